@@ -1,0 +1,1 @@
+"""The pure rules: no IO, no clock, no async, no logger. Values in, values out."""

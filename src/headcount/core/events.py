@@ -1,0 +1,53 @@
+"""Events: what became true, in the past tense, in one numbered line.
+
+Rules of this file
+  1. An event carries what it changed (`delta`: field of the session -> its new value), so that the
+     rows are the fold of the events and nothing else.
+  2. Sequence numbers grow by one and are given once.
+  3. An event without a session speaks of headcount itself.
+
+Not here: why something became true (decide.py), how events are stored (store/) or shown (daemon/view.py).
+"""
+
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Any
+
+from headcount.core.session import Session, SessionId
+
+
+class EventType(Enum):
+    SESSION_STARTED = "session.started"
+    SESSION_BOUND = "session.bound"  # its process was learned, or re-proved
+    SESSION_DOUBTED = "session.doubted"  # its process cannot be asked now
+    SESSION_ACTIVITY = "session.activity"
+    SESSION_CHANGED = "session.changed"  # name, directory, background work, notes
+    SESSION_HEARD = "session.heard"  # a sign of life that changed nothing else
+    SESSION_LOST = "session.lost"
+    SESSION_ENDED = "session.ended"
+    SESSION_REOPENED = "session.reopened"  # an end that was only reported was wrong
+    ALARM_RAISED = "alarm.raised"
+    ALARM_CLEARED = "alarm.cleared"
+    HEADCOUNT_STARTED = "headcount.started"
+    HEADCOUNT_STOPPED = "headcount.stopped"
+    STORE_LOST = "store.lost"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    seq: int
+    at: float
+    type: EventType
+    session: SessionId | None = None
+    delta: dict[str, Any] = field(default_factory=dict)
+    facts: dict[str, Any] = field(default_factory=dict)  # plain JSON, for events without a session
+
+
+def apply(session: Session | None, event: Event) -> Session:
+    """The session after the event. A start makes one; every other event changes one."""
+    if event.type is EventType.SESSION_STARTED:
+        assert event.session is not None
+        return Session(id=event.session, **event.delta)
+    if session is None:
+        raise ValueError(f"event {event.seq} ({event.type.value}) is of a session that never started")
+    return replace(session, **event.delta)

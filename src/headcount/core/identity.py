@@ -1,0 +1,66 @@
+"""What a process is: an incarnation, not a pid.
+
+Rules of this file
+  1. An identity is a value. It can be stored, compared and sent; it cannot signal.
+  2. Comparing gives SAME, DIFFERENT or UNKNOWN. Doubt is an answer, never an equality.
+  3. From another pid namespace nothing can be said: UNKNOWN, whatever the numbers are.
+
+Not here: how identities are read (system/processes), what follows from them (verdict.py).
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Match(Enum):
+    SAME = "same"
+    DIFFERENT = "different"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where numbers like pids mean something: one boot of one machine, seen from one pid namespace."""
+
+    machine: str
+    boot: str
+    namespace: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessIdentity:
+    boot: str
+    namespace: int
+    pid: int
+    started: int | None = None  # start time in clock ticks since boot: /proc/<pid>/stat field 22
+    inode: int | None = None  # of the pidfd; unique per boot on Linux 6.9 and later
+
+
+def same_process(a: ProcessIdentity, b: ProcessIdentity) -> Match:
+    if a.boot != b.boot:
+        return Match.DIFFERENT
+    if a.namespace != b.namespace:
+        return Match.UNKNOWN
+    if a.pid != b.pid:
+        return Match.DIFFERENT
+    for left, right in ((a.inode, b.inode), (a.started, b.started)):  # strongest first
+        if left is not None and right is not None:
+            return Match.SAME if left == right else Match.DIFFERENT
+    return Match.UNKNOWN
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessFacts:
+    """What one verified look at a living process showed. `argv` may hold a prompt: never store or log it."""
+
+    identity: ProcessIdentity
+    parent: int
+    uid: int
+    comm: str
+    argv: tuple[str, ...]
+    exe: str | None
+    cwd: str | None = None
+
+    @property
+    def pid(self) -> int:
+        return self.identity.pid

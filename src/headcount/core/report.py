@@ -1,0 +1,129 @@
+"""Reports: what an agent told us of itself, in one vocabulary for all agents.
+
+Rules of this file
+  1. A report is evidence: weighed, never refused. An unknown event is a report that says nothing.
+  2. Its time is its source's own time, not the time of reading.
+  3. No prompt, no tool output: `doing` is a short label.
+  4. What happened inside a subagent says so, and never speaks for the main turn.
+
+Not here: the agents' payloads (agents/), what follows from a report (decide.py, activity.py).
+"""
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from headcount.core.identity import ProcessIdentity
+
+
+class Turn(Enum):
+    """What a report says of the main turn. The order is the order inside one moment: of two reports
+    with the same time the later in this list stands."""
+
+    STARTED = "started"  # a conversation opened, nothing asked yet
+    PROMPTED = "prompted"  # the user (or a finished background task) gave it work
+    COMPACTING = "compacting"
+    COMPACTED = "compacted"
+    TOOL = "tool"  # a tool is about to run
+    ASKED = "asked"  # it waits on its user: see waiting_on
+    TOOL_DONE = "tool-done"
+    STOPPED = "stopped"  # the turn ended well
+    FAILED = "failed"  # the turn ended by an error or a limit
+
+
+TURN_RANK: dict[Turn, int] = {turn: rank for rank, turn in enumerate(Turn)}
+
+
+class WaitingOn(Enum):
+    PERMISSION = "permission"
+    QUESTION = "question"
+    PLAN = "plan"
+
+
+class Opening(Enum):
+    """How a conversation came to be in this process."""
+
+    STARTUP = "startup"
+    RESUME = "resume"
+    CLEAR = "clear"
+    FORK = "fork"
+
+
+@dataclass(frozen=True, slots=True)
+class Background:
+    """Work beside the main turn: a subagent or a shell that goes on by itself."""
+
+    id: str
+    kind: str  # "subagent", "shell", ...
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """Which process a report came from, as the edge could establish it.
+
+    `process` with `alive`: verified and recognised. `process` without: named exactly, but over.
+    Neither: `why` says what was offered and why it was not taken."""
+
+    process: ProcessIdentity | None = None
+    alive: bool = False
+    by: str = ""  # "peer", "registry", "stat line", "header"
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Details:
+    """What a report knows beside the turn; None: it does not say."""
+
+    cwd: str | None = None
+    name: str | None = None
+    model: str | None = None
+    transcript: str | None = None
+    permission_mode: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    agent: str
+    conversation: str
+    at: float
+    source: str  # "hook", "http"
+    event: str  # the agent's own name for it: "PreToolUse"
+    says: Turn | None = None
+    waiting_on: WaitingOn | None = None
+    doing: str | None = None
+    failure: str | None = None  # with FAILED: "limit" or "error"
+    opening: Opening | None = None
+    leaving: str | None = None  # a SessionEnd and its reason
+    subagent: str | None = None
+    background: tuple[Background, ...] | None = None  # the whole list, when the event carries it
+    background_started: Background | None = None
+    background_ended: str | None = None
+    details: Details = field(default_factory=Details)
+    anchor: Anchor = field(default_factory=Anchor)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What an agent's own registry file says: a hint, which its process confirms or not."""
+
+    agent: str
+    conversation: str
+    at: float  # of the status, by the agent's clock
+    status: str | None  # "busy", "idle", "waiting", "shell"; None: that version does not say
+    waiting_on: WaitingOn | None
+    details: Details
+    anchor: Anchor
+    opened_at: float | None = None
+    entrypoint: str | None = None
+    kind: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A living process that an adapter recognises as an agent, conversation unknown."""
+
+    agent: str
+    process: ProcessIdentity
+    cwd: str | None
+    at: float
+    parent: ProcessIdentity | None = None  # the nearest agent process above it

@@ -1,0 +1,175 @@
+"""Sessions: one stretch of one conversation in one process.
+
+Rules of this file
+  1. `LIVENESS` is the whole machine. A pair that is not in it cannot happen to a session.
+  2. Time touches only sessions without a process; a proven end is final.
+  3. A session is a value. Changing one makes another.
+
+Not here: when a transition is due (decide.py), what a session does (activity.py).
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import NewType
+
+from headcount.core.activity import Activity, Status, Turned
+from headcount.core.identity import ProcessIdentity
+from headcount.core.report import Background
+
+SessionId = NewType("SessionId", str)
+
+
+class Liveness(Enum):
+    UNBOUND = "unbound"  # no process known yet; people see "unknown"
+    ALIVE = "alive"  # a process vouches; time cannot touch it
+    DOUBTED = "doubted"  # its process is known but cannot be asked now; people see "unknown"
+    LOST = "lost"  # no process known, unheard for long
+    ENDED = "ended"
+
+
+class Turnpoint(Enum):
+    """What can happen to a session's liveness."""
+
+    BOUND = "bound"  # its process was learned
+    DOUBT = "doubt"  # its process cannot be asked (another namespace, no descriptor)
+    HEARD = "heard"  # a report newer than all before
+    UNHEARD = "unheard"  # LOST_AFTER went by
+    END_REPORTED = "end reported"
+    SUPERSEDED = "superseded"
+    DEATH_PROVEN = "death proven"
+    REBOOTED = "rebooted"
+
+
+LIVENESS: dict[Liveness, dict[Turnpoint, Liveness]] = {
+    Liveness.UNBOUND: {
+        Turnpoint.BOUND: Liveness.ALIVE,
+        Turnpoint.HEARD: Liveness.UNBOUND,
+        Turnpoint.UNHEARD: Liveness.LOST,
+        Turnpoint.END_REPORTED: Liveness.ENDED,
+        Turnpoint.DEATH_PROVEN: Liveness.ENDED,
+        Turnpoint.REBOOTED: Liveness.ENDED,
+    },
+    Liveness.ALIVE: {
+        Turnpoint.BOUND: Liveness.ALIVE,
+        Turnpoint.HEARD: Liveness.ALIVE,
+        Turnpoint.DOUBT: Liveness.DOUBTED,
+        Turnpoint.SUPERSEDED: Liveness.ENDED,
+        Turnpoint.DEATH_PROVEN: Liveness.ENDED,
+        Turnpoint.REBOOTED: Liveness.ENDED,
+    },
+    Liveness.DOUBTED: {
+        Turnpoint.BOUND: Liveness.ALIVE,
+        Turnpoint.HEARD: Liveness.DOUBTED,
+        Turnpoint.DOUBT: Liveness.DOUBTED,
+        Turnpoint.SUPERSEDED: Liveness.ENDED,
+        Turnpoint.DEATH_PROVEN: Liveness.ENDED,
+        Turnpoint.REBOOTED: Liveness.ENDED,
+    },
+    Liveness.LOST: {
+        Turnpoint.BOUND: Liveness.ALIVE,
+        Turnpoint.HEARD: Liveness.UNBOUND,
+        Turnpoint.END_REPORTED: Liveness.ENDED,
+        Turnpoint.DEATH_PROVEN: Liveness.ENDED,
+        Turnpoint.REBOOTED: Liveness.ENDED,
+    },
+    Liveness.ENDED: {},
+}
+
+REOPENS: dict[Turnpoint, Liveness] = {
+    Turnpoint.HEARD: Liveness.UNBOUND,
+    Turnpoint.BOUND: Liveness.ALIVE,
+}
+"""An end that was only reported, never proven, gives way to the next sign of life."""
+
+
+class EndKind(Enum):
+    EXITED = "exited"
+    KILLED = "killed"
+    SUPERSEDED = "superseded"
+    REBOOTED = "rebooted"
+    REPORTED = "reported"
+    UNSEEN = "unseen"  # its process is proven over; how it ended was not seen
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    at: float
+    kind: EndKind
+    because: str
+    exit_code: int | None = None
+    signal: int | None = None
+    away: bool = False  # it happened while headcount was not running
+    successor: SessionId | None = None
+
+    @property
+    def proven(self) -> bool:
+        return self.kind is not EndKind.REPORTED
+
+
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    """Its SessionEnd: it said that it goes, and why. Its process still decides."""
+
+    at: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something offered as evidence and not taken, for `explain`."""
+
+    at: float
+    source: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    id: SessionId
+    agent: str
+    conversation: str | None
+    liveness: Liveness
+    started_at: float
+    last_event_at: float
+    process: ProcessIdentity | None = None
+    bound_by: str | None = None
+    liveness_because: str = ""
+    liveness_at: float = 0.0
+    activity: Activity = Activity()
+    turned: Turned | None = None  # the newest word of a hook on the main turn
+    status: Status | None = None  # the newest word of the agent's own registry
+    background: tuple[Background, ...] = ()
+    provisional: bool = False  # a start without a second signal or a process
+    name: str | None = None
+    role: str | None = None
+    groups: tuple[str, ...] = ()
+    cwd: str | None = None
+    model: str | None = None
+    transcript: str | None = None
+    permission_mode: str | None = None
+    entrypoint: str | None = None
+    parent: SessionId | None = None
+    predecessor: SessionId | None = None
+    leaving: Leaving | None = None
+    ended: Ended | None = None
+    alarms: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def is_open(self) -> bool:
+        return self.liveness is not Liveness.ENDED
+
+
+def can(session: Session, point: Turnpoint) -> bool:
+    return point in _row(session)
+
+
+def after(session: Session, point: Turnpoint) -> Liveness:
+    """The liveness after that turnpoint; a KeyError is an illegal transition."""
+    return _row(session)[point]
+
+
+def _row(session: Session) -> dict[Turnpoint, Liveness]:
+    if session.ended is not None and not session.ended.proven:
+        return REOPENS
+    return LIVENESS[session.liveness]

@@ -1,0 +1,1 @@
+"""The kernel and the machine: processes, sockets' peers, file events, clocks."""

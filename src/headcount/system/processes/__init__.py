@@ -1,0 +1,1 @@
+"""Processes: one port, an adapter for Linux and a portable one."""

@@ -1,0 +1,65 @@
+"""The port to processes: look at one, prove one, watch one.
+
+Rules of this file
+  1. `look` is verified after reading: what it returns belonged to one living incarnation.
+  2. `prove` and `watch` never take doubt for death. No descriptor left, no permission, another
+     namespace: UNKNOWN, and the adapter keeps looking by itself.
+  3. Each death is told exactly once, by `on_death`, on the event loop of the daemon.
+
+Implementations: linux.py, portable.py, and the fake kernel of the tests; one contract suite runs on all.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+from headcount.core.identity import Place, ProcessFacts, ProcessIdentity
+from headcount.core.verdict import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """No process has that pid: proven by the kernel, not by an unreadable file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """The kernel would not say. Not a death."""
+
+    why: str
+
+
+Look = ProcessFacts | Gone | Unreadable
+
+OnDeath = Callable[[ProcessIdentity, Verdict], None]
+"""Called with the identity as it was given to `watch`, and a DEAD verdict with its exit."""
+
+
+class Processes(Protocol):
+    @property
+    def name(self) -> str: ...  # "linux", "portable"
+
+    def place(self) -> Place: ...
+
+    def look(self, pid: int) -> Look: ...
+
+    def pids(self) -> Iterable[int]:
+        """Pids that exist now, of any user. A missing one proves nothing."""
+        ...
+
+    def environ(self, identity: ProcessIdentity, names: frozenset[str]) -> dict[str, str]:
+        """The named variables of that very process, read and then verified; empty when unreadable."""
+        ...
+
+    def prove(self, identity: ProcessIdentity, remembered_machine: str) -> Verdict: ...
+
+    def watch(self, identity: ProcessIdentity, on_death: OnDeath) -> Verdict:
+        """ALIVE or UNKNOWN: watched from now on (UNKNOWN: until it is settled). DEAD: it was already over
+        and `on_death` will not be called."""
+        ...
+
+    def unwatch(self, identity: ProcessIdentity) -> None: ...
+
+    def watched(self) -> int: ...
+
+    def close(self) -> None: ...

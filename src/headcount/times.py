@@ -1,0 +1,90 @@
+"""Every constant of time, in seconds, each with its reason.
+
+Rules of this file
+  1. No other module holds a literal of time; `tests/rules/test_times.py` looks.
+  2. A constant says why it has its value, not only what it is.
+"""
+
+from typing import Final
+
+# --- rules of evidence -------------------------------------------------------------------------
+
+LOST_AFTER: Final = 600.0
+"""A session whose process was never learned is `lost` after this much silence. Ten minutes is
+longer than a model's slowest single answer, and only such sessions are touched by time at all."""
+
+HIDDEN_AFTER: Final = 86_400.0
+"""A lost session leaves `ps` after a day: by then nobody looks for it in the list of the living."""
+
+CLOCK_SLACK: Final = 2.0
+"""A stored time this far in the future means that the wall clock was set back, not that an event
+came early; file times and the clock differ by milliseconds only."""
+
+# --- store ---------------------------------------------------------------------------------------
+
+RETENTION: Final = 30 * 86_400.0
+"""How long ended sessions and journal events are kept unless configured: a month of history is
+what people look back on; the journal stays small enough to copy."""
+
+PRUNE_EVERY: Final = 3_600.0
+"""Old events are removed once an hour: often enough that the size bound holds, seldom enough that
+an idle daemon does nothing else."""
+
+COMMIT_RETRY_FIRST: Final = 0.2
+COMMIT_RETRY_MOST: Final = 5.0
+"""A commit that failed (full disk, I/O error) is tried again soon, then ever slower: the disk of a
+busy machine usually has room again within seconds, and evidence waits in memory meanwhile."""
+
+# --- daemon --------------------------------------------------------------------------------------
+
+READY_WITHIN: Final = 15.0
+"""How long a client waits for a daemon it started. Ready takes 0.3 s; a loaded machine ten times
+that, and a full recovery of thousands of sessions a second or two."""
+
+STOP_WITHIN: Final = 10.0
+"""How long `down` waits for the daemon to be gone before it says that it is not."""
+
+DRAIN_STREAMS_WITHIN: Final = 1
+"""Open event streams get this long at a stop (uvicorn wants whole seconds); SIGTERM must be
+answered in under two."""
+
+KEEP_ALIVE: Final = 75
+"""Idle HTTP connections are kept longer than other clients' usual 5 s and 60 s, so that it is the
+client who closes: a server closing at the same moment loses a request."""
+
+HEADERS_WITHIN: Final = 10.0
+BODY_WITHIN: Final = 20.0
+"""A request's head and body must arrive within these: local clients need microseconds, and a
+connection that sends a byte a second must not hold a file descriptor for ever."""
+
+STREAM_PING_EVERY: Final = 30.0
+"""A comment on an idle event stream, so that a dead reader is noticed and proxies do not close."""
+
+WATCHDOG_EVERY: Final = 10.0
+WATCHDOG_STRIKES: Final = 3
+"""The loop is asked for a sign of life this often; after three unanswered questions in a row the
+stacks are logged and the daemon ends, so that the next contact starts one that listens."""
+
+EFFECT_WITHIN: Final = 10.0
+"""An effect (a watch, a file to remove) that takes longer is given up and reported."""
+
+POLL_EVERY: Final = 1.0
+"""The portable adapter, and the fallback for processes that found no descriptor, look this often."""
+
+SETTLE_WITHIN: Final = 5.0
+"""A mailbox file that is not whole at the first drain may still be being written; after this long
+it is called damaged. A hook's `cat` takes milliseconds."""
+
+# --- command line --------------------------------------------------------------------------------
+
+CALL_WITHIN: Final = 5.0
+"""A client's question to the daemon; answers take a millisecond, so five seconds mean a deaf one."""
+
+CONNECT_RETRY_EVERY: Final = 0.02
+"""How often a client looks again while another client's daemon is coming up."""
+
+DEMO_SECONDS: Final = 20.0
+"""`headcount demo` plays for this long: enough to see work, waiting and a death, short enough to watch."""
+
+DEMO_FRAME: Final = 0.5
+"""How often the demo redraws its table."""

@@ -1,0 +1,140 @@
+"""The messages of the wire, as msgspec types. The OpenAPI document is made from them.
+
+Rules of this file
+  1. Field names are a contract: they are only ever added.
+  2. Times are RFC 3339 in UTC with milliseconds. Absent facts are null, not missing.
+  3. Plain data only: no behaviour beyond what a field is called.
+"""
+
+from typing import Any
+
+import msgspec
+
+
+class Ended(msgspec.Struct, kw_only=True):
+    at: str
+    because: str  # a sentence: "killed (SIGKILL)", "continued as 5e61 (/clear)"
+    kind: str  # exited, killed, superseded, rebooted, reported, unseen
+    exit_code: int | None
+    signal: int | None
+    away: bool  # it happened while headcount was not running
+    successor: str | None
+
+
+class BackgroundWork(msgspec.Struct, kw_only=True):
+    id: str
+    kind: str
+    label: str
+
+
+class SessionRow(msgspec.Struct, kw_only=True):
+    id: str
+    agent: str
+    conversation: str | None
+    pid: int | None
+    liveness: str  # alive, unknown, lost, ended
+    activity: str  # working, waiting, done, failed, idle, unknown
+    waiting_on: str | None  # permission, question, plan
+    failure: str | None  # limit, error
+    doing: str | None
+    since: str  # since when it has been in this state
+    name: str | None
+    role: str | None
+    groups: list[str]
+    cwd: str | None
+    model: str | None
+    entrypoint: str | None
+    permission_mode: str | None
+    started_at: str
+    last_event_at: str
+    source: str  # which source decided the activity: hook, http, registry, none
+    background: list[BackgroundWork]
+    provisional: bool
+    parent: str | None
+    predecessor: str | None
+    claims: list[str]
+    alarms: list[str]
+    ended: Ended | None
+
+
+class Sessions(msgspec.Struct, kw_only=True):
+    sessions: list[SessionRow]
+
+
+class EvidenceLine(msgspec.Struct, kw_only=True):
+    says: str  # alive, dead, unknown, working, waiting, ...
+    because: str
+    source: str  # kernel, hook, http, registry, clock
+    at: str | None
+    stands: bool  # false: this evidence lost
+    why_not: str | None  # with stands=false: why it lost or was not taken
+
+
+class Belief(msgspec.Struct, kw_only=True):
+    value: str
+    because: str
+    source: str
+    at: str | None
+    evidence: list[EvidenceLine]
+
+
+class Explanation(msgspec.Struct, kw_only=True):
+    session: SessionRow
+    liveness: Belief
+    activity: Belief
+    binding: Belief  # which process, and how that was learned
+    agree: bool
+    would_change: list[str]
+
+
+class EventRow(msgspec.Struct, kw_only=True, omit_defaults=True):
+    seq: int
+    at: str
+    type: str
+    session: SessionRow | None = None
+    facts: dict[str, Any] | None = None
+
+
+class Snapshot(msgspec.Struct, kw_only=True):
+    seq: int
+    sessions: list[SessionRow]
+
+
+class History(msgspec.Struct, kw_only=True):
+    events: list[EventRow]
+    oldest: int  # the oldest sequence number still kept
+
+
+class Health(msgspec.Struct, kw_only=True):
+    ok: bool
+    version: str
+    pid: int
+
+
+class Status(msgspec.Struct, kw_only=True):
+    pid: int
+    version: str
+    uptime_s: float
+    started_at: str
+    socket: str
+    mailbox: str
+    url: str | None
+    sessions: int  # not ended
+    counts: dict[str, int]  # by activity, of the living
+    agents: dict[str, int]  # living sessions by agent
+    processes: str  # the adapter: linux, portable
+    watched: int
+    polled: int  # of those, how many must be polled because no descriptor was left
+    store: dict[str, Any]
+    warnings: list[str]
+    unknown_events: dict[str, int]
+
+
+class Fault(msgspec.Struct, kw_only=True):
+    code: str
+    message: str
+    hint: str | None = None
+
+
+class FaultBody(msgspec.Struct, kw_only=True):
+    error: Fault
