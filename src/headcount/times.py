@@ -88,3 +88,18 @@ DEMO_SECONDS: Final = 20.0
 
 DEMO_FRAME: Final = 0.5
 """How often the demo redraws its table."""
+
+STREAM_SILENT_AFTER: Final = 75.0
+"""A client gives a silent event stream up after this long: two and a half of the daemon's comments."""
+
+START_AGAIN_AFTER: Final = 1.0
+"""The daemon that held the lock may just be going: a client that met it and finds nobody listening after
+this long starts one again."""
+
+SLOW_ANSWER: Final = 0.25
+"""`doctor` calls an answer slow from here: a hundred times the usual, and already felt by people."""
+
+MINUTE: Final = 60
+HOUR: Final = 3_600
+DAY: Final = 86_400
+"""The units in which people read and write spans."""
