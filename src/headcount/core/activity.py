@@ -3,15 +3,15 @@
 Rules of this file
   1. Two sources speak of the main turn: hooks (`Turned`) and the agent's own registry (`Status`).
      Each is ordered by its own time; the newest word of each is all that is kept.
-  2. `judge` is a table over (hook's word, registry's word, which is newer). It is derived from the
-     stored words alone, so a restart gives the same answer.
+  2. `judge` is a table over (hook's word, registry's word, which is newer), `HOOK_STANDS`. It is
+     derived from the stored words alone, so a restart gives the same answer.
   3. Subagents and background work stand beside the main activity and never change it.
   4. The loser of a disagreement is named.
 
 Not here: how payloads become words (agents/), liveness (session.py).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from headcount.core.report import TURN_RANK, Turn, WaitingOn
@@ -61,19 +61,12 @@ class Activity:
     since: float = 0.0  # since when it has been this state
 
 
-def newer(new: Turned, old: Turned | None, now: float) -> bool:
-    """Whether a hook's word stands over the one before it. No stored time is later than now: a wall
-    clock that was set back must not silence a session until it has caught up."""
-    if old is None:
-        return True
-    return (new.at, TURN_RANK[new.turn]) > (min(old.at, now), TURN_RANK[old.turn])
-
-
 BY_TURN: dict[Turn, Doing] = {
     Turn.STARTED: Doing.IDLE,
     Turn.PROMPTED: Doing.WORKING,
     Turn.COMPACTING: Doing.WORKING,
     Turn.COMPACTED: Doing.WORKING,
+    Turn.SETTLED: Doing.IDLE,
     Turn.TOOL: Doing.WORKING,
     Turn.ASKED: Doing.WAITING,
     Turn.TOOL_DONE: Doing.WORKING,
@@ -88,6 +81,98 @@ BY_STATUS: dict[str, Doing] = {
     "shell": Doing.IDLE,
 }
 
-RESTS = frozenset({Turn.STOPPED, Turn.FAILED})
-"""A turn that ended stays `done` or `failed` when the registry says idle: both are true, and the
-first says more."""
+HELD: dict[Turn, frozenset[Turn]] = {
+    Turn.COMPACTING: frozenset({Turn.TOOL_DONE}),
+}
+"""Words that do not replace the one they come after: a tool that ends late does not end a running
+compaction (accident S2)."""
+
+ALL = frozenset(Turn)
+NONE: frozenset[Turn] = frozenset()
+RESTED = frozenset({Turn.STOPPED, Turn.FAILED})
+
+HOOK_STANDS: dict[tuple[str, bool], frozenset[Turn]] = {
+    # (registry's status, hook is newer): the hook's words that stand against it.
+    # The registry is a level, rewritten at every change; a hook is an edge, and some edges have none.
+    ("busy", True): ALL,  # with a background subagent, Stop comes seconds before the registry leaves busy
+    ("busy", False): NONE,  # a dialog was answered, or a turn began that no hook told of
+    ("waiting", True): NONE,  # another tool of the same turn may end while the dialog is open (S3)
+    ("waiting", False): NONE,
+    ("idle", True): ALL,  # the registry follows within 0.1 s
+    ("idle", False): RESTED,  # Esc fires no hook; but a turn that ended stays done until somebody looks
+    ("shell", True): ALL,
+    ("shell", False): RESTED,
+}
+
+
+def newer(new: Turned, old: Turned | None, now: float) -> bool:
+    """Whether a hook's word replaces the one before it. No stored time is later than now: a wall
+    clock that was set back must not silence a session until it has caught up."""
+    if old is None:
+        return True
+    if new.turn in HELD.get(old.turn, NONE):
+        return False
+    return (new.at, TURN_RANK[new.turn]) > (min(old.at, now), TURN_RANK[old.turn])
+
+
+@dataclass(frozen=True, slots=True)
+class Contest:
+    """Both words, and which of them stands."""
+
+    hook: Turned | None
+    registry: Status | None
+    hook_stands: bool
+    why: str = ""
+
+
+def weigh(hook: Turned | None, registry: Status | None) -> Contest:
+    if hook is None or registry is None:
+        return Contest(hook, registry, registry is None)
+    hook_newer = hook.at >= registry.at
+    stands = HOOK_STANDS.get((registry.status, hook_newer), ALL)
+    if hook.turn in stands:
+        return Contest(hook, registry, True, "the hook is newer" if hook_newer else "the hook says more")
+    return Contest(
+        hook, registry, False, "the registry is rewritten at every change" if hook_newer else "the registry is newer"
+    )
+
+
+def judge(hook: Turned | None, registry: Status | None, before: Activity) -> Activity:
+    contest = weigh(hook, registry)
+    if contest.hook_stands and hook is not None:
+        made = _by_hook(hook)
+    elif registry is not None:
+        made = _by_registry(registry, hook)
+    else:
+        return before
+    same = (made.doing, made.waiting_on) == (before.doing, before.waiting_on)
+    return replace(made, since=before.since if same and before.since else made.at)
+
+
+def _by_hook(hook: Turned) -> Activity:
+    return Activity(
+        doing=BY_TURN[hook.turn],
+        waiting_on=hook.waiting_on,
+        label=hook.label,
+        failure=hook.failure,
+        source=hook.source,
+        because=hook.event,
+        at=hook.at,
+    )
+
+
+def _by_registry(registry: Status, hook: Turned | None) -> Activity:
+    doing = BY_STATUS.get(registry.status, Doing.UNKNOWN)
+    asked = hook is not None and hook.turn is Turn.ASKED
+    busy = hook is not None and hook.turn in (Turn.TOOL, Turn.TOOL_DONE, Turn.ASKED)
+    waiting_on = registry.waiting_on if doing is Doing.WAITING else None
+    if doing is Doing.WAITING and asked and hook is not None and hook.waiting_on is not None:
+        waiting_on = hook.waiting_on  # the hook knows a plan from a permission
+    return Activity(
+        doing=doing,
+        waiting_on=waiting_on,
+        label=hook.label if hook is not None and busy and doing in (Doing.WORKING, Doing.WAITING) else None,
+        source=registry.source,
+        because=f"status={registry.status}",
+        at=registry.at,
+    )

@@ -22,7 +22,8 @@ class Turn(Enum):
     STARTED = "started"  # a conversation opened, nothing asked yet
     PROMPTED = "prompted"  # the user (or a finished background task) gave it work
     COMPACTING = "compacting"
-    COMPACTED = "compacted"
+    COMPACTED = "compacted"  # by itself, in mid-turn: work goes on
+    SETTLED = "settled"  # at rest with nothing new to look at: a compaction that the user asked for
     TOOL = "tool"  # a tool is about to run
     ASKED = "asked"  # it waits on its user: see waiting_on
     TOOL_DONE = "tool-done"
@@ -68,6 +69,7 @@ class Anchor:
     alive: bool = False
     by: str = ""  # "peer", "registry", "stat line", "header"
     why: str = ""
+    parent: ProcessIdentity | None = None  # the nearest agent process above it
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +115,7 @@ class Record:
     waiting_on: WaitingOn | None
     details: Details
     anchor: Anchor
-    opened_at: float | None = None
+    written_at: float = 0.0  # of the file: what it says was true then, and until it is written again
     entrypoint: str | None = None
     kind: str | None = None
 
@@ -124,6 +126,6 @@ class Found:
 
     agent: str
     process: ProcessIdentity
-    cwd: str | None
     at: float
+    cwd: str | None = None
     parent: ProcessIdentity | None = None  # the nearest agent process above it

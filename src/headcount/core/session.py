@@ -131,6 +131,7 @@ class Session:
     liveness: Liveness
     started_at: float
     last_event_at: float
+    boot: str  # the boot it was last heard in: a session without a process ends with it
     process: ProcessIdentity | None = None
     bound_by: str | None = None
     liveness_because: str = ""

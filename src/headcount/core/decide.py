@@ -1,0 +1,162 @@
+"""The decision: a batch of evidence and the time in, events and effects out.
+
+Rules of this file
+  1. Pure: the same world, batch and time give the same decision.
+  2. DEAD ends the session its process hosts; UNKNOWN ends nothing, ever.
+  3. Time touches only sessions without a process.
+  4. `DECIDERS` is the whole list of what can come in.
+
+Not here: what words mean (hear.py, activity.py), running effects (daemon/).
+"""
+
+import signal
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from headcount.core.events import EventType
+from headcount.core.evidence import Awake, Evidence, Judged, Rebooted, Retire, Tick
+from headcount.core.hear import hear_found, hear_record, hear_report
+from headcount.core.report import Found, Record, Report
+from headcount.core.session import Ended, EndKind, Liveness, Session, SessionId, Turnpoint, after, can
+from headcount.core.verdict import Proof, Standing, Verdict
+from headcount.core.world import Draft, World
+from headcount.times import LOST_AFTER
+
+
+def decide(world: World, batch: Iterable[Evidence], now: float) -> Draft:
+    """The world as it will be once the draft's events are committed."""
+    draft = world.draft()
+    for evidence in batch:
+        DECIDERS[type(evidence)](draft, evidence, now)
+    return draft
+
+
+def next_deadline(world: World) -> float | None:
+    """When time itself will next be evidence."""
+    return min(world.adrift.values()) + LOST_AFTER if world.adrift else None
+
+
+def _judged(draft: Draft, judged: Judged, now: float) -> None:
+    session = draft.current(judged.process)
+    if session is None:
+        return
+    if judged.verdict.standing is Standing.DEAD:
+        _die(draft, session, judged)
+    elif judged.verdict.standing is Standing.UNKNOWN:
+        if session.liveness is Liveness.ALIVE:
+            _stand(draft, session, EventType.SESSION_DOUBTED, Turnpoint.DOUBT, judged)
+    elif session.liveness is Liveness.DOUBTED:
+        _stand(draft, session, EventType.SESSION_BOUND, Turnpoint.BOUND, judged)
+
+
+def _stand(draft: Draft, session: Session, type: EventType, point: Turnpoint, judged: Judged) -> None:
+    draft.emit(
+        type,
+        judged.at,
+        session.id,
+        liveness=after(session, point),
+        liveness_because=judged.verdict.because,
+        liveness_at=judged.at,
+    )
+
+
+def _die(draft: Draft, session: Session, judged: Judged) -> None:
+    verdict = judged.verdict
+    if verdict.proof is Proof.REPLACED:
+        draft.count("pid_reuse_caught")
+    point = Turnpoint.REBOOTED if verdict.proof is Proof.REBOOTED else Turnpoint.DEATH_PROVEN
+    draft.emit(
+        EventType.SESSION_ENDED,
+        judged.at,
+        session.id,
+        liveness=after(session, point),
+        liveness_because=verdict.because,
+        liveness_at=judged.at,
+        ended=_ended(verdict, session, judged.at, judged.away),
+    )
+
+
+def _ended(verdict: Verdict, session: Session, at: float, away: bool) -> Ended:
+    code, number = verdict.exit.code, verdict.exit.signal
+    if verdict.proof is Proof.REBOOTED:
+        return Ended(at, EndKind.REBOOTED, "ended by reboot", away=True)
+    if number is not None:
+        return Ended(at, EndKind.KILLED, f"killed ({signal_name(number)})", None, number, away)
+    if code is not None:
+        said = f" ({session.leaving.reason})" if session.leaving and session.leaving.reason != "other" else ""
+        with_code = f" with code {code}" if code else ""
+        return Ended(at, EndKind.EXITED, f"exited{with_code}{said}", code, None, away)
+    because = "ended while headcount was away" if away else f"ended: {verdict.because}"
+    return Ended(at, EndKind.UNSEEN, because, away=away)
+
+
+def signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _rebooted(draft: Draft, rebooted: Rebooted, now: float) -> None:
+    """Sessions without a process end with the boot they were heard in; the others are judged one by one."""
+    for session in list(draft.sessions.values()):
+        if session.process is None and session.boot != draft.place.boot and can(session, Turnpoint.REBOOTED):
+            draft.emit(
+                EventType.SESSION_ENDED,
+                rebooted.at,
+                session.id,
+                liveness=after(session, Turnpoint.REBOOTED),
+                liveness_because="the machine was restarted since",
+                liveness_at=rebooted.at,
+                ended=Ended(rebooted.at, EndKind.REBOOTED, "ended by reboot", away=True),
+            )
+
+
+def _tick(draft: Draft, tick: Tick, now: float) -> None:
+    for id, heard in draft.adrift():
+        if now - heard >= LOST_AFTER:
+            session = draft.sessions[id]
+            draft.emit(
+                EventType.SESSION_LOST,
+                now,
+                id,
+                liveness=after(session, Turnpoint.UNHEARD),
+                liveness_because="no process known, and nothing heard",
+                liveness_at=now,
+            )
+
+
+def _retire(draft: Draft, retire: Retire, now: float) -> None:
+    ended = [session for session in draft.sessions.values() if session.ended is not None]
+    ended.sort(key=_ended_at, reverse=True)
+    for nth, session in enumerate(ended):
+        if nth >= retire.keep_most or _ended_at(session) < retire.before:
+            draft.drop(session.id)
+
+
+def _ended_at(session: Session) -> float:
+    assert session.ended is not None
+    return session.ended.at
+
+
+def _awake(draft: Draft, awake: Awake, now: float) -> None:
+    if awake.store_lost:
+        draft.tell(EventType.STORE_LOST, awake.at, set_aside=awake.store_lost)
+    if awake.stopping:
+        draft.tell(EventType.HEADCOUNT_STOPPED, awake.at)
+    else:
+        draft.tell(
+            EventType.HEADCOUNT_STARTED, awake.at, version=awake.version, blind_since=awake.seen_until
+        )
+
+
+DECIDERS: dict[type, Callable[[Draft, Any, float], Any]] = {
+    Report: hear_report,
+    Record: hear_record,
+    Found: hear_found,
+    Judged: _judged,
+    Rebooted: _rebooted,
+    Tick: _tick,
+    Retire: _retire,
+    Awake: _awake,
+}

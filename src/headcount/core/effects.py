@@ -1,0 +1,20 @@
+"""Effects: what the outside should do after a commit. Its outcome returns as evidence.
+
+Rules of this file
+  1. An effect is a value; deciding makes it, the daemon runs it as a task with a deadline.
+  2. An effect may be run twice without harm.
+"""
+
+from dataclasses import dataclass
+
+from headcount.core.identity import ProcessIdentity
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """Tell when this process ends; if it is over already, tell that."""
+
+    process: ProcessIdentity
+
+
+Effect = Watch

@@ -1,0 +1,56 @@
+"""Evidence: everything that can come in. It is weighed, never refused.
+
+Rules of this file
+  1. Each kind names what was observed, by whom and when. None of them is a change of state.
+  2. The loop knows only this union.
+"""
+
+from dataclasses import dataclass
+
+from headcount.core.identity import ProcessIdentity
+from headcount.core.report import Found, Record, Report
+from headcount.core.verdict import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The process adapter's verdict on a process: a death, a re-proof after a restart, or doubt."""
+
+    process: ProcessIdentity
+    verdict: Verdict
+    at: float
+    away: bool = False  # learned after a restart: it happened while headcount was not running
+
+
+@dataclass(frozen=True, slots=True)
+class Rebooted:
+    """The machine was restarted since the store was last written."""
+
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """Time went by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retire:
+    """Retention: ended sessions older than this are to be forgotten."""
+
+    before: float
+    keep_most: int
+
+
+@dataclass(frozen=True, slots=True)
+class Awake:
+    """Headcount itself started or stops: the journal shows when it was blind."""
+
+    at: float
+    stopping: bool = False
+    store_lost: str | None = None  # where a damaged store was set aside
+    version: str = ""
+    seen_until: float | None = None  # the last event before it was away
+
+
+Evidence = Report | Record | Found | Judged | Rebooted | Tick | Retire | Awake

@@ -1,0 +1,161 @@
+"""Placement: which session a report or a registry record belongs to.
+
+Rules of this file
+  1. The process decides where it is known. Directory, terminal, name and newest are not asked.
+  2. One process hosts one conversation at a time; another one in it supersedes. A late word of a
+     superseded conversation does not bring it back.
+  3. A proven end is final: what comes later under that conversation is another session.
+  4. A word that fits two sessions belongs to neither.
+
+Not here: what the word changes (hear.py).
+"""
+
+from dataclasses import dataclass
+
+from headcount.core.report import Anchor, Opening, Record, Report
+from headcount.core.session import EndKind, Liveness, Session
+from headcount.core.world import Draft
+
+
+@dataclass(frozen=True, slots=True)
+class Existing:
+    session: Session
+    supersedes: Session | None = None  # what its process hosted until now
+
+
+@dataclass(frozen=True, slots=True)
+class Fresh:
+    predecessor: Session | None = None
+    supersedes: Session | None = None
+    provisional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """It belongs to no session as it now is; `session` is the one it was about, if that is known."""
+
+    why: str
+    session: Session | None = None
+
+
+Seat = Existing | Fresh | Misfit
+
+
+def place_report(draft: Draft, report: Report, now: float) -> Seat:
+    anchor = report.anchor
+    if anchor.process is None:
+        return _without_process(draft, report, now)
+    current = draft.current(anchor.process)
+    if current is None:
+        return _in_empty_process(draft, report.agent, report.conversation, anchor, leaving=report.leaving is not None)
+    if current.conversation == report.conversation:
+        return Existing(current)
+    if current.conversation is None:
+        return _name_the_nameless(draft, current, report.agent, report.conversation)
+    return _beside_another(draft, report, current, now)
+
+
+def place_record(draft: Draft, record: Record, now: float) -> Seat:
+    """A registry file is a level: what it says is so, if its process lives and nothing newer was heard."""
+    anchor = record.anchor
+    if anchor.process is None or not anchor.alive:
+        return Misfit("a registry file whose process does not confirm it")
+    current = draft.current(anchor.process)
+    if current is None:
+        return _in_empty_process(draft, record.agent, record.conversation, anchor)
+    if current.conversation == record.conversation:
+        return Existing(current)
+    if current.conversation is None:
+        return _name_the_nameless(draft, current, record.agent, record.conversation)
+    if record.written_at < min(current.started_at, now):
+        return Misfit("the registry file is older than the swap", current)
+    return _swap(draft, record.agent, record.conversation, current)
+
+
+def _without_process(draft: Draft, report: Report, now: float) -> Seat:
+    known = draft.of_conversation(report.agent, report.conversation)
+    living = [session for session in known if session.is_open]
+    if len(living) == 1:
+        return Existing(living[0])
+    if living:
+        return Misfit("its conversation is open in several processes, and it names none")
+    if not known:
+        return Fresh(provisional=report.opening is not None)
+    last = known[-1]
+    assert last.ended is not None
+    if report.at <= min(last.ended.at, now):
+        return Misfit("it happened before the end", last)
+    if not last.ended.proven and report.leaving is None:
+        return Existing(last)
+    if report.leaving is not None:
+        return Misfit("a farewell starts nothing", last)
+    if last.ended.kind is EndKind.SUPERSEDED and _registry_speaks(draft, last) and report.opening is None:
+        return Misfit("the registry names another conversation", last)
+    return Fresh(predecessor=last, provisional=report.opening is not None)
+
+
+def _in_empty_process(draft: Draft, agent: str, conversation: str, anchor: Anchor, leaving: bool = False) -> Seat:
+    assert anchor.process is not None
+    past = draft.of_process(anchor.process)
+    if past and all(each.ended is not None and each.ended.kind is not EndKind.SUPERSEDED for each in past[-1:]):
+        same = [each for each in past if each.conversation == conversation]
+        return Misfit("its process has ended", same[-1] if same else past[-1])
+    known = draft.of_conversation(agent, conversation)
+    unbound = [each for each in known if each.process is None and (each.is_open or _only_reported(each))]
+    if unbound and anchor.alive:
+        return Existing(unbound[-1])
+    if leaving and not anchor.alive and not known:
+        return Fresh()  # all that is left of a session that lived while headcount was away
+    return Fresh(predecessor=known[-1] if known else None)
+
+
+def _name_the_nameless(draft: Draft, current: Session, agent: str, conversation: str) -> Seat:
+    """A process that was found without a conversation says which one it has."""
+    unbound = [each for each in draft.of_conversation(agent, conversation) if each.process is None and each.is_open]
+    if unbound:
+        return Existing(unbound[-1], supersedes=current)
+    return Existing(current)
+
+
+def _beside_another(draft: Draft, report: Report, current: Session, now: float) -> Seat:
+    """The process hosts one conversation and the report names another: a swap, a phantom, or late."""
+    if report.leaving is not None:
+        return Misfit("a farewell of a conversation that was superseded", _newest(draft, report))
+    if report.at < min(current.started_at, now):
+        return Misfit("it is older than the swap", _newest(draft, report))
+    gone = current.leaving is not None and report.at >= min(current.leaving.at, now)
+    swapped = report.opening in (Opening.CLEAR, Opening.RESUME, Opening.FORK)
+    if gone or swapped:
+        return _swap(draft, report.agent, report.conversation, current)
+    pending = [
+        each
+        for each in draft.of_conversation(report.agent, report.conversation)
+        if each.is_open and each.process is None
+    ]
+    if report.opening is Opening.STARTUP:
+        return Existing(pending[-1]) if pending else Fresh(predecessor=None, provisional=True)
+    if current.status is not None:
+        return Misfit("the registry names another conversation", _newest(draft, report))
+    return _swap(draft, report.agent, report.conversation, current)
+
+
+def _swap(draft: Draft, agent: str, conversation: str, current: Session) -> Seat:
+    known = draft.of_conversation(agent, conversation)
+    unbound = [each for each in known if each.is_open and each.process is None]
+    if unbound:
+        return Existing(unbound[-1], supersedes=current)
+    return Fresh(predecessor=known[-1] if known else None, supersedes=current)
+
+
+def _registry_speaks(draft: Draft, session: Session) -> bool:
+    host = draft.current(session.process) if session.process else None
+    return host is not None and host.status is not None
+
+
+def _only_reported(session: Session) -> bool:
+    return session.liveness is Liveness.ENDED and session.ended is not None and not session.ended.proven
+
+
+def _newest(draft: Draft, report: Report) -> Session | None:
+    known = draft.of_conversation(report.agent, report.conversation)
+    return known[-1] if known else None
