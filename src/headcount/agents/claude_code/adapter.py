@@ -1,0 +1,32 @@
+"""Claude Code as the port wants it: one object that holds nothing.
+
+Rules of this file
+  1. It only points: what it says is decided in the modules beside it.
+"""
+
+from headcount.agents.claude_code import recognise, translate
+from headcount.agents.claude_code.registry import Sessions
+from headcount.agents.port import Registry, Unread
+from headcount.core.identity import ProcessFacts
+from headcount.core.report import Report
+
+
+class ClaudeCode:
+    name = translate.NAME
+    marks = frozenset({"CLAUDE_CODE_SESSION_ID", "CLAUDE_PID"})
+    registry: Registry = Sessions()
+
+    def recognise(self, facts: ProcessFacts) -> bool:
+        return recognise.recognise(facts)
+
+    def is_helper(self, facts: ProcessFacts) -> bool:
+        return recognise.is_helper(facts)
+
+    def translate(self, payload: bytes, at: float, source: str) -> Report | Unread:
+        return translate.translate(payload, at, source)
+
+    def unknown_fields(self, payload: bytes) -> tuple[str, ...]:
+        return translate.unknown_fields(payload)
+
+
+CLAUDE_CODE = ClaudeCode()

@@ -1,0 +1,86 @@
+"""Which processes are Claude Code, and which of those are sessions.
+
+Rules of this file
+  1. The executable decides, and the name confirms. A path or an argument with "claude" in it is nothing:
+     scripts, editors and greps have that too.
+  2. A helper runs the same executable. What it is called with tells it apart (accidents I9, I10).
+  3. A claimed spare looks like an idle one; only the registry knows. By the process alone it is a helper.
+  4. The command line may hold a prompt: it is looked at here and goes no further.
+
+Not here: the registry (registry.py), walking up from a hook (daemon/).
+"""
+
+import re
+from pathlib import PurePosixPath
+
+from headcount.core.identity import ProcessFacts
+
+NAMES = frozenset({"claude", "claude.exe"})  # claude.exe is npm's file name, on Linux too
+
+VERSION_FILE = re.compile(r".*/versions/[0-9]+(?:\.[0-9]+)*(?:[-+][0-9A-Za-z.+-]+)?", re.DOTALL)
+"""The native installer keeps one executable a version, and swaps a link at an update."""
+
+DELETED = " (deleted)"  # what the kernel appends to a replaced executable that still runs
+
+SERVICES = frozenset({"bg-pty-host", "bg-spare", "daemon", "daemon-worker", "mcp"})
+"""Subcommands that stay running and are no session."""
+
+ERRANDS = frozenset({
+    "agents", "attach", "auth", "auto-mode", "config", "doctor", "gateway", "import", "install", "kill", "logs",
+    "migrate-installer", "plugin", "plugins", "project", "purge", "remote-control", "respawn", "rm", "setup-token",
+    "stop", "ultrareview", "update", "upgrade",
+})  # fmt: skip
+"""Subcommands that do something and leave. `attach` shows a background session that has a process of its own."""
+
+SERVICE_FLAGS = ("--bg-spare", "--bg-pty-host", "--daemon-worker", "--claude-in-chrome-mcp", "--chrome-native-host",
+                 "--computer-use-mcp", "--mcp-cli", "--ripgrep")  # fmt: skip
+
+
+def is_claude(facts: ProcessFacts) -> bool:
+    """Runs Claude Code's executable under its own name: a session or a helper."""
+    if not facts.argv or not _is_known_executable(facts.exe):
+        return False
+    return facts.comm in NAMES or _base(facts.argv[0]) in NAMES or _is_started_by_path(facts)
+
+
+def is_helper(facts: ProcessFacts) -> bool:
+    return is_claude(facts) and _is_called_as_helper(facts)
+
+
+def recognise(facts: ProcessFacts) -> bool:
+    return is_claude(facts) and not _is_called_as_helper(facts)
+
+
+def _is_called_as_helper(facts: ProcessFacts) -> bool:
+    if not _is_own_name(facts):
+        return True  # it plays another tool, such as the `rg` inside its executable
+    first = facts.argv[1] if len(facts.argv) > 1 else ""
+    return first in SERVICES or first in ERRANDS or first.startswith(SERVICE_FLAGS)
+
+
+def _is_own_name(facts: ProcessFacts) -> bool:
+    called = _base(facts.argv[0])
+    return called in NAMES or (facts.exe is not None and called == _base(_path(facts.exe)))
+
+
+def _is_started_by_path(facts: ProcessFacts) -> bool:
+    """The installer's executable started by its full path is called by its version: `2.1.325`."""
+    if facts.exe is None:
+        return False
+    path = _path(facts.exe)
+    return bool(VERSION_FILE.fullmatch(path)) and "/claude/" in path and _base(facts.argv[0]) == _base(path)
+
+
+def _is_known_executable(exe: str | None) -> bool:
+    if exe is None:
+        return False
+    path = _path(exe)
+    return _base(path) in NAMES or VERSION_FILE.fullmatch(path) is not None
+
+
+def _path(exe: str) -> str:
+    return exe.removesuffix(DELETED)
+
+
+def _base(path: str) -> str:
+    return PurePosixPath(path).name

@@ -1,0 +1,177 @@
+"""Claude Code's own list of its live sessions: `sessions/<pid>.json` under each of its roots.
+
+Rules of this file
+  1. A file is a hint: it outlives SIGKILL (L7) and is missing at the trust dialog. Its process decides.
+  2. Read only. We never write, lock, move or delete anything there (K8).
+  3. Only a regular file of our own user, of a plausible size, whose name is the pid it speaks of.
+  4. Not whole, not there, not readable: None, which says nothing.
+  5. Unknown fields and statuses are named for counting, and harmless (S6).
+
+Not here: watching the directory (daemon/), proving the process (system/processes).
+"""
+
+import os
+import re
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from headcount.agents.claude_code.translate import CONVERSATION, NAME
+from headcount.agents.label import one_line, plain
+from headcount.agents.port import Entry
+from headcount.core.identity import ProcessFacts
+from headcount.core.report import Anchor, Details, Record, WaitingOn
+
+ENTRY_NAME = re.compile(r"([1-9][0-9]{0,9})\.json", re.ASCII)
+LARGEST = 64 * 1024  # a record is about a kilobyte; the list of former names grows it slowly
+
+STATUSES = frozenset({"busy", "idle", "waiting", "shell"})
+
+WAITING_FOR: dict[str, WaitingOn | None] = {
+    "permission prompt": WaitingOn.PERMISSION,
+    "sandbox request": WaitingOn.PERMISSION,
+    "worker request": WaitingOn.PERMISSION,
+    "goal proposal": WaitingOn.PLAN,
+    "input needed": WaitingOn.QUESTION,
+    "dialog open": None,  # a menu that the user opened
+}
+
+SERVICE_KINDS = frozenset({"daemon", "daemon-worker"})
+
+NAMESPACE = re.compile(r"linux:.*:pid:\[([0-9]{1,10})\]", re.ASCII)
+
+KNOWN = frozenset({
+    "pid", "sessionId", "cwd", "startedAt", "procStart", "version", "peerProtocol", "peerFeatures",
+    "kind", "entrypoint", "pidDomain", "asksForConvertedSkills", "messagingSocketPath", "name",
+    "nameSource", "nameSince", "status", "waitingFor", "updatedAt", "statusUpdatedAt", "tmux", "jobId",
+    "spare", "formerNames", "agent", "logPath", "bridgeSessionId",
+})  # fmt: skip
+
+_decoder = msgspec.json.Decoder(dict[str, Any])
+
+
+class Sessions:
+    """The registry port, for Claude Code."""
+
+    def roots(self, env: Mapping[str, str], home: Path) -> list[Path]:
+        named = [Path(part) for part in env.get("CLAUDE_CONFIG_DIR", "").split(os.pathsep) if part]
+        return list(dict.fromkeys(path for path in named if path.is_absolute())) or [home / ".claude"]
+
+    def directory(self, root: Path) -> Path:
+        return root / "sessions"
+
+    def is_entry_name(self, name: str) -> bool:
+        return ENTRY_NAME.fullmatch(name) is not None
+
+    def read(self, path: Path) -> Entry | None:
+        match = ENTRY_NAME.fullmatch(path.name)
+        held = _content(path) if match else None
+        return parse(held[0], int(match.group(1)), written_at=held[1]) if match and held else None
+
+    def names(self, entry: Entry, facts: ProcessFacts) -> bool:
+        identity = facts.identity
+        if entry.pid != identity.pid or entry.started is None or entry.started != identity.started:
+            return False
+        return entry.namespace is None or entry.namespace == identity.namespace
+
+    def record(self, entry: Entry, anchor: Anchor) -> Record:
+        known = entry.status if entry.status in STATUSES else None
+        return Record(
+            agent=NAME,
+            conversation=entry.conversation,
+            at=entry.status_at if entry.status_at is not None else entry.written_at,
+            status=known,
+            waiting_on=WAITING_FOR.get(entry.waiting_for or "") if known == "waiting" else None,
+            details=Details(cwd=entry.cwd, name=entry.name),
+            anchor=anchor,
+            written_at=entry.written_at,
+            entrypoint=entry.entrypoint,
+            kind=entry.kind,
+        )
+
+
+def parse(content: bytes, pid: int, written_at: float = 0.0) -> Entry | None:
+    """The record of that pid; None when it is not whole, or speaks of another."""
+    try:
+        found = _decoder.decode(content)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+    conversation = found.get("sessionId")
+    if found.get("pid") != pid or isinstance(found.get("pid"), bool):
+        return None
+    if not isinstance(conversation, str) or CONVERSATION.fullmatch(conversation) is None:
+        return None
+    status, waiting_for = plain(found.get("status"), 40), plain(found.get("waitingFor"), 80)
+    return Entry(
+        pid=pid,
+        started=_ticks(found.get("procStart")),
+        namespace=_namespace(found.get("pidDomain")),
+        conversation=conversation,
+        is_session=found.get("kind") not in SERVICE_KINDS and not found.get("spare"),
+        cwd=_directory(found.get("cwd")),
+        status=status,
+        waiting_for=waiting_for,
+        status_at=_seconds(found.get("statusUpdatedAt")) or _seconds(found.get("updatedAt")),
+        opened_at=_seconds(found.get("startedAt")),
+        written_at=written_at,
+        name=_line(found.get("name")),
+        version=plain(found.get("version"), 40),
+        kind=plain(found.get("kind"), 40),
+        entrypoint=plain(found.get("entrypoint"), 40),
+        tmux=plain(found.get("tmux"), 200),
+        unknown=_unknown(found, status, waiting_for),
+    )
+
+
+def _content(path: Path) -> tuple[bytes, float] | None:
+    """The file's bytes and when it was written. It may be swapped under us: every check is on what was opened, not on the name."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        seen = os.fstat(fd)
+        if not stat.S_ISREG(seen.st_mode) or seen.st_uid != os.geteuid() or seen.st_size > LARGEST:
+            return None
+        content = os.read(fd, LARGEST + 1)
+        return (content, seen.st_mtime) if len(content) <= LARGEST else None
+    except OSError:
+        return None
+    finally:
+        os.close(fd)
+
+
+def _unknown(found: dict[str, Any], status: str | None, waiting_for: str | None) -> tuple[str, ...]:
+    strange = [one_line(key, 40) for key in sorted(found.keys() - KNOWN)[:8]]
+    if status is not None and status not in STATUSES:
+        strange.append(f"status={one_line(status, 40)}")
+    if waiting_for is not None and waiting_for not in WAITING_FOR:
+        strange.append(f"waitingFor={one_line(waiting_for, 40)}")
+    return tuple(strange)
+
+
+def _ticks(value: Any) -> int | None:
+    """Start ticks on Linux. macOS writes a date there, which proves nothing to us."""
+    return int(value) if isinstance(value, str) and re.fullmatch(r"[0-9]{1,18}", value, re.ASCII) else None
+
+
+def _namespace(value: Any) -> int | None:
+    match = NAMESPACE.fullmatch(value) if isinstance(value, str) else None
+    return int(match.group(1)) if match else None
+
+
+def _seconds(value: Any) -> float | None:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return value / 1000.0 if number and 0 < value < 1e14 else None
+
+
+def _directory(value: Any) -> str | None:
+    path = plain(value)
+    return path if path is not None and path.startswith("/") else None
+
+
+def _line(value: Any) -> str | None:
+    return one_line(value) or None if isinstance(value, str) else None

@@ -1,0 +1,72 @@
+"""Labels: the one short line of an agent's work that people see.
+
+Rules of this file
+  1. A label is one line of at most LABEL characters, without control characters, without halves of
+     surrogate pairs, without characters that turn the direction of text.
+  2. What looks like a secret is replaced before the label is cut, so that half of one cannot remain.
+  3. Only the beginning of a long text is looked at: labels cost the same for a line and for a megabyte.
+
+Not here: which part of an event becomes the label (the adapters).
+"""
+
+import re
+
+LABEL = 80  # fits the widest DOING column; more is not read
+_LOOKED_AT = 600  # a secret that begins inside the first LABEL characters is wholly replaced
+
+_UNPRINTABLE = re.compile(
+    "[\x00-\x20\x7f-\xa0\u2028\u2029\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]+"
+)
+_NOT_TEXT = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+
+_VALUE = r"""(?:"[^"]*(?:"|$)|'[^']*(?:'|$)|\$\([^)]*\)?|[^\s;&|"']+)"""
+_SECRETS = (
+    (re.compile(r"(?i)\b(bearer|basic|token)\s+[A-Za-z0-9._~+/=-]{6,}"), r"\1 ***"),
+    (re.compile(r"(?i)\b(authorization|x-[a-z-]*(?:key|token)|cookie)\s*:\s*[^'\"]+"), r"\1: ***"),
+    (re.compile(r"\b([A-Z][A-Z0-9_]*)=" + _VALUE), r"\1=***"),
+    (re.compile(r"(?i)([a-z0-9_-]*(?:passw(?:or)?d|passphrase|secret|token|api[-_]?key|credential)[a-z0-9_-]*)"
+                r"(\s*=\s*|\s*:\s*|(?<=[a-z])\s+(?!\*))" + _VALUE), None),
+    (re.compile(r"://[^\s/@:]+:[^\s/@]+@"), "://***@"),
+    (re.compile(r"(\s-u\s*['\"]?[^\s:'\"]+):[^\s'\"]+"), r"\1:***"),
+    (re.compile(r"\b(?:sk-|sk_|pk_|rk_|gh[pousr]_|github_pat_|glpat-|xox[abposr]-|AKIA|ASIA|AIza|eyJ|npm_|hf_)"
+                r"[A-Za-z0-9_.-]{8,}"), "***"),
+)  # fmt: skip
+_MAY_HOLD_A_SECRET = re.compile(
+    r"[=:_]|-u|(?i:bearer|basic|pass|secret|token|key|credential)|[A-Za-z0-9]{20}|sk-|eyJ"
+)
+
+
+def one_line(text: str, limit: int = LABEL) -> str:
+    """The beginning of a text as one printable line."""
+    line = _UNPRINTABLE.sub(" ", text[: limit * 4]).strip()
+    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+
+
+def path_line(path: str, limit: int = LABEL) -> str:
+    """A path as one printable line; of a long one the end says more."""
+    line = _UNPRINTABLE.sub(" ", path[-limit * 4 :]).strip()
+    return line if len(line) <= limit else "…" + line[-(limit - 1) :].lstrip()
+
+
+def redacted(command: str) -> str:
+    """A command without what looks like a secret; only its beginning."""
+    text = command[:_LOOKED_AT]
+    if _MAY_HOLD_A_SECRET.search(text) is None:
+        return text
+    for pattern, replacement in _SECRETS:
+        text = pattern.sub(replacement if replacement is not None else _keep_name, text)
+    return text
+
+
+def plain(value: object, limit: int = 4096) -> str | None:
+    """A foreign value as a fact to keep (a directory, a model), or nothing when it is no such text."""
+    if not isinstance(value, str) or not value or len(value) > limit or _NOT_TEXT.search(value):
+        return None
+    return value
+
+
+def _keep_name(match: re.Match[str]) -> str:
+    name, gap = match.group(1), match.group(2)
+    if gap.isspace() and not name.startswith("-"):
+        return match.group(0)  # prose ("rotate token now"), not an option and its value
+    return f"{name}{gap}***"

@@ -1,0 +1,98 @@
+"""The port to an agent: what an adapter must be able to say, and nothing of how.
+
+Rules of this file
+  1. Everything an agent sends is hostile until it was read: no method here raises on bad input.
+  2. An adapter translates. It never decides who is alive, and it never asks the kernel itself.
+  3. Reports leave with an empty anchor: which process sent one is for the edge to establish.
+
+Implementations: claude_code/; the table of them is table.py.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from headcount.core.identity import ProcessFacts
+from headcount.core.report import Anchor, Record, Report
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A payload that no session can be made of: it is no JSON object, or names no usable conversation."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One session in an agent's own registry, as read: a hint until the kernel confirms its process."""
+
+    pid: int
+    started: int | None  # start ticks it recorded for itself; None: that platform or version does not say
+    namespace: int | None  # the pid namespace it recorded
+    conversation: str
+    is_session: bool  # False: a daemon, a spare, or another of the agent's own services
+    cwd: str | None = None
+    status: str | None = None
+    waiting_for: str | None = None
+    status_at: float | None = None  # by the agent's clock
+    opened_at: float | None = None
+    written_at: float = 0.0  # of the file
+    name: str | None = None
+    version: str | None = None
+    kind: str | None = None
+    entrypoint: str | None = None
+    tmux: str | None = None
+    unknown: tuple[str, ...] = ()  # fields and statuses that no table knows
+
+
+class Registry(Protocol):
+    """An agent's own list of its live sessions: one file a process, in a directory under each root."""
+
+    def roots(self, env: Mapping[str, str], home: Path) -> list[Path]:
+        """The agent's own places, several at once when so configured; they need not exist."""
+        ...
+
+    def directory(self, root: Path) -> Path:
+        """Where under a root the registry files are: what to watch."""
+        ...
+
+    def is_entry_name(self, name: str) -> bool: ...
+
+    def read(self, path: Path) -> Entry | None:
+        """None: not there, not ours, or not whole yet. None is no sign of death."""
+        ...
+
+    def names(self, entry: Entry, facts: ProcessFacts) -> bool:
+        """Whether the entry is of that very process: pid, start and namespace as the kernel says."""
+        ...
+
+    def record(self, entry: Entry, anchor: Anchor) -> Record: ...
+
+
+class Agent(Protocol):
+    @property
+    def name(self) -> str: ...  # "claude-code"
+
+    @property
+    def marks(self) -> frozenset[str]:
+        """Environment names that the agent gives to its descendants."""
+        ...
+
+    @property
+    def registry(self) -> Registry | None: ...
+
+    def recognise(self, facts: ProcessFacts) -> bool:
+        """Whether that process is a session's, by the process alone. Helpers are not."""
+        ...
+
+    def is_helper(self, facts: ProcessFacts) -> bool:
+        """The agent's program, but no session (until the registry names that very process)."""
+        ...
+
+    def translate(self, payload: bytes, at: float, source: str) -> Report | Unread: ...
+
+    def unknown_fields(self, payload: bytes) -> tuple[str, ...]:
+        """What the payload has that no table knows: the event's name first. For counting."""
+        ...
