@@ -30,6 +30,10 @@ PRUNE_EVERY: Final = 3_600.0
 """Old events are removed once an hour: often enough that the size bound holds, seldom enough that
 an idle daemon does nothing else."""
 
+STORE_BUSY_WITHIN: Final = 0.25
+"""How long a commit waits for another program's lock on the store: nobody else should hold one, a
+backup's lock lasts milliseconds, and the daemon tries again anyway."""
+
 COMMIT_RETRY_FIRST: Final = 0.2
 COMMIT_RETRY_MOST: Final = 5.0
 """A commit that failed (full disk, I/O error) is tried again soon, then ever slower: the disk of a
