@@ -1,0 +1,1 @@
+"""The outside that remembers: rows and a journal in one SQLite file."""

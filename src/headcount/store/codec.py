@@ -1,0 +1,85 @@
+"""Bodies of rows: core values to JSON bytes and back.
+
+Rules of this file
+  1. What was encoded can be decoded: each body is read back before it is handed on. JSON has no
+     NaN (it becomes null), and a null time would spoil the next start, long after its cause.
+  2. Reading tolerates what a newer version added: unknown fields are dropped, missing ones take
+     their default, events of unknown types are passed over. A new *value* of an enumeration inside
+     a session needs a new schema version instead; a test pins them.
+  3. A value that cannot be stored is the fault of its caller alone.
+
+Not here: columns and SQL (sql/), what the values mean (core/).
+"""
+
+from typing import TYPE_CHECKING, Any, TypedDict, get_type_hints
+
+import msgspec
+
+from headcount.core.events import Event, EventType
+from headcount.core.session import Session, SessionId
+from headcount.store.port import StoreFault
+
+if TYPE_CHECKING:  # mypy wants a literal; the fields are the session's own
+
+    class _Delta(TypedDict, total=False):
+        pass
+
+else:
+    _Delta = TypedDict("_Delta", get_type_hints(Session), total=False)
+
+
+class _Body(TypedDict, total=False):
+    delta: _Delta
+    facts: dict[str, Any]
+
+
+_ENCODER = msgspec.json.Encoder()
+_SESSION = msgspec.json.Decoder(Session)
+_BODY = msgspec.json.Decoder(_Body)
+_TYPES = {kind.value: kind for kind in EventType}
+
+EventRow = tuple[int, float, str, str | None, bytes]
+UNSTORABLE = (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError)
+
+
+def encode_session(session: Session) -> bytes:
+    try:
+        body = _ENCODER.encode(session)
+        _SESSION.decode(body)
+    except UNSTORABLE as error:
+        raise StoreFault("other", f"session {session.id!r} cannot be stored: {error}") from error
+    return body
+
+
+def decode_session(body: bytes) -> Session:
+    return _SESSION.decode(body)
+
+
+def encode_event(event: Event) -> EventRow:
+    content = {}
+    if event.delta:
+        content["delta"] = event.delta
+    if event.facts:
+        content["facts"] = event.facts
+    try:
+        body = _ENCODER.encode(content)
+        _BODY.decode(body)
+    except UNSTORABLE as error:
+        raise StoreFault("other", f"event {event.seq} cannot be stored: {error}") from error
+    return (event.seq, event.at, event.type.value, event.session, body)
+
+
+def decode_event(row: EventRow) -> Event | None:
+    """None: a type that only a newer version knows."""
+    seq, at, kind, session, body = row
+    content = _BODY.decode(body)
+    if kind not in _TYPES:
+        return None
+    return Event(
+        seq=seq,
+        at=at,
+        type=_TYPES[kind],
+        session=None if session is None else SessionId(session),
+        delta=dict(content.get("delta", {})),
+        facts=content.get("facts", {}),
+    )

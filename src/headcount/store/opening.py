@@ -1,0 +1,146 @@
+"""Opening: the file is checked, brought up to date and read, or set aside.
+
+What is checked at each start, in a time that does not grow with the journal
+  - the header: a database, ours, of a version we know (schema.py);
+  - SQLite's own look at the size: a file cut short is corrupt to it at the first read;
+  - the tables are there, and every page of `meta` and `sessions` is sound (`quick_check` of those);
+  - every session row decodes, and so do the newest and the oldest events.
+A page of the journal's middle is not read. Damage there is met by the query, commit or prune that
+touches it, told as `corrupt`, and leaves a mark: the next start then checks the whole file.
+
+Rules of this file
+  1. An I/O error or a lack of rights is not damage: it is told, and the file stays where it is.
+  2. Recovery reads before anything writes: what is loaded is what was stored.
+
+Not here: form and versions (schema.py), renaming (aside.py), bodies (codec.py).
+"""
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from headcount.core.session import Session, SessionId
+from headcount.store.aside import is_orphaned, is_suspect, set_aside, trust
+from headcount.store.codec import decode_event, decode_session
+from headcount.store.faults import translate
+from headcount.store.port import Loaded
+from headcount.store.queries import query
+from headcount.store.schema import Damaged, check_header, check_version, connect, create, migrate, version
+
+_TABLES: Final = frozenset({"meta", "sessions", "events"})
+_TRIED_EVENTS: Final = 50  # at each end of the journal
+_MS: Final = 1000
+_UNREADABLE: Final = (msgspec.MsgspecError, TypeError, ValueError)
+
+
+def open_file(path: Path, machine: str, now: Callable[[], float]) -> tuple[sqlite3.Connection, Loaded]:
+    with _told_as_faults(path):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            return _open(path, machine)
+        except Damaged:
+            aside = set_aside(path, now())
+        # Numbers are given once: those of the lost journal were small, a clock's are larger.
+        create(path, {"machine": machine, "set_aside": str(aside), "seq": str(int(now() * _MS))})
+        return _open(path, machine)
+
+
+def _open(path: Path, machine: str) -> tuple[sqlite3.Connection, Loaded]:
+    is_new = not path.exists()
+    if is_new:
+        if is_orphaned(path):
+            raise Damaged("its log is there, the file is not")
+        create(path, {"machine": machine})
+    check_header(path)
+    path.chmod(0o600)  # SQLite gives its side files the same
+    with _damage_named():
+        connection = connect(path)
+        try:
+            loaded = _checked(connection, path, is_new)
+            _remember_machine(connection, machine, loaded)
+        except BaseException:
+            connection.close()
+            raise
+    trust(path)
+    return connection, loaded
+
+
+def _checked(connection: sqlite3.Connection, path: Path, is_new: bool) -> Loaded:
+    check_version(path, version(connection))
+    _check_pages(connection, whole=is_suspect(path))
+    connection.execute("BEGIN IMMEDIATE")  # rights and rivals are told now, not at the first commit
+    connection.execute("ROLLBACK")
+    migrate(connection)
+    return _load(connection, is_new)
+
+
+def _check_pages(connection: sqlite3.Connection, *, whole: bool) -> None:
+    found = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+    if not found >= _TABLES:
+        raise Damaged(f"it has no {', '.join(sorted(_TABLES - found))}")
+    checks = ["integrity_check(1)"] if whole else ["quick_check(meta)", "quick_check(sessions)"]
+    for check in checks:
+        ((verdict,), *_) = connection.execute(f"PRAGMA {check}").fetchall()
+        if verdict != "ok":
+            raise Damaged(verdict)
+
+
+def _load(connection: sqlite3.Connection, is_new: bool) -> Loaded:
+    meta: dict[str, str] = dict(connection.execute(query("recall")).fetchall())
+    sessions: list[Session] = []
+    machines: dict[SessionId, str] = {}
+    for _, machine, body in connection.execute(query("load_sessions")):
+        session = decode_session(body)
+        sessions.append(session)
+        machines[session.id] = machine
+    seq, last_seen = _journal_end(connection)
+    # Told again until the daemon has written that it knows: a crash in between must not hush it up.
+    aside = meta.get("set_aside") if last_seen is None else None
+    return Loaded(
+        sessions=sessions,
+        seq=max(seq, int(meta.get("seq", "0"))),
+        machine=None if is_new or aside else meta["machine"],
+        last_seen=last_seen,
+        set_aside=Path(aside) if aside else None,
+        machines=machines,
+    )
+
+
+def _journal_end(connection: sqlite3.Connection) -> tuple[int, float | None]:
+    limit = {"limit": _TRIED_EVENTS}
+    for row in connection.execute(query("oldest_events"), limit):
+        decode_event(row)
+    newest = connection.execute(query("newest_events"), limit).fetchall()
+    for row in newest:
+        decode_event(row)
+    return (newest[0][0], newest[0][1]) if newest else (0, None)
+
+
+def _remember_machine(connection: sqlite3.Connection, machine: str, loaded: Loaded) -> None:
+    if loaded.machine not in (None, machine):
+        connection.execute(query("remember"), {"key": "machine", "value": machine})
+
+
+@contextmanager
+def _damage_named() -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        # Without a code it is Python's complaint: a text column that holds no text.
+        if getattr(error, "sqlite_errorcode", None) is None or translate(error, Path()).kind == "corrupt":
+            raise Damaged(str(error)) from error
+        raise
+    except (*_UNREADABLE, KeyError) as error:
+        raise Damaged(f"a row cannot be read: {error}") from error
+
+
+@contextmanager
+def _told_as_faults(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (sqlite3.Error, OSError) as error:
+        raise translate(error, path) from error

@@ -1,0 +1,87 @@
+"""What the daemon asks of a store, and the two ways in which a store says no.
+
+Rules of this file
+  1. When `commit` returns, what it was given survives a kill, a full disk and a power cut.
+     When it raises, nothing of it is stored.
+  2. No driver's exception passes this border: it is a `StoreFault`, whose text names the next step.
+  3. A start reads rows (`Loaded`), never history.
+
+Not here: SQLite (sqlite.py), bodies of rows (codec.py), when to retry or to stop (daemon/).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, Protocol
+
+from headcount.core.events import Event
+from headcount.core.session import Session, SessionId
+
+FaultKind = Literal["full", "io", "readonly", "busy", "corrupt", "other"]
+
+
+class StoreFault(Exception):
+    """The store could not do it. `kind` is for the program, the text for people."""
+
+    def __init__(self, kind: FaultKind, message: str) -> None:
+        super().__init__(message)
+        self.kind: FaultKind = kind
+
+
+class NewerSchema(Exception):
+    """The file was written by a newer headcount. It was not touched."""
+
+    def __init__(self, path: Path, found: int, known: int) -> None:
+        super().__init__(
+            f"{path} has schema version {found}, this headcount knows {known}: "
+            "upgrade headcount, or point HEADCOUNT_HOME at another place"
+        )
+        self.found = found
+        self.known = known
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What was remembered when the store was opened."""
+
+    sessions: list[Session]
+    seq: int  # the last sequence number given; 0: none yet
+    machine: str | None  # where the store was last used; None: it is new
+    last_seen: float | None  # time of the newest event
+    set_aside: Path | None = None  # a damaged file was moved there, and this store is new
+    machines: Mapping[SessionId, str] = field(default_factory=dict)  # where each session began
+
+
+class Store(Protocol):
+    @property
+    def loaded(self) -> Loaded: ...
+
+    async def commit(
+        self, events: Sequence[Event], rows: Sequence[Session], dropped: Sequence[SessionId] = ()
+    ) -> None:
+        """All of it or nothing. Cancelling the caller does not undo what is already on its way."""
+
+    async def history(
+        self,
+        *,
+        after: int = 0,
+        until: int | None = None,
+        limit: int = 1000,
+        session: str | None = None,
+        types: Sequence[str] = (),
+        since: float | None = None,
+        newest: bool = False,
+    ) -> list[Event]:
+        """Events in the order of their numbers, `after` < seq <= `until`. Of more than `limit` the
+        first are given, with `newest` the last."""
+
+    async def oldest(self) -> int:
+        """The oldest sequence number still kept; 0: there is none. None is missing after it."""
+
+    async def prune(self, *, before: float, max_bytes: int) -> int:
+        """Forget what is older than `before`, then the oldest events until the file is small
+        enough. The newest event always stays. Gives the number of rows removed."""
+
+    def size(self) -> int: ...
+
+    def close(self) -> None: ...

@@ -1,0 +1,53 @@
+"""The SQL of the store, read once from sql/.
+
+Rules of this file
+  1. A statement is a named block of queries.sql; a wrong name fails at import, not in the field.
+  2. Migrations are numbered without gaps, from 1.
+
+Not here: running them (schema.py, writer.py, reader.py).
+"""
+
+from dataclasses import dataclass
+from importlib.resources import files
+
+_SQL = files("headcount.store") / "sql"
+_OPENS = "-- name: "
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    number: int
+    name: str
+    sql: str
+
+
+def _blocks(text: str) -> dict[str, str]:
+    found: dict[str, list[str]] = {}
+    lines: list[str] = []  # of the heading, which no block owns
+    for line in text.splitlines():
+        if line.startswith(_OPENS):
+            lines = found.setdefault(line.removeprefix(_OPENS).strip(), [])
+        elif not line.startswith("--"):
+            lines.append(line)
+    return {name: "\n".join(block).strip() for name, block in found.items()}
+
+
+def _migrations() -> tuple[Migration, ...]:
+    sources = sorted((_SQL / "migrations").iterdir(), key=lambda file: file.name)
+    made = tuple(
+        Migration(int(file.name[:4]), file.name, file.read_text("utf-8"))
+        for file in sources
+        if file.name.endswith(".sql")
+    )
+    assert [step.number for step in made] == list(range(1, len(made) + 1)), "migrations have a gap"
+    return made
+
+
+QUERIES = _blocks((_SQL / "queries.sql").read_text("utf-8"))
+MIGRATIONS = _migrations()
+SCHEMA_VERSION = MIGRATIONS[-1].number
+
+
+def query(*names: str) -> str:
+    """The blocks of these names, one after the other."""
+    return "\n".join(QUERIES[name] for name in names)

@@ -1,0 +1,126 @@
+"""History, on a connection and a thread of its own.
+
+Rules of this file
+  1. The connection cannot write, and is opened when it is first needed.
+  2. A reader never blocks the writer, and a stop interrupts it.
+  3. Events of a type that this version does not know are left out.
+
+Not here: the rows of sessions, which are read once at the start (opening.py).
+"""
+
+import asyncio
+import json
+import sqlite3
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from headcount.core.events import Event
+from headcount.store.aside import suspect
+from headcount.store.codec import decode_event
+from headcount.store.faults import translate
+from headcount.store.port import StoreFault
+from headcount.store.queries import query
+from headcount.times import STORE_BUSY_WITHIN
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which part of the journal is asked for."""
+
+    after: int
+    until: int | None
+    limit: int
+    session: str | None
+    types: Sequence[str]
+    since: float | None
+    newest: bool
+
+
+class Reader:
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._connection: sqlite3.Connection | None = None
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="store-reader")
+        self._closed = False
+
+    async def ask(self, question: Callable[[sqlite3.Connection], T]) -> T:
+        if self._closed:
+            raise StoreFault("other", "the store is closed: start headcount again")
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._answer, question)
+
+    def close(self) -> None:
+        self._closed = True
+        if self._connection is not None:
+            self._connection.interrupt()
+        self._thread.submit(self._disconnect)
+        self._thread.shutdown(wait=True)
+
+    # --- in the thread ---------------------------------------------------------------------------
+
+    def _answer(self, question: Callable[[sqlite3.Connection], T]) -> T:
+        try:
+            if self._connection is None:
+                self._connection = _connect(self._path)
+            return question(self._connection)
+        except msgspec.MsgspecError as error:
+            suspect(self._path)
+            raise StoreFault("corrupt", f"an event in {self._path} cannot be read: {error}") from error
+        except Exception as error:
+            fault = translate(error, self._path)
+            if fault.kind == "corrupt":
+                suspect(self._path)
+            raise fault from error
+
+    def _disconnect(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+
+
+def history(connection: sqlite3.Connection, wanted: Wanted) -> list[Event]:
+    parts = ["history"]
+    given: dict[str, Any] = {"after": wanted.after, "limit": wanted.limit}
+    optional = {
+        "until": wanted.until,
+        "session": wanted.session,
+        "types": json.dumps(list(wanted.types)) if wanted.types else None,
+        "since": wanted.since,
+    }
+    for name, value in optional.items():
+        if value is not None:
+            parts.append(f"history_{name}")
+            given[name] = value
+    parts.append("history_newest_first" if wanted.newest else "history_oldest_first")
+    rows = connection.execute(query(*parts), given).fetchall()
+    if wanted.newest:
+        rows.reverse()
+    return [event for event in map(decode_event, rows) if event is not None]
+
+
+def oldest(connection: sqlite3.Connection) -> int:
+    return connection.execute(query("oldest_seq")).fetchone()[0] or 0
+
+
+def first_young(connection: sqlite3.Connection, before: float, now: float) -> int | None:
+    found: int | None = connection.execute(
+        query("first_young_event"), {"before": before, "now": now}
+    ).fetchone()[0]
+    return found
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        path.absolute().as_uri() + "?mode=ro",
+        uri=True,
+        isolation_level=None,
+        check_same_thread=False,  # `interrupt` comes from the thread that closes
+        timeout=STORE_BUSY_WITHIN,
+    )
+    connection.execute("PRAGMA cell_size_check = ON")
+    return connection

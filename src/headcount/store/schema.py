@@ -1,0 +1,121 @@
+"""The file's form: its header, its settings, its numbered migrations.
+
+Rules of this file
+  1. A store is made beside its place and moved there whole: a file at its place that is not a whole
+     store was damaged, it is not merely young (accident D9: the zero-byte file).
+  2. Each migration is one transaction together with its number.
+  3. A file of a newer version is refused before anything is opened for writing.
+
+Not here: what is done about damage (aside.py), what the rows say (opening.py).
+"""
+
+import os
+import sqlite3
+from pathlib import Path
+from typing import Final
+
+from headcount.store.port import NewerSchema
+from headcount.store.queries import MIGRATIONS, SCHEMA_VERSION, query
+from headcount.times import STORE_BUSY_WITHIN
+
+APPLICATION_ID: Final = 0x48434E54  # "HCNT"
+SIDE_FILES: Final = ("-wal", "-shm", "-journal")
+
+_MAGIC: Final = b"SQLite format 3\0"
+_HEADER_BYTES: Final = 100
+_JOURNAL_BYTES: Final = 4 * 1024 * 1024  # what the log keeps of the disk after a checkpoint
+_CHECKPOINT_PAGES: Final = 1000  # 4 MB: two syncs per some 200 commits, and a short recovery
+
+_SETTINGS: Final = (
+    "PRAGMA synchronous = FULL",  # NORMAL loses acknowledged commits in a power cut
+    "PRAGMA foreign_keys = ON",
+    "PRAGMA trusted_schema = OFF",
+    "PRAGMA cell_size_check = ON",  # a garbled page is noticed when it is read, not when it crashes
+    f"PRAGMA journal_size_limit = {_JOURNAL_BYTES}",
+    f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}",
+)
+
+
+class Damaged(Exception):
+    """The file is not a store of ours, or no longer a whole one."""
+
+
+def check_header(path: Path) -> None:
+    """Looks before SQLite does. (Only before: closing a descriptor of a file that SQLite has open
+    in this process would drop its locks.)"""
+    with path.open("rb") as file:
+        head = file.read(_HEADER_BYTES)
+    if len(head) < _HEADER_BYTES or not head.startswith(_MAGIC):
+        raise Damaged("it is not a database")
+    if int.from_bytes(head[68:72], "big") != APPLICATION_ID:
+        raise Damaged("it is not headcount's database")
+    check_version(path, int.from_bytes(head[60:64], "big"))
+
+
+def check_version(path: Path, found: int) -> None:
+    if found > SCHEMA_VERSION:
+        raise NewerSchema(path, found, SCHEMA_VERSION)
+
+
+def create(path: Path, meta: dict[str, str]) -> None:
+    """A new empty store at `path`, which appears there at once and whole."""
+    fresh = path.with_name(path.name + ".new")
+    for leftover in (fresh, *(fresh.with_name(fresh.name + end) for end in SIDE_FILES)):
+        leftover.unlink(missing_ok=True)  # of a creation that was cut short; nobody was answered from it
+    os.close(os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+    connection = sqlite3.connect(fresh, isolation_level=None)
+    try:
+        connection.execute("PRAGMA synchronous = OFF")  # synced once, below
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        migrate(connection)
+        connection.executemany(query("remember"), [{"key": k, "value": v} for k, v in meta.items()])
+        connection.execute("PRAGMA journal_mode = WAL")
+    finally:
+        connection.close()
+    sync(fresh)
+    fresh.rename(path)
+    sync(path.parent)
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """The one read-write connection. The opener makes it, the writer's thread then owns it."""
+    connection = sqlite3.connect(
+        path.absolute().as_uri() + "?mode=rw",
+        uri=True,
+        isolation_level=None,
+        check_same_thread=False,
+        timeout=STORE_BUSY_WITHIN,
+    )
+    try:
+        for setting in _SETTINGS:
+            connection.execute(setting)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def version(connection: sqlite3.Connection) -> int:
+    found: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    return found
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    for step in MIGRATIONS[version(connection) :]:
+        try:
+            connection.executescript(
+                f"BEGIN IMMEDIATE;\n{step.sql}\nPRAGMA user_version = {step.number};\nCOMMIT;"
+            )
+        except sqlite3.Error:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+
+
+def sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

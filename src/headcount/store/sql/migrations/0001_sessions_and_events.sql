@@ -1,0 +1,31 @@
+CREATE TABLE meta (
+  key   TEXT PRIMARY KEY NOT NULL,
+  value TEXT NOT NULL
+) WITHOUT ROWID;
+
+-- One row a session; the body is the whole of it, the columns are what SQL needs to see.
+CREATE TABLE sessions (
+  id           TEXT PRIMARY KEY NOT NULL,
+  agent        TEXT NOT NULL,
+  conversation TEXT,
+  liveness     TEXT NOT NULL,
+  started_at   REAL NOT NULL,
+  ended_at     REAL,
+  machine      TEXT NOT NULL, -- where it began; never updated
+  body         BLOB NOT NULL
+);
+
+CREATE INDEX sessions_by_end ON sessions (ended_at) WHERE ended_at IS NOT NULL;
+
+-- The journal: appended at one end, pruned at the other, never updated.
+CREATE TABLE events (
+  seq     INTEGER PRIMARY KEY NOT NULL,
+  at      REAL NOT NULL,
+  type    TEXT NOT NULL,
+  session TEXT,
+  body    BLOB NOT NULL
+);
+
+-- SQLite appends the rowid, which is seq, to every index: these are (session, seq) and (at, seq).
+CREATE INDEX events_by_session ON events (session) WHERE session IS NOT NULL;
+CREATE INDEX events_by_time ON events (at);

@@ -1,0 +1,79 @@
+-- Every statement of the store, by name. `name:` opens a block, the next one ends it.
+
+-- name: remember
+INSERT INTO meta (key, value) VALUES (:key, :value)
+ON CONFLICT (key) DO UPDATE SET value = excluded.value
+
+-- name: recall
+SELECT key, value FROM meta
+
+-- name: load_sessions
+SELECT id, machine, body FROM sessions ORDER BY started_at, id
+
+-- name: newest_events
+SELECT seq, at, type, session, body FROM events ORDER BY seq DESC LIMIT :limit
+
+-- name: oldest_events
+SELECT seq, at, type, session, body FROM events ORDER BY seq LIMIT :limit
+
+-- name: append_event
+INSERT INTO events (seq, at, type, session, body) VALUES (?, ?, ?, ?, ?)
+
+-- name: keep_session
+-- The machine is where the session began, so an update leaves it alone.
+INSERT INTO sessions (id, agent, conversation, liveness, started_at, ended_at, machine, body)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (id) DO UPDATE SET
+  agent = excluded.agent,
+  conversation = excluded.conversation,
+  liveness = excluded.liveness,
+  started_at = excluded.started_at,
+  ended_at = excluded.ended_at,
+  body = excluded.body
+
+-- name: drop_session
+DELETE FROM sessions WHERE id = ?
+
+-- name: history
+SELECT seq, at, type, session, body FROM events WHERE seq > :after
+
+-- name: history_until
+AND seq <= :until
+
+-- name: history_session
+AND session = :session
+
+-- name: history_types
+AND type IN (SELECT value FROM json_each(:types))
+
+-- name: history_since
+-- The floor comes from the index on time; without it a million older rows would be read first.
+AND at >= :since AND seq >= (SELECT min(seq) FROM events WHERE at >= :since)
+
+-- name: history_oldest_first
+ORDER BY seq LIMIT :limit
+
+-- name: history_newest_first
+ORDER BY seq DESC LIMIT :limit
+
+-- name: oldest_seq
+SELECT min(seq) FROM events
+
+-- name: newest_seq
+SELECT max(seq) FROM events
+
+-- name: first_young_event
+-- A time in the future is a clock that was wrong, and holds nothing back.
+SELECT min(seq) FROM events WHERE at BETWEEN :before AND :now
+
+-- name: forget_events
+-- Only from the old end, so that what is left has no gap; the newest stays, it holds the number.
+DELETE FROM events WHERE seq IN (
+  SELECT seq FROM events WHERE seq < :below AND seq < (SELECT max(seq) FROM events)
+  ORDER BY seq LIMIT :limit
+)
+
+-- name: forget_sessions
+DELETE FROM sessions WHERE id IN (
+  SELECT id FROM sessions WHERE ended_at < :before ORDER BY ended_at LIMIT :limit
+)

@@ -1,0 +1,104 @@
+"""The store on SQLite: one file, one writer, one reader.
+
+Rules of this file
+  1. This class only joins the parts; each part has its own file.
+  2. Bodies are made in the caller, so that a value that cannot be stored is its caller's fault alone.
+
+Not here: opening and checking (opening.py), group commit (writer.py), queries (reader.py), pruning.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+from headcount.core.events import Event
+from headcount.core.session import Session, SessionId
+from headcount.store.codec import encode_event, encode_session
+from headcount.store.opening import open_file
+from headcount.store.port import Loaded
+from headcount.store.pruning import prune
+from headcount.store.reader import Reader, Wanted, history, oldest
+from headcount.store.writer import SessionRow, Write, Writer
+
+
+class SqliteStore:
+    def __init__(
+        self,
+        path: Path,
+        machine: str,
+        now: Callable[[], float],
+        writer: Writer,
+        reader: Reader,
+        loaded: Loaded,
+    ) -> None:
+        self._path = path
+        self._machine = machine
+        self._now = now
+        self._writer = writer
+        self._reader = reader
+        self.loaded = loaded
+
+    @classmethod
+    def open(cls, path: Path, *, machine: str, now: Callable[[], float]) -> "SqliteStore":
+        """Raises `StoreFault` or `NewerSchema`. A damaged file is set aside: see `loaded.set_aside`."""
+        connection, loaded = open_file(path, machine, now)
+        return cls(path, machine, now, Writer(connection, path), Reader(path), loaded)
+
+    async def commit(
+        self, events: Sequence[Event], rows: Sequence[Session], dropped: Sequence[SessionId] = ()
+    ) -> None:
+        write = Write(
+            [encode_event(event) for event in events],
+            [_row(session, self._machine) for session in rows],
+            [(session,) for session in dropped],
+        )
+        await self._writer.write(write)
+
+    async def history(
+        self,
+        *,
+        after: int = 0,
+        until: int | None = None,
+        limit: int = 1000,
+        session: str | None = None,
+        types: Sequence[str] = (),
+        since: float | None = None,
+        newest: bool = False,
+    ) -> list[Event]:
+        wanted = Wanted(after, until, limit, session, types, since, newest)
+        return await self._reader.ask(partial(history, wanted=wanted))
+
+    async def oldest(self) -> int:
+        return await self._reader.ask(oldest)
+
+    async def prune(self, *, before: float, max_bytes: int) -> int:
+        return await prune(self._writer, self._reader, before=before, now=self._now(), max_bytes=max_bytes)
+
+    def size(self) -> int:
+        """Bytes on the disk, the log included."""
+        total = 0
+        for end in ("", "-wal"):
+            with suppress(FileNotFoundError):
+                total += self._path.with_name(self._path.name + end).stat().st_size
+        return total
+
+    def close(self) -> None:
+        """Waits for what was asked before; the reader goes first, so that the writer's end
+        checkpoints the log and removes it."""
+        self._reader.close()
+        self._writer.close()
+
+
+def _row(session: Session, machine: str) -> SessionRow:
+    ended_at = None if session.ended is None else session.ended.at
+    return (
+        session.id,
+        session.agent,
+        session.conversation,
+        session.liveness.value,
+        session.started_at,
+        ended_at,
+        machine,
+        encode_session(session),
+    )

@@ -1,0 +1,189 @@
+"""The one writer: a thread that owns the read-write connection and a queue of what is to be written.
+
+Rules of this file
+  1. Whoever waits while a transaction is being synced is written together in the next one (group
+     commit): one sync for all of them.
+  2. Each caller gets its own outcome. If the joint transaction fails, each is tried alone.
+  3. Every write checks what it changed (accident C3).
+  4. The connection is kept after an I/O error. A new one would read the log from the disk again
+     and could bring back the very commit that was reported as failed.
+
+Not here: what the bytes mean (codec.py), reading history (reader.py).
+"""
+
+import asyncio
+import sqlite3
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any, TypeVar, cast
+
+from headcount.store.aside import suspect
+from headcount.store.codec import EventRow
+from headcount.store.faults import translate
+from headcount.store.port import StoreFault
+from headcount.store.queries import query
+
+T = TypeVar("T")
+Task = Callable[[sqlite3.Connection], Any]
+SessionRow = tuple[str, str, str | None, str, float, float | None, str, bytes]
+
+_APPEND = query("append_event")
+_KEEP = query("keep_session")
+_DROP = query("drop_session")
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    events: list[EventRow]
+    rows: list[SessionRow]
+    dropped: list[tuple[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    work: Write | Task
+    loop: asyncio.AbstractEventLoop
+    answer: asyncio.Future[Any]
+
+
+Outcome = tuple[_Job, Any, StoreFault | None]
+
+
+class Writer:
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        self._connection = connection
+        self._path = path
+        self._queue: SimpleQueue[_Job | None] = SimpleQueue()  # None: no more will come
+        self._closed = False
+        self._thread = threading.Thread(target=self._serve, name="store-writer", daemon=True)
+        self._thread.start()
+
+    async def write(self, write: Write) -> None:
+        await self._ask(write)
+
+    async def run(self, task: Callable[[sqlite3.Connection], T]) -> T:
+        """Run one transaction's worth of other work between the commits."""
+        return cast(T, await self._ask(task))
+
+    def close(self) -> None:
+        """Waits for what was asked before; closing the last connection checkpoints the log."""
+        if not self._closed:
+            self._closed = True
+            self._queue.put(None)
+        self._thread.join()
+
+    async def _ask(self, work: Write | Task) -> Any:
+        if self._closed:
+            raise StoreFault("other", "the store is closed: start headcount again")
+        loop = asyncio.get_running_loop()
+        job = _Job(work, loop, loop.create_future())
+        self._queue.put(job)
+        return await job.answer
+
+    # --- in the thread ---------------------------------------------------------------------------
+
+    def _serve(self) -> None:
+        going = True
+        while going:
+            jobs, going = self._take()
+            writes = [job for job in jobs if isinstance(job.work, Write)]
+            others = [job for job in jobs if not isinstance(job.work, Write)]
+            _settle(self._write_all(writes))
+            for job in others:
+                _settle([self._attempt(job, cast(Task, job.work))])
+        with suppress(sqlite3.Error):  # a checkpoint that fails is made good by the next start
+            self._connection.close()
+
+    def _take(self) -> tuple[list[_Job], bool]:
+        """Waits for one job, then takes all that wait with it."""
+        jobs: list[_Job] = []
+        job = self._queue.get()
+        while job is not None:
+            jobs.append(job)
+            try:
+                job = self._queue.get_nowait()
+            except Empty:
+                return jobs, True
+        return jobs, False
+
+    def _write_all(self, jobs: Sequence[_Job]) -> list[Outcome]:
+        if len(jobs) > 1 and self._write_together(jobs):
+            return [(job, None, None) for job in jobs]
+        return [self._attempt(job, partial(_store, [job])) for job in jobs]
+
+    def _write_together(self, jobs: Sequence[_Job]) -> bool:
+        try:
+            _store(jobs, self._connection)
+        except Exception:  # whose fault it was shows when each is tried alone
+            return False
+        return True
+
+    def _attempt(self, job: _Job, task: Task) -> Outcome:
+        try:
+            return job, task(self._connection), None
+        except Exception as error:
+            fault = translate(error, self._path)
+            if fault.kind == "corrupt":
+                suspect(self._path)
+            return job, None, fault
+
+
+def in_transaction(connection: sqlite3.Connection, work: Callable[[sqlite3.Connection], T]) -> T:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        done = work(connection)
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:  # some errors have rolled back already
+            with suppress(sqlite3.Error):
+                connection.execute("ROLLBACK")
+        raise
+    return done
+
+
+def _store(jobs: Sequence[_Job], connection: sqlite3.Connection) -> None:
+    in_transaction(connection, partial(_apply, [cast(Write, job.work) for job in jobs]))
+
+
+def _apply(writes: Sequence[Write], connection: sqlite3.Connection) -> None:
+    for write in writes:
+        _change(connection, _APPEND, write.events)
+        _change(connection, _KEEP, write.rows)
+        if write.dropped:  # its promise is absence, which also holds for a session that was never stored
+            connection.executemany(_DROP, write.dropped)
+
+
+def _change(connection: sqlite3.Connection, sql: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    if not rows:
+        return
+    changed = connection.executemany(sql, rows).rowcount
+    if changed != len(rows):
+        raise StoreFault(
+            "other", f"{len(rows)} rows were to be written, {changed} were: run `headcount doctor`"
+        )
+
+
+def _settle(outcomes: Sequence[Outcome]) -> None:
+    """One wake-up of the loop for all answers of a transaction."""
+    by_loop: dict[asyncio.AbstractEventLoop, list[Outcome]] = defaultdict(list)
+    for outcome in outcomes:
+        by_loop[outcome[0].loop].append(outcome)
+    for loop, group in by_loop.items():
+        with suppress(RuntimeError):  # that loop is over, nobody waits there any more
+            loop.call_soon_threadsafe(_answer, group)
+
+
+def _answer(outcomes: Sequence[Outcome]) -> None:
+    for job, result, fault in outcomes:
+        if job.answer.done():  # cancelled meanwhile
+            continue
+        if fault is None:
+            job.answer.set_result(result)
+        else:
+            job.answer.set_exception(fault)
