@@ -1,0 +1,29 @@
+"""Time, as something that is handed in.
+
+Rules of this file
+  1. `now` is the wall clock: for people, files and stored times. It may jump.
+  2. `boottime` only grows and counts suspended time: for measuring how long something took.
+
+Not here: any constant (times.py), any waiting.
+"""
+
+import time
+from typing import Protocol
+
+
+class Clock(Protocol):
+    def now(self) -> float: ...
+
+    def boottime(self) -> float: ...
+
+
+class SystemClock:
+    def now(self) -> float:
+        return time.time()
+
+    def boottime(self) -> float:
+        return time.clock_gettime(_STEADY)
+
+
+_STEADY = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+"""CLOCK_BOOTTIME is Linux's; where it is missing the monotonic clock is the nearest that never jumps."""

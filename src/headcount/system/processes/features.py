@@ -1,0 +1,45 @@
+"""What the kernel offers for telling processes apart, and what of it may be used.
+
+Rules of this file
+  1. Every feature can be switched off, so that tests and `HEADCOUNT_WITHOUT` show older kernels.
+  2. A feature is used only when it is both allowed here and found by `probe`.
+  3. Without `pidfd` there is neither inode nor handle nor exit information: they hang on it.
+
+Not here: how a feature is used (pidfd.py, handle.py, exits.py).
+"""
+
+from dataclasses import dataclass, fields, replace
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    pidfd: bool = True  # Linux 5.3: a descriptor that pins a process and reports its end
+    inode: bool = True  # Linux 6.9: the descriptor's inode is unique per boot
+    handle: bool = True  # Linux 6.14: that inode opens the same process again after our restart
+    exit_info: bool = True  # Linux 6.15: the exit status of a process that was already reaped
+    peer_pidfd: bool = True  # Linux 6.5: a socket names its peer by a descriptor
+
+    @classmethod
+    def without(cls, *names: str) -> "Features":
+        """All but these. A name nobody knows is an error: a typing mistake must not test nothing."""
+        unknown = sorted(set(names) - set(cls.names()))
+        if unknown:
+            raise ValueError(f"no such feature: {', '.join(unknown)} (there are: {', '.join(cls.names())})")
+        return replace(cls(), **dict.fromkeys(names, False))
+
+    @classmethod
+    def from_text(cls, switched_off: str) -> "Features":
+        """From a list like `pidfd,inode`, as HEADCOUNT_WITHOUT has it; empty: everything is allowed."""
+        return cls.without(*(name.strip() for name in switched_off.split(",") if name.strip()))
+
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        return tuple(field.name for field in fields(cls))
+
+    def __and__(self, other: "Features") -> "Features":
+        both = {name: getattr(self, name) and getattr(other, name) for name in self.names()}
+        if not both["pidfd"]:
+            both.update(inode=False, handle=False, exit_info=False)
+        if not both["inode"]:
+            both.update(handle=False)  # the handle is the inode
+        return Features(**both)

@@ -1,0 +1,228 @@
+"""Processes on Linux: one pidfd for each watched process, on the daemon's own loop.
+
+Rules of this file
+  1. A process is pinned first, read and compared second, and asked whether it lives last. Only then
+     does anything that was read count.
+  2. Dead is what a pidfd reported, a number that nothing has, or a number that another has.
+  3. No descriptor left: the process is looked at once a second until there is one. Never dead by doubt.
+  4. A callback removes its reader first: a dead pidfd stays readable and would spin the loop.
+
+Not here: how a remembered process is pinned (pinning.py), how one ended (exits.py), kernels without
+pidfds (statonly.py), what the place alone decides (core/verdict.py).
+"""
+
+import asyncio
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+
+from headcount.core.identity import Place, ProcessFacts, ProcessIdentity
+from headcount.core.verdict import Proof, Standing, Verdict, alive, dead, judge_place, unknown
+from headcount.system.processes import exits, pidfd, place, procfs
+from headcount.system.processes.features import Features
+from headcount.system.processes.nofile import highest_for_watching, raise_nofile
+from headcount.system.processes.pinning import Pinning
+from headcount.system.processes.polling import Polling
+from headcount.system.processes.port import Gone, Look, OnDeath, Unreadable
+from headcount.system.processes.probe import probe
+from headcount.system.processes.statonly import StatOnly
+
+FOREIGN_PROC = "/proc shows another pid namespace"
+
+NO_MACHINE = ""
+"""Of an identity that is only watched nobody said on which machine it ran, so another boot proves nothing."""
+
+LOOKS = 3
+"""A look that lost its process to a reuse of the pid is tried again: the number has a new owner."""
+
+
+class LinuxProcesses:
+    name = "linux"
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, features: Features = Features()) -> None:  # noqa: B008
+        self.features = features & probe()
+        self._loop = loop
+        self._place = place.read_place()
+        self._proc_is_ours = place.proc_is_ours()
+        self._highest = highest_for_watching(raise_nofile())
+        self._pinning = Pinning(self._place, self.features)
+        self._stat_only = None if self.features.pidfd else StatOnly(self._place)
+        self._pidfds: dict[ProcessIdentity, int] = {}
+        self._on_death: dict[ProcessIdentity, OnDeath] = {}
+        self._polling = Polling(loop, self._judge_batch, self._conclude)
+
+    # --- looking ---------------------------------------------------------------------------------
+
+    def place(self) -> Place:
+        return self._place
+
+    def pids(self) -> Iterable[int]:
+        with os.scandir("/proc") as entries:
+            return [int(entry.name) for entry in entries if entry.name.isdigit()]
+
+    def look(self, pid: int) -> Look:
+        if not self._proc_is_ours:
+            return Unreadable(FOREIGN_PROC)
+        if self._stat_only:
+            return self._stat_only.look(pid)
+        for _ in range(LOOKS):
+            pinned = pidfd.open_pidfd(pid)
+            if not isinstance(pinned, int):
+                return pinned
+            with _closing(pinned):
+                seen = self._look_pinned(pinned, pid)
+                if not isinstance(seen, Gone) or not pidfd.is_reaped(pinned):
+                    return seen
+        return Unreadable("its pid changes hands too fast")
+
+    def parent(self, identity: ProcessIdentity) -> int | None:
+        if self._stat_only:
+            return self._stat_only.parent(identity)
+        pinned = self._pin(identity)
+        if not isinstance(pinned, int):
+            return None
+        with _closing(pinned):
+            try:
+                with procfs.open_directory(identity.pid) as directory:
+                    stat = procfs.read_stat(directory)
+            except OSError:
+                return None
+            return None if stat is None or pidfd.has_ended(pinned) else stat.parent
+
+    def environ(self, identity: ProcessIdentity, names: frozenset[str]) -> dict[str, str]:
+        if self._stat_only:
+            return self._stat_only.environ(identity, names)
+        pinned = self._pin(identity)
+        if not isinstance(pinned, int):
+            return {}
+        with _closing(pinned):
+            try:
+                with procfs.open_directory(identity.pid) as directory:
+                    found = procfs.read_environ(directory, names)
+            except OSError:
+                return {}
+            return {} if pidfd.has_ended(pinned) else found
+
+    def _look_pinned(self, pinned: int, pid: int) -> Look:
+        seen: ProcessFacts | None = None
+        failure = "its stat line is not readable"
+        try:
+            with procfs.open_directory(pid) as directory:
+                stat = procfs.read_stat(directory)
+                if stat is not None:
+                    identity = self._pinning.identity_of(pid, pinned, stat.started)
+                    seen = procfs.read_facts(directory, stat, identity)
+        except OSError as error:
+            failure = error.strerror or str(error)
+        if pidfd.has_ended(pinned):
+            return Gone()
+        return seen or Unreadable(failure)
+
+    # --- proving ---------------------------------------------------------------------------------
+
+    def prove(self, identity: ProcessIdentity, remembered_machine: str) -> Verdict:
+        return judge_place(identity, self._place, remembered_machine) or self._prove_here(identity)
+
+    def _prove_here(self, identity: ProcessIdentity) -> Verdict:
+        if self._stat_only:
+            return self._stat_only.prove(identity) if self._proc_is_ours else unknown(FOREIGN_PROC)
+        pinned = self._pin(identity)
+        if not isinstance(pinned, int):
+            return pinned
+        with _closing(pinned):
+            if pidfd.has_ended(pinned):
+                return self._ended(identity, pinned)
+            return alive("the kernel still has that very process")
+
+    def _pin(self, identity: ProcessIdentity) -> int | Verdict:
+        elsewhere = judge_place(identity, self._place, NO_MACHINE)
+        return elsewhere or self._pinning.pin(identity)
+
+    def _ended(self, identity: ProcessIdentity, pinned: int) -> Verdict:
+        how = exits.read_exit(pinned, identity.pid, identity.started, self.features.exit_info)
+        return dead(Proof.EXITED, "the kernel reported its end", how)
+
+    # --- watching --------------------------------------------------------------------------------
+
+    def watch(self, identity: ProcessIdentity, on_death: OnDeath) -> Verdict:
+        if identity in self._on_death:
+            self._on_death[identity] = on_death
+            return alive("watched already") if identity in self._pidfds else unknown("looked at already")
+        elsewhere = judge_place(identity, self._place, NO_MACHINE)
+        verdict = elsewhere or self._attach(identity)
+        if verdict.standing is Standing.DEAD:
+            return verdict
+        self._on_death[identity] = on_death
+        if elsewhere is None and identity not in self._pidfds:
+            self._polling.add(identity)
+        return verdict
+
+    def unwatch(self, identity: ProcessIdentity) -> None:
+        self._on_death.pop(identity, None)
+        self._polling.discard(identity)
+        pinned = self._pidfds.pop(identity, None)
+        if pinned is not None:
+            self._loop.remove_reader(pinned)
+            os.close(pinned)
+
+    def watched(self) -> int:
+        return len(self._on_death)
+
+    def polled(self) -> int:
+        return len(self._polling)
+
+    def close(self) -> None:
+        for identity in tuple(self._on_death):
+            self.unwatch(identity)
+        self._polling.close()
+        self._pinning.close()
+
+    def _attach(self, identity: ProcessIdentity) -> Verdict:
+        """Puts a pidfd of it on the loop, if there is one to spare."""
+        if self._stat_only:
+            return self._prove_here(identity)
+        pinned = self._pin(identity)
+        if not isinstance(pinned, int):
+            return pinned
+        if pidfd.has_ended(pinned):
+            with _closing(pinned):
+                return self._ended(identity, pinned)
+        if pinned > self._highest:
+            os.close(pinned)
+            return alive("seen alive; few descriptors are left, so it is looked at every second")
+        self._pidfds[identity] = pinned
+        self._loop.add_reader(pinned, partial(self._on_readable, identity))
+        return alive("watched by the kernel")
+
+    def _on_readable(self, identity: ProcessIdentity) -> None:
+        pinned = self._pidfds.pop(identity)
+        self._loop.remove_reader(pinned)  # first: it stays readable for ever
+        with _closing(pinned):
+            verdict = self._ended(identity, pinned)
+        self._tell(identity, verdict)
+
+    def _judge_batch(self, identities: tuple[ProcessIdentity, ...]) -> dict[ProcessIdentity, Verdict]:
+        return {identity: self._prove_here(identity) for identity in identities}
+
+    def _conclude(self, identity: ProcessIdentity, verdict: Verdict) -> None:
+        if verdict.standing is Standing.ALIVE and not self._stat_only:
+            verdict = self._attach(identity)  # promoted, when a descriptor is free by now
+        if verdict.standing is Standing.DEAD:
+            self._tell(identity, verdict)
+        elif identity in self._pidfds:
+            self._polling.discard(identity)
+
+    def _tell(self, identity: ProcessIdentity, verdict: Verdict) -> None:
+        self._polling.discard(identity)
+        on_death = self._on_death.pop(identity, None)
+        if on_death is not None:
+            on_death(identity, verdict)
+
+
+@contextmanager
+def _closing(pinned: int) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        os.close(pinned)

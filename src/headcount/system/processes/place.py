@@ -1,0 +1,76 @@
+"""Where we are: this boot of this machine, seen from this pid namespace.
+
+Rules of this file
+  1. A boot is named only by what the kernel calls it. Never by a time: the wall clock moves, and a
+     boot that seems over would end every session.
+  2. A machine without a known id is named by its host name; that is enough to tell a restart of
+     ours from a disk that was carried elsewhere.
+
+Not here: what follows from being elsewhere (core/verdict.py).
+"""
+
+import ctypes
+import os
+import sys
+from pathlib import Path
+
+from headcount.core.identity import Place
+from headcount.system import libc
+
+MACHINE_IDS = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+OUR_NAMESPACE = Path("/proc/self/ns/pid")
+
+NO_BOOT_ID = "unnamed"
+"""Of a system that does not name its boots: then a restart is never concluded from the name, and the
+pids and start times of before decide alone."""
+
+
+def read_place() -> Place:
+    return Place(machine=_machine(), boot=_boot(), namespace=_namespace())
+
+
+def proc_is_ours() -> bool:
+    """Whether /proc shows our own pid namespace. If not, its numbers are other processes' numbers."""
+    try:
+        return Path("/proc/self").readlink() == Path(str(os.getpid()))
+    except OSError:
+        return False
+
+
+def _machine() -> str:
+    for path in MACHINE_IDS:
+        text = _text(path)
+        if text:
+            return text
+    return os.uname().nodename
+
+
+def _boot() -> str:
+    return _text(BOOT_ID) or (_darwin_boot() if sys.platform == "darwin" else "") or NO_BOOT_ID
+
+
+def _namespace() -> int:
+    try:
+        return OUR_NAMESPACE.stat().st_ino
+    except OSError:
+        return 0  # a system without pid namespaces has one, and it is the same for all
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(errors="replace").strip()
+    except OSError:
+        return ""
+
+
+def _darwin_boot() -> str:
+    buffer = ctypes.create_string_buffer(64)
+    size = ctypes.c_size_t(len(buffer))
+    try:
+        libc.call(
+            "sysctlbyname", b"kern.bootsessionuuid", buffer, ctypes.byref(size), None, ctypes.c_size_t(0)
+        )
+    except OSError:
+        return ""
+    return buffer.value.decode("ascii", "replace")
