@@ -13,8 +13,9 @@ Not here: which events are registered (events.py), what follows from a report (c
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import Any
+
+import msgspec
 
 from headcount.agents.claude_code import payload as reading
 from headcount.agents.claude_code.events import EVENTS, FIELDS
@@ -22,7 +23,7 @@ from headcount.agents.claude_code.labels import label
 from headcount.agents.claude_code.payload import Payload, Task
 from headcount.agents.label import one_line, plain, redacted
 from headcount.agents.port import Unread
-from headcount.core.report import Background, Details, Opening, Report, Turn, WaitingOn
+from headcount.core.report import Anchor, Background, Details, Opening, Report, Turn, WaitingOn
 
 NAME = "claude-code"
 
@@ -55,9 +56,8 @@ OVER = frozenset({"completed", "failed", "killed", "stopped", "cancelled", "canc
 RESETS = re.compile(r"\bresets?\b[^.\n·|]{1,40}")
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
-    """What one event says, beside what all events carry."""
+class Said(msgspec.Struct, frozen=True):
+    """What one event says, beside what all events carry. A Struct, since one is made for every event."""
 
     turn: Turn | None = None
     waiting_on: WaitingOn | None = None
@@ -73,6 +73,7 @@ class Said:
 
 
 NOTHING = Said()
+NO_ANCHOR = Anchor()  # the edge establishes it
 
 
 def translate(payload: bytes, at: float, source: str) -> Report | Unread:
@@ -109,6 +110,7 @@ def translate(payload: bytes, at: float, source: str) -> Report | Unread:
             transcript=_directory(read.transcript_path),
             permission_mode=plain(read.permission_mode, 40),
         ),
+        anchor=NO_ANCHOR,
     )
 
 
@@ -207,7 +209,7 @@ def _after_compact(read: Payload) -> Said:
 
 
 def _model_switch(read: Payload) -> Said:
-    return replace(NOTHING, model=plain(read.to_model, 100))
+    return Said(model=plain(read.to_model, 100))
 
 
 SAYS: dict[str, Callable[[Payload], Said]] = {
