@@ -1,0 +1,33 @@
+"""Changes of files in a directory, told on the loop: by inotify, elsewhere by looking."""
+
+from headcount.system.files.choose import open_file_events
+from headcount.system.files.events import (
+    IN_CLOSE_WRITE,
+    IN_CREATE,
+    IN_DELETE,
+    IN_DELETE_SELF,
+    IN_IGNORED,
+    IN_MODIFY,
+    IN_MOVED_FROM,
+    IN_MOVED_TO,
+    IN_Q_OVERFLOW,
+    FileEvent,
+    FileEvents,
+    OnFileEvents,
+)
+
+__all__ = (
+    "IN_CLOSE_WRITE",
+    "IN_CREATE",
+    "IN_DELETE",
+    "IN_DELETE_SELF",
+    "IN_IGNORED",
+    "IN_MODIFY",
+    "IN_MOVED_FROM",
+    "IN_MOVED_TO",
+    "IN_Q_OVERFLOW",
+    "FileEvent",
+    "FileEvents",
+    "OnFileEvents",
+    "open_file_events",
+)

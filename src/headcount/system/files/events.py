@@ -1,0 +1,47 @@
+"""The port to file events.
+
+Rules of this file
+  1. An event is a hint to look: it may come twice, and after an overflow (a name of None) anything may
+     have been missed, so the owner reads the directory again.
+  2. Events of one read come as one list, in the order in which they happened.
+  3. One watch for each path; watching a path again replaces what was asked for it.
+  4. IN_IGNORED says that the watch is over by itself: its directory was removed or unmounted.
+
+Implementations: inotify.py, polling.py; one contract suite runs on both.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+IN_MODIFY = 0x2
+IN_CLOSE_WRITE = 0x8
+IN_MOVED_FROM = 0x40
+IN_MOVED_TO = 0x80
+IN_CREATE = 0x100
+IN_DELETE = 0x200
+IN_DELETE_SELF = 0x400
+IN_Q_OVERFLOW = 0x4000
+IN_IGNORED = 0x8000
+
+ALWAYS_TOLD = IN_Q_OVERFLOW | IN_IGNORED
+
+
+@dataclass(frozen=True, slots=True)
+class FileEvent:
+    name: str | None  # in its directory; "": the watched path itself; None: unknown, look at everything
+    mask: int
+
+
+OnFileEvents = Callable[[list[FileEvent]], None]
+
+
+class FileEvents(Protocol):
+    def watch(self, path: Path, mask: int, callback: OnFileEvents) -> None:
+        """From now on. An OSError: the path is not there, or the system has no watch left."""
+        ...
+
+    def unwatch(self, path: Path) -> None: ...
+
+    def close(self) -> None: ...

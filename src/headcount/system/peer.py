@@ -1,0 +1,84 @@
+"""Who is at the other end of a unix socket, by the kernel's word.
+
+Rules of this file
+  1. The kernel names whoever called connect(2), or listen(2) when it is the client who asks. Nothing
+     the other side writes is believed.
+  2. The pidfd, where the kernel gives one, pins that process: it must be closed.
+  3. An identity is handed out only when the pidfd still lived after the look. Without a pidfd the
+     pid's present owner is named, which is right while the peer waits for its answer.
+
+Not here: what a peer may do (daemon/), walking up from it (processes/ancestry.py).
+"""
+
+import os
+import socket
+import struct
+import sys
+from dataclasses import dataclass
+
+from headcount.core.identity import ProcessFacts, ProcessIdentity
+from headcount.system.processes import pidfd as pidfds
+from headcount.system.processes.port import Processes
+from headcount.system.processes.probe import SO_PEERPIDFD
+
+LINUX_CREDENTIALS = struct.Struct("=iII")  # struct ucred: pid, uid, gid
+DARWIN_CREDENTIALS = struct.Struct("=IIh2xI")  # struct xucred: version, uid, groups, first group
+DARWIN_LOCAL, DARWIN_PEERCRED, DARWIN_PEERPID = 0, 1, 2  # SOL_LOCAL and its options, sys/un.h
+
+
+@dataclass(slots=True)
+class Peer:
+    pid: int  # 0: it lives in a pid namespace that we cannot see
+    uid: int
+    gid: int
+    pidfd: int | None = None
+
+    @classmethod
+    def of(cls, sock: socket.socket, with_pidfd: bool = True) -> "Peer":
+        """Of a connected unix socket; an OSError says that it is none."""
+        pid, uid, gid = _darwin(sock) if sys.platform == "darwin" else _linux(sock)
+        return cls(pid, uid, gid, _peer_pidfd(sock) if with_pidfd else None)
+
+    def look(self, processes: Processes) -> ProcessFacts | None:
+        """What that very process is; None: it is over, or cannot be told from another."""
+        if self.pid <= 0:
+            return None
+        seen = processes.look(self.pid)
+        if not isinstance(seen, ProcessFacts):
+            return None
+        if self.pidfd is not None and pidfds.has_ended(self.pidfd):
+            return None  # its number may have been another's by the time of the look
+        return seen
+
+    def identity(self, processes: Processes) -> ProcessIdentity | None:
+        seen = self.look(processes)
+        return None if seen is None else seen.identity
+
+    def has_ended(self) -> bool:
+        """Only a pidfd can say so."""
+        return self.pidfd is not None and pidfds.has_ended(self.pidfd)
+
+    def close(self) -> None:
+        if self.pidfd is not None:
+            os.close(self.pidfd)
+            self.pidfd = None
+
+
+def _linux(sock: socket.socket) -> tuple[int, int, int]:
+    data = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, LINUX_CREDENTIALS.size)
+    pid, uid, gid = LINUX_CREDENTIALS.unpack(data)
+    return pid, uid, gid
+
+
+def _darwin(sock: socket.socket) -> tuple[int, int, int]:
+    data = sock.getsockopt(DARWIN_LOCAL, DARWIN_PEERCRED, 76)
+    _, uid, _, gid = DARWIN_CREDENTIALS.unpack(data[: DARWIN_CREDENTIALS.size])
+    return sock.getsockopt(DARWIN_LOCAL, DARWIN_PEERPID), uid, gid
+
+
+def _peer_pidfd(sock: socket.socket) -> int | None:
+    """None on a kernel before 6.5, for a peer that is over on one before 6.16, and with no descriptor left."""
+    try:
+        return sock.getsockopt(socket.SOL_SOCKET, SO_PEERPIDFD)
+    except OSError:
+        return None

@@ -1,0 +1,47 @@
+"""Walking up from a process to its ancestors, every step verified.
+
+Rules of this file
+  1. Look at the child, look at the parent it names, then ask the child again: only if it is the same
+     incarnation with the same parent was the parent that was seen its parent.
+  2. A step that cannot be verified ends the walk. Nothing is guessed across the gap: a process whose
+     middle was re-parented has no ancestors beyond.
+  3. The walk is bounded, and ends below pid 1: everybody descends from init.
+
+Not here: what kind of process an ancestor is (agents/).
+"""
+
+from collections.abc import Iterator
+
+from headcount.core.identity import Match, ProcessFacts, same_process
+from headcount.system.processes.port import Processes
+
+DEPTH_MOST = 64
+INIT = 1
+
+
+def ancestors(processes: Processes, start: ProcessFacts | int) -> Iterator[ProcessFacts]:
+    """The start itself first, then its parent, and so on. Reads as far as it is iterated."""
+    child = _first(processes, start)
+    for _ in range(DEPTH_MOST):
+        if child is None:
+            return
+        yield child
+        child = _parent_of(processes, child)
+
+
+def _first(processes: Processes, start: ProcessFacts | int) -> ProcessFacts | None:
+    seen = processes.look(start if isinstance(start, int) else start.pid)
+    if not isinstance(seen, ProcessFacts):
+        return None
+    if isinstance(start, ProcessFacts) and same_process(start.identity, seen.identity) is not Match.SAME:
+        return None
+    return seen
+
+
+def _parent_of(processes: Processes, child: ProcessFacts) -> ProcessFacts | None:
+    if child.parent <= INIT:
+        return None
+    parent = processes.look(child.parent)
+    if not isinstance(parent, ProcessFacts) or processes.parent(child.identity) != child.parent:
+        return None
+    return parent

@@ -1,0 +1,182 @@
+"""Processes anywhere, on psutil: the same port with the promises that polling can keep.
+
+Rules of this file
+  1. All watched processes are read in one batch in a thread, once a second, while any is watched.
+  2. One absence is doubt; the next pass confirms it. Another start or a zombie is a proof at once.
+  3. A start is counted from boot. The creation time as psutil gives it moves with the wall clock
+     and is never stored.
+  4. Not permitted to look is UNKNOWN. How a process ended is not known here: an empty Exit.
+
+Not here: pidfds (linux.py).
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+import psutil
+
+from headcount.core.identity import Place, ProcessFacts, ProcessIdentity
+from headcount.core.verdict import Proof, Standing, Verdict, alive, dead, judge_place, unknown
+from headcount.system.processes import place
+from headcount.system.processes.pidfd import is_vacant
+from headcount.system.processes.polling import Polling
+from headcount.system.processes.port import Gone, Look, OnDeath, Unreadable
+from headcount.system.processes.starts import nearly_same_start, read_start
+
+ABSENT = unknown("not found once; the next look confirms it or not")
+T = TypeVar("T")
+
+NO_MACHINE = ""  # see linux.py: a watched identity does not say where it ran
+
+
+class PortableProcesses:
+    name = "portable"
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._place = place.read_place()
+        self._on_death: dict[ProcessIdentity, OnDeath] = {}
+        self._missed: set[ProcessIdentity] = set()
+        self._polling = Polling(loop, self._judge_batch, self._conclude)
+
+    # --- looking ---------------------------------------------------------------------------------
+
+    def place(self) -> Place:
+        return self._place
+
+    def pids(self) -> Iterable[int]:
+        return list(psutil.pids())
+
+    def look(self, pid: int) -> Look:
+        if pid <= 0:
+            return Gone()
+        try:
+            return self._read(psutil.Process(pid))
+        except psutil.ZombieProcess:
+            return Gone()
+        except (psutil.NoSuchProcess, OverflowError):
+            return Gone() if is_vacant(pid) else Unreadable("it is hidden from us")
+        except psutil.AccessDenied:
+            return Unreadable("not permitted")
+        except OSError as error:
+            return Unreadable(error.strerror or str(error))
+
+    def parent(self, identity: ProcessIdentity) -> int | None:
+        seen = self.look(identity.pid)
+        return seen.parent if isinstance(seen, ProcessFacts) and seen.identity == identity else None
+
+    def environ(self, identity: ProcessIdentity, names: frozenset[str]) -> dict[str, str]:
+        try:
+            found = psutil.Process(identity.pid).environ()
+        except (psutil.Error, OSError, OverflowError):
+            return {}
+        seen = self.look(identity.pid)
+        if not isinstance(seen, ProcessFacts) or seen.identity != identity:
+            return {}
+        return {name: value for name, value in found.items() if name in names}
+
+    def _read(self, process: psutil.Process) -> Look:
+        started = read_start(process)
+        with process.oneshot():
+            comm, parent, uid = process.name(), process.ppid(), process.uids().effective
+        facts = ProcessFacts(
+            identity=ProcessIdentity(self._place.boot, self._place.namespace, process.pid, started),
+            parent=parent,
+            uid=uid,
+            comm=comm,
+            argv=tuple(_if_permitted(process.cmdline) or ()),
+            exe=_if_permitted(process.exe) or None,
+            cwd=_if_permitted(process.cwd) or None,
+        )
+        if _has_ended(process) or not psutil.pid_exists(process.pid):  # the number of a thread is no process
+            return Gone()
+        if read_start(psutil.Process(process.pid)) != started:
+            return Unreadable("its pid changed hands while it was read")
+        return facts
+
+    # --- proving ---------------------------------------------------------------------------------
+
+    def prove(self, identity: ProcessIdentity, remembered_machine: str) -> Verdict:
+        return judge_place(identity, self._place, remembered_machine) or self._prove_here(identity)
+
+    def _prove_here(self, identity: ProcessIdentity) -> Verdict:
+        try:
+            process = psutil.Process(identity.pid)
+            started, ended = read_start(process), _has_ended(process)
+        except psutil.ZombieProcess:
+            return dead(Proof.EXITED, "it is a zombie")
+        except (psutil.NoSuchProcess, OverflowError):
+            return ABSENT
+        except psutil.AccessDenied:
+            return unknown("not permitted to look")
+        except OSError as error:
+            return unknown(error.strerror or str(error))
+        if started is None or identity.started is None:
+            return unknown("its start is not known")
+        if started != identity.started:
+            if nearly_same_start(started, identity.started):
+                return unknown("its start is told only roughly here")
+            return dead(Proof.REPLACED, "its pid belongs to another process")
+        return dead(Proof.EXITED, "it is a zombie") if ended else alive("same pid, same start")
+
+    # --- watching --------------------------------------------------------------------------------
+
+    def watch(self, identity: ProcessIdentity, on_death: OnDeath) -> Verdict:
+        elsewhere = judge_place(identity, self._place, NO_MACHINE)
+        verdict = elsewhere or self._prove_here(identity)
+        if verdict.standing is Standing.DEAD:
+            return verdict
+        self._on_death[identity] = on_death
+        if verdict is ABSENT:
+            self._missed.add(identity)
+        if elsewhere is None:
+            self._polling.add(identity)
+        return verdict
+
+    def unwatch(self, identity: ProcessIdentity) -> None:
+        self._on_death.pop(identity, None)
+        self._missed.discard(identity)
+        self._polling.discard(identity)
+
+    def watched(self) -> int:
+        return len(self._on_death)
+
+    def polled(self) -> int:
+        return len(self._polling)
+
+    def close(self) -> None:
+        self._polling.close()
+        self._on_death.clear()
+
+    def _judge_batch(self, identities: tuple[ProcessIdentity, ...]) -> dict[ProcessIdentity, Verdict]:
+        return {identity: self._prove_here(identity) for identity in identities}
+
+    def _conclude(self, identity: ProcessIdentity, verdict: Verdict) -> None:
+        if verdict is ABSENT and identity in self._missed and is_vacant(identity.pid):
+            verdict = dead(Proof.EXITED, "no process has its pid any more, in two looks")
+        if verdict is ABSENT:
+            self._missed.add(identity)
+        else:
+            self._missed.discard(identity)
+        if verdict.standing is Standing.DEAD:
+            on_death = self._on_death.get(identity)
+            self.unwatch(identity)
+            if on_death is not None:
+                on_death(identity, verdict)
+
+
+def _has_ended(process: psutil.Process) -> bool:
+    """A zombie without any other thread: one with threads is a process whose main thread ended."""
+    if process.status() not in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD):
+        return False
+    try:
+        return bool(process.num_threads() <= 1)
+    except psutil.ZombieProcess:
+        return True
+
+
+def _if_permitted(read: Callable[[], T]) -> T | None:
+    try:
+        return read()
+    except (psutil.AccessDenied, psutil.ZombieProcess, OSError):
+        return None

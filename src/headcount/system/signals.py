@@ -1,0 +1,69 @@
+"""Sending a signal: only through the handle of the process that is meant.
+
+Rules of this file
+  1. A pidfd, or nothing. A pid is never signalled: it may belong to somebody else by then.
+  2. Never to another user's process, never to ourselves.
+  3. That it was not sent is an answer with its reason, not an exception.
+
+Not here: deciding that somebody should be signalled (always a person's wish).
+"""
+
+import os
+import signal
+import socket
+from dataclasses import dataclass
+from typing import Protocol
+
+from headcount.system.peer import Peer
+
+
+class Handle(Protocol):
+    """A process pinned by a pidfd, with the user it runs as."""
+
+    @property
+    def pid(self) -> int: ...
+
+    @property
+    def uid(self) -> int: ...
+
+    @property
+    def pidfd(self) -> int | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    pid: int
+
+
+@dataclass(frozen=True, slots=True)
+class NotSent:
+    why: str
+    over: bool = False  # it had already ended
+
+
+def send(handle: Handle, number: signal.Signals) -> Sent | NotSent:
+    if handle.pidfd is None:
+        return NotSent("this kernel gives no handle for it")
+    if handle.uid != os.geteuid():
+        return NotSent("it is another user's process")
+    if handle.pid == os.getpid():
+        return NotSent("it is this very process")
+    try:
+        signal.pidfd_send_signal(handle.pidfd, number)
+    except ProcessLookupError:
+        return NotSent("it has already ended", over=True)
+    except OSError as error:
+        return NotSent(error.strerror or str(error))
+    return Sent(handle.pid)
+
+
+def terminate_listener(sock: socket.socket) -> Sent | NotSent:
+    """Asks whoever listens at the other end of a connected unix socket to stop."""
+    try:
+        peer = Peer.of(sock)
+    except OSError as error:
+        return NotSent(error.strerror or str(error))
+    try:
+        return send(peer, signal.SIGTERM)
+    finally:
+        peer.close()
