@@ -1,0 +1,1 @@
+"""The command line: draws what the wire says and has no rights of its own."""

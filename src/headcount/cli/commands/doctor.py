@@ -1,0 +1,55 @@
+"""`headcount doctor`: what is wrong here, and the next step for each.
+
+Rules of this file
+  1. Starts nothing and changes nothing. Exit 0: nothing to do; 1: there are findings.
+
+Not here: looking (examine.py), judging (findings.py).
+"""
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from headcount.cli import printing
+from headcount.cli.examine import examine
+from headcount.cli.findings import Finding, findings_of
+from headcount.cli.sanitize import clean
+from headcount.cli.screen import Screen, standard
+from headcount.wire import codes
+
+if TYPE_CHECKING:
+    import argparse
+
+MARKS = {"ok": ("✓", "+", "good"), "note": ("·", "-", "idle"), "finding": ("!", "!", "alarm")}
+
+NOTE = "Exit codes: 0 nothing to do, 1 there are findings."
+
+
+def add_arguments(parser: "argparse.ArgumentParser") -> None:
+    del parser  # nothing but --json
+
+
+def run(args: Any) -> int:
+    checks = findings_of(examine(os.environ))
+    found = [check for check in checks if check.level == "finding"]
+    if args.json:
+        printing.print_document({"findings": _plain(found), "checks": _plain(checks)})
+    else:
+        printing.print_lines(lines_of(checks, standard()))
+    return codes.FAULT if found else codes.DONE
+
+
+def lines_of(checks: list[Finding], screen: Screen) -> list[str]:
+    lines = []
+    for check in checks:
+        fine, plain, colour = MARKS[check.level]
+        mark = screen.paint(fine if screen.unicode else plain, colour)
+        lines.append(f"{mark} {check.check:<11}{clean(check.says)}")
+        if check.next:
+            lines.append(f"  {'':<11}next: {clean(check.next)}")
+    count = sum(check.level == "finding" for check in checks)
+    lines.append("Nothing to do." if not count else f"{count} finding{'s' if count > 1 else ''}.")
+    return lines
+
+
+def _plain(checks: list[Finding]) -> list[dict[str, Any]]:
+    return [check._asdict() for check in checks]

@@ -1,0 +1,91 @@
+"""`headcount log`: what happened before, from the journal.
+
+Rules of this file
+  1. The newest N in the order in which they happened. --json is one event a line, all types.
+
+Not here: the words of an event (story.py), the journal (store/).
+"""
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from headcount.cli import moments, printing
+from headcount.cli.following import follow
+from headcount.cli.sanitize import clean
+from headcount.cli.screen import standard
+from headcount.cli.story import is_told, lines_of
+from headcount.client.reach import quoted
+from headcount.wire import codes
+
+if TYPE_CHECKING:
+    import argparse
+
+NEWEST = 50
+QUIET_SHARE = 4  # events that people are not shown lie between those that they are; ask for more, show N
+
+
+def add_arguments(parser: "argparse.ArgumentParser") -> None:
+    parser.add_argument("session", metavar="S", nargs="?", help="only this session")
+    parser.add_argument("-n", type=count, default=NEWEST, metavar="N", help=f"how many (default {NEWEST})")
+    parser.add_argument("--since", type=moment, metavar="TIME", help="only the last 90s, 5m, 2h, 3d")
+    parser.add_argument("--type", metavar="T", help="only this type, such as session.ended")
+    parser.add_argument("-f", "--follow", action="store_true", help="go on with what happens now")
+
+
+def count(text: str) -> int:
+    from argparse import ArgumentTypeError
+
+    if not (text.isascii() and text.isdecimal() and int(text) > 0):
+        raise ArgumentTypeError(f'"{clean(text)}" is no number of events')
+    return int(text)
+
+
+def moment(text: str) -> float:
+    from argparse import ArgumentTypeError
+
+    span = moments.parse_span(text)
+    if span is None:
+        raise ArgumentTypeError(f'"{clean(text)}" is no time; write 90s, 5m, 2h or 3d')
+    return time.time() - span
+
+
+def run(args: Any) -> int:
+    client = printing.client()
+    session = client.get(f"/v1/sessions/{quoted(args.session)}")["id"] if args.session else None
+    events = client.get(question(args, session))["events"]
+    last = max((event["seq"] for event in events), default=None)
+    for event in [event for event in events if is_shown(event, args)][-args.n :]:
+        tell(event, args)
+    if args.follow:
+        for event in follow(client, last):
+            if event["type"] != "snapshot" and is_wanted(event, args, session) and is_shown(event, args):
+                tell(event, args)
+    return codes.DONE
+
+
+def question(args: Any, session: str | None) -> str:
+    wanted = {
+        "newest": "1",
+        "limit": str(args.n if args.json or args.type else args.n * QUIET_SHARE),
+        "session": session,
+        "type": args.type,
+        "since": None if args.since is None else moments.stamp(args.since),
+    }
+    return "/v1/history?" + "&".join(f"{name}={quoted(value)}" for name, value in wanted.items() if value)
+
+
+def is_wanted(event: dict[str, Any], args: Any, session: str | None) -> bool:
+    of = (event.get("session") or {}).get("id")
+    return (session is None or of == session) and (args.type is None or event.get("type") == args.type)
+
+
+def is_shown(event: dict[str, Any], args: Any) -> bool:
+    return bool(args.json) or args.type is not None or is_told(event)
+
+
+def tell(event: dict[str, Any], args: Any) -> None:
+    if args.json:
+        printing.print_line(event)
+    else:
+        for line in lines_of(event, standard(), time.time()):
+            print(line, flush=args.follow)

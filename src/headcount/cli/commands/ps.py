@@ -1,0 +1,58 @@
+"""`headcount ps`: the living, what needs you first.
+
+Rules of this file
+  1. The plain forms are parsed by hand: argparse would be a tenth of the whole call.
+
+Not here: words (rows.py), drawing (table.py).
+"""
+
+import os
+import time
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from headcount.cli import printing
+from headcount.wire import codes
+
+if TYPE_CHECKING:
+    import argparse
+
+SWITCHES = {"--all": "all", "-a": "all", "--json": "json", "--wide": "wide", "-w": "wide"}
+
+
+def add_arguments(parser: "argparse.ArgumentParser") -> None:
+    parser.add_argument("where", nargs="?", choices=["."], help="only this repository (here: this directory)")
+    parser.add_argument("-a", "--all", action="store_true", help="ended sessions too")
+    parser.add_argument("-w", "--wide", action="store_true", help="every column and row, uncut")
+
+
+def parse_plain(words: list[str]) -> SimpleNamespace | None:
+    """The arguments, when they are switches and `.` only; None: ask argparse."""
+    args = SimpleNamespace(where=None, all=False, json=False, wide=False)
+    for word in words:
+        if word == "." and args.where is None:
+            args.where = "."
+        elif word in SWITCHES:
+            setattr(args, SWITCHES[word], True)
+        else:
+            return None
+    return args
+
+
+def run(args: Any) -> int:
+    answer = printing.client().get("/v1/sessions?all=1" if args.all else "/v1/sessions")
+    sessions = answer["sessions"]
+    if args.where:
+        from headcount.cli import repo
+
+        here = os.getcwd()  # noqa: PTH109
+        sessions = [raw for raw in sessions if repo.is_within(raw.get("cwd"), here)]
+    if args.json:
+        printing.print_document({**answer, "sessions": sessions})
+        return codes.DONE
+    from headcount.cli.rows import rows_of
+    from headcount.cli.screen import standard
+    from headcount.cli.table import draw
+
+    printing.print_lines(draw(rows_of(sessions, time.time()), standard(), everything=args.wide))
+    return codes.DONE

@@ -1,0 +1,50 @@
+"""`headcount status`: how the daemon is. It does not start one.
+
+Not here: what is wrong and what to do (doctor.py).
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from headcount.cli import moments, printing
+from headcount.cli.sanitize import clean
+from headcount.wire import codes
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add_arguments(parser: "argparse.ArgumentParser") -> None:
+    del parser  # nothing but --json
+
+
+def run(args: Any) -> int:
+    status = printing.client(autostart=False).get("/v1/status")
+    if args.json:
+        printing.print_document(status)
+    else:
+        printing.print_lines(lines_of(status))
+    return codes.DONE
+
+
+def lines_of(status: dict[str, Any]) -> list[str]:
+    polled = status.get("polled") or 0
+    counts = ", ".join(
+        f"{count} {clean(word)}" for word, count in (status.get("counts") or {}).items() if count
+    )
+    lines = [
+        f"headcount {clean(status.get('version'))}, pid {clean(status.get('pid'))}, "
+        f"up {moments.exact_span(float(status.get('uptime_s') or 0))}",
+        f"  sessions   {status.get('sessions')}{f' ({counts})' if counts else ''}",
+        f"  processes  {clean(status.get('processes'))}: {status.get('watched')} watched"
+        + (f", {polled} of them by polling" if polled else ""),
+        f"  socket     {clean(status.get('socket'))}",
+        f"  mailbox    {clean(status.get('mailbox'))}",
+        f"  page       {clean(status.get('url')) or 'closed'}",
+        f"  store      {_store(status.get('store') or {})}",
+    ]
+    lines += [f"  ! {clean(warning)}" for warning in status.get("warnings") or ()]
+    return lines
+
+
+def _store(store: dict[str, Any]) -> str:
+    return ", ".join(f"{clean(name)} {clean(value)}" for name, value in store.items()) or "-"

@@ -1,0 +1,66 @@
+"""`headcount up`: start the daemon openly.
+
+Not here: starting itself (client/start.py), the daemon (daemon/main.py).
+"""
+
+import os
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from headcount import __version__
+from headcount.cli import printing, rows
+from headcount.wire import codes
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add_arguments(parser: "argparse.ArgumentParser") -> None:
+    parser.add_argument(
+        "--foreground", action="store_true", help="stay in this terminal, for a service or a look"
+    )
+
+
+def run(args: Any) -> int:
+    if args.foreground:
+        return _foreground()
+    began = time.monotonic()
+    client = printing.client()
+    client.get("/healthz")
+    took = time.monotonic() - began
+    status = client.get("/v1/status")
+    if args.json:
+        printing.print_document({**status, "started": client.started})
+        return codes.DONE
+    if client.started:
+        print(f"headcount {__version__} is up ({took:.1f} s). Loopback only, no telemetry.")
+    else:
+        print(f"headcount {status['version']} was already up (pid {status['pid']}).")
+    print(found(status.get("agents") or {}, already=client.started))
+    return codes.DONE
+
+
+def found(agents: dict[str, int], already: bool) -> str:
+    """`Found 8 agents already running: 4 claude, 3 codex, 1 opencode.`"""
+    total = sum(agents.values())
+    if not total:
+        return "No agents are running yet. Next: start one, or try: headcount demo"
+    ordered = sorted(agents.items(), key=lambda item: (-item[1], item[0]))
+    kinds = ", ".join(f"{count} {rows.agent_name({'agent': agent})}" for agent, count in ordered)
+    verb = "Found" if already else "Watching"
+    running = " already running" if already else ""
+    return f"{verb} {total} agent{'s' if total != 1 else ''}{running}: {kinds}. Next: headcount ps"
+
+
+def _foreground() -> int:
+    from headcount.client.start import allowed, daemon_command
+    from headcount.paths import Places
+
+    places = Places.from_environ(os.environ)
+    places.make()
+    sys.stdout.flush()
+    environment = allowed(os.environ, places)
+    if "NOTIFY_SOCKET" in os.environ:  # systemd's unit of type notify runs this form
+        environment["NOTIFY_SOCKET"] = os.environ["NOTIFY_SOCKET"]
+    os.execve(sys.executable, daemon_command("--foreground"), environment)  # noqa: S606 (no shell is the point)

@@ -1,0 +1,130 @@
+"""`headcount wait S --until STATE`: for scripts that go on when an agent is ready.
+
+Rules of this file
+  1. The states are the words of `ps`, and `alive` and `ended`. Any of them is enough.
+  2. Waiting is on the event stream, not by asking again and again.
+  3. Exit 0: reached. 1: the time was up. 5: the session ended and that was not what was waited for.
+
+Not here: the stream (following.py).
+"""
+
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from headcount.cli import moments, printing, rows
+from headcount.cli.following import follow
+from headcount.cli.sanitize import clean
+from headcount.client.faults import TimedOut
+from headcount.client.reach import Client, quoted
+from headcount.wire import codes
+
+if TYPE_CHECKING:
+    import argparse
+
+ACTIVITIES = ("working", "waiting", "done", "failed", "idle", "unknown")
+STATES = (*ACTIVITIES, "permission", "question", "plan", "limit", "error", "alive", "ended")
+
+NOTE = (
+    f"STATE is one of {', '.join(STATES)}; several with commas.\n"
+    "Exit codes: 0 reached, 1 the time was up, 5 the session is not known or ended before."
+)
+
+
+def add_arguments(parser: "argparse.ArgumentParser") -> None:
+    parser.add_argument("session", metavar="S", help="an id, the beginning of one, or a name")
+    parser.add_argument(
+        "--until", required=True, type=states, metavar="STATE[,STATE]", help="what to wait for"
+    )
+    parser.add_argument("--timeout", type=seconds, metavar="TIME", help="at most this long: 90, 5m, 2h")
+
+
+def states(text: str) -> frozenset[str]:
+    from argparse import ArgumentTypeError
+
+    wanted = frozenset(word.strip() for word in text.split(",") if word.strip())
+    strange = sorted(wanted - set(STATES))
+    if strange or not wanted:
+        raise ArgumentTypeError(
+            f'no state "{clean(strange[0] if strange else text)}"; there are {", ".join(STATES)}'
+        )
+    return wanted
+
+
+def seconds(text: str) -> float:
+    from argparse import ArgumentTypeError
+
+    span = moments.parse_span(text)
+    if span is None:
+        raise ArgumentTypeError(f'"{clean(text)}" is no time; write 90, 5m or 2h')
+    return span
+
+
+def run(args: Any) -> int:
+    client = printing.client()
+    until = None if args.timeout is None else time.monotonic() + args.timeout
+    raw = client.get(f"/v1/sessions/{quoted(args.session)}")
+    try:
+        raw = _awaited(client, raw, args.until, until)
+    except TimedOut:
+        return _report(args, client.get(f"/v1/sessions/{quoted(raw['id'])}"), codes.FAULT)
+    reached = is_reached(raw, args.until)
+    return _report(args, raw, codes.DONE if reached else codes.NOT_FOUND)
+
+
+def is_reached(raw: dict[str, Any], wanted: frozenset[str]) -> bool:
+    if raw.get("liveness") == "ended":
+        return "ended" in wanted
+    words = {raw.get("activity"), raw.get("waiting_on"), raw.get("failure"), raw.get("liveness")} - {
+        None,
+        "lost",
+    }
+    if raw.get("activity") != "unknown":
+        words.discard("unknown")  # that word of liveness is not the activity's
+    return bool(words & wanted)
+
+
+def _awaited(
+    client: Client, raw: dict[str, Any], wanted: frozenset[str], until: float | None
+) -> dict[str, Any]:
+    """The session when it is there, or has ended."""
+    if is_over(raw, wanted):
+        return raw
+    for event in follow(client, None, until):
+        for row in _rows(event):
+            if row.get("id") == raw["id"] and is_over(row, wanted):
+                return row
+        if event["type"] == "snapshot" and all(row.get("id") != raw["id"] for row in event["sessions"]):
+            now = client.get(f"/v1/sessions/{quoted(raw['id'])}")  # it ended before we listened
+            if is_over(now, wanted):
+                return dict(now)
+    raise AssertionError("a stream only ends by a fault")
+
+
+def is_over(raw: dict[str, Any], wanted: frozenset[str]) -> bool:
+    return raw.get("liveness") == "ended" or is_reached(raw, wanted)
+
+
+def _rows(event: dict[str, Any]) -> list[dict[str, Any]]:
+    if event["type"] == "snapshot":
+        return list(event["sessions"])
+    return [event["session"]] if isinstance(event.get("session"), dict) else []
+
+
+def _report(args: Any, raw: dict[str, Any], code: int) -> int:
+    if args.json:
+        printing.print_document({"reached": code == codes.DONE, "session": raw})
+        return code
+    who = clean(raw.get("name")) or clean(raw.get("id"))[: rows.SHORTEST_ID]
+    state = rows.state_of(raw, time.time())
+    if code == codes.DONE:
+        print(f"{who} is {state}." if raw.get("liveness") != "ended" else f"{who}: {state}.")
+    elif code == codes.NOT_FOUND:
+        print(f"{who} ended before it was {' or '.join(sorted(args.until))}: {state}.", file=sys.stderr)
+        print(f"See: headcount show {clean(raw.get('id'))[: rows.SHORTEST_ID]}", file=sys.stderr)
+    else:
+        wanted = " or ".join(sorted(args.until))
+        print(
+            f"{who} is still {state} after {moments.exact_span(args.timeout)}, not {wanted}.", file=sys.stderr
+        )
+    return code

@@ -1,0 +1,51 @@
+"""`headcount watch`: what happens, as it happens.
+
+Rules of this file
+  1. --json is one event a line as the wire has it, all types, beginning with a `snapshot` unless
+     --since asks for what came after a number.
+
+Not here: resuming (following.py), words (story.py).
+"""
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from headcount.cli import moments, printing
+from headcount.cli.following import follow
+from headcount.cli.rows import rows_of
+from headcount.cli.screen import Screen, standard
+from headcount.cli.story import is_told, lines_of
+from headcount.cli.table import summary
+from headcount.wire import codes
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add_arguments(parser: "argparse.ArgumentParser") -> None:
+    parser.add_argument(
+        "--since", type=int, metavar="SEQ", help="begin with what came after this event number"
+    )
+
+
+def run(args: Any) -> int:
+    screen = standard()
+    for event in follow(printing.client(), args.since):
+        if args.json:
+            printing.print_line(_dated(event))
+        else:
+            for line in told(event, screen):
+                print(line, flush=True)
+    return codes.DONE
+
+
+def told(event: dict[str, Any], screen: Screen) -> list[str]:
+    now = time.time()
+    if event["type"] == "snapshot":
+        return [f"{moments.clock(now, now)}   {summary(rows_of(event.get('sessions') or [], now))}"]
+    return lines_of(event, screen, now) if is_told(event) else []
+
+
+def _dated(event: dict[str, Any]) -> dict[str, Any]:
+    """A snapshot has no time of its own; every line of the stream has one."""
+    return event if "at" in event else {**event, "at": moments.stamp(time.time())}

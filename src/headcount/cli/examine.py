@@ -1,0 +1,150 @@
+"""Examining: what `doctor` looks at, collected once, without starting or changing anything.
+
+Rules of this file
+  1. Looks only: no directory is made, no daemon started, no file touched.
+  2. What cannot be seen is None, which is not the same as nothing.
+
+Not here: what it means (findings.py).
+"""
+
+import os
+import stat
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from headcount.client.connection import Connection
+from headcount.client.faults import ClientFault, NotRunning
+from headcount.client.reach import VERSION_HEADER
+from headcount.paths import Places
+
+TAIL = 65_536
+BAD_WORDS = (" ERROR ", " CRITICAL ", '"ERROR"', '"CRITICAL"', '"error"', '"critical"', "Traceback (")
+
+
+@dataclass(frozen=True, slots=True)
+class FileFacts:
+    kind: str  # directory, socket, file, other
+    mode: int
+    ours: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    running: bool  # somebody listens
+    fault: ClientFault | None  # why there was no answer
+    took: float  # seconds to the answer
+    version: str | None
+    status: dict[str, Any]
+    socket: FileFacts | None
+    state: FileFacts | None
+    mailbox: FileFacts | None
+    flag: bool
+    waiting: int | None  # files in the mailbox
+    oldest: float | None  # seconds since the oldest of them was written
+    free: int | None  # bytes on the disk of the state directory
+    descriptors: tuple[int, int] | None  # open and allowed, of the daemon
+    errors: tuple[str, ...] = ()  # lines of the log's tail
+    places: Places = field(kw_only=True)
+
+
+def examine(env: Mapping[str, str]) -> Facts:
+    places = Places.from_environ(env)
+    running, fault, took, version, status = _asked(places)
+    waiting, oldest = _mailbox(places)
+    return Facts(
+        running=running,
+        fault=fault,
+        took=took,
+        version=version,
+        status=status,
+        socket=_file(places.socket),
+        state=_file(places.state),
+        mailbox=_file(places.mailbox),
+        flag=_file(places.flag) is not None,
+        waiting=waiting,
+        oldest=oldest,
+        free=_free(places.state),
+        descriptors=_descriptors(status.get("pid")),
+        errors=bad_lines(_tail(places.log)),
+        places=places,
+    )
+
+
+def bad_lines(tail: str) -> tuple[str, ...]:
+    return tuple(line for line in tail.splitlines() if any(word in line for word in BAD_WORDS))
+
+
+def _asked(places: Places) -> tuple[bool, ClientFault | None, float, str | None, dict[str, Any]]:
+    connection = Connection(places.socket)
+    began = time.monotonic()
+    try:
+        answer = connection.call("GET", "/v1/status")
+    except NotRunning as fault:
+        return False, fault, 0.0, None, {}
+    except ClientFault as fault:
+        return True, fault, time.monotonic() - began, None, {}
+    finally:
+        connection.close()
+    status = answer.data if answer.status == 200 and isinstance(answer.data, dict) else {}
+    return True, None, time.monotonic() - began, answer.headers.get(VERSION_HEADER), status
+
+
+def _file(path: str) -> FileFacts | None:
+    try:
+        seen = os.lstat(path)
+    except OSError:
+        return None
+    kinds = ((stat.S_ISDIR, "directory"), (stat.S_ISSOCK, "socket"), (stat.S_ISREG, "file"))
+    kind = next((word for test, word in kinds if test(seen.st_mode)), "other")
+    return FileFacts(kind, stat.S_IMODE(seen.st_mode), seen.st_uid == os.getuid())
+
+
+def _mailbox(places: Places) -> tuple[int | None, float | None]:
+    try:
+        with os.scandir(places.mailbox) as entries:
+            written = [
+                entry.stat(follow_symlinks=False).st_mtime for entry in entries if entry.name[:1] != "."
+            ]
+    except FileNotFoundError:
+        return 0, None  # also: a report was read while we looked
+    except OSError:
+        return None, None
+    return len(written), time.time() - min(written) if written else None
+
+
+def _free(path: str) -> int | None:
+    while path:
+        try:
+            room = os.statvfs(path)
+        except FileNotFoundError:
+            path = path.rpartition("/")[0]
+            continue
+        except OSError:
+            return None
+        return room.f_bavail * room.f_frsize
+    return None
+
+
+def _descriptors(pid: object) -> tuple[int, int] | None:
+    """Open and allowed files of the daemon, where the kernel says."""
+    if not isinstance(pid, int):
+        return None
+    try:
+        used = len(os.listdir(f"/proc/{pid}/fd"))  # noqa: PTH208
+        with open(f"/proc/{pid}/limits", encoding="ascii") as limits:
+            line = next(line for line in limits if line.startswith("Max open files"))
+        return used, int(line.split()[3])
+    except (OSError, StopIteration, ValueError, IndexError):
+        return None
+
+
+def _tail(path: str) -> str:
+    try:
+        with open(path, "rb") as log:
+            log.seek(0, os.SEEK_END)
+            log.seek(max(0, log.tell() - TAIL))
+            return log.read().decode("utf-8", "replace")
+    except OSError:
+        return ""

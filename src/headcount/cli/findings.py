@@ -1,0 +1,280 @@
+"""Findings: what `doctor` concludes from what it saw, each with a next step.
+
+Rules of this file
+  1. Pure: facts in, findings out. What could not be seen is a note, never a finding.
+  2. `finding` is something to do, `note` something to know, `ok` neither. A finding names the next step.
+  3. One check, one function, in the order in which they are read.
+
+Not here: looking (examine.py), printing (commands/doctor.py).
+"""
+
+from typing import NamedTuple
+
+from headcount import __version__, times
+from headcount.cli import moments
+from headcount.cli.examine import Facts, FileFacts
+from headcount.client.faults import Deaf
+from headcount.client.reach import order
+
+FREE_LEAST = 100 * 1024 * 1024  # bytes; a store that meets a full disk has to hold its evidence in memory
+WAITING_MOST = 500  # files; a daemon that listens reads as many in a tenth of a second
+DESCRIPTORS_SPARE = 64
+
+
+class Finding(NamedTuple):
+    check: str
+    level: str  # ok, note, finding
+    says: str
+    next: str | None = None
+
+
+def findings_of(facts: Facts) -> list[Finding]:
+    always = [
+        _daemon(facts),
+        _socket(facts),
+        _directory(facts),
+        _mailbox(facts),
+        _flag(facts),
+        _disk(facts),
+        _log(facts),
+    ]
+    if not facts.status:
+        return always
+    return [
+        *always,
+        _version(facts),
+        _store(facts),
+        _watching(facts),
+        _descriptors(facts),
+        _strangers(facts),
+        *_warnings(facts),
+    ]
+
+
+def _daemon(facts: Facts) -> Finding:
+    if not facts.running:
+        return Finding("daemon", "note", "not running; it starts on first use", "headcount up")
+    if isinstance(facts.fault, Deaf):
+        return Finding(
+            "daemon",
+            "finding",
+            f"listens but did not answer within {times.CALL_WITHIN:.0f} s",
+            f"its watchdog ends it within {times.WATCHDOG_EVERY * times.WATCHDOG_STRIKES:.0f} s; "
+            f"if this stays, end it by hand and see {facts.places.log}",
+        )
+    if facts.fault is not None:
+        return Finding("daemon", "finding", facts.fault.message, f"see {facts.places.log}")
+    if not facts.status:
+        return Finding(
+            "daemon",
+            "finding",
+            "whoever answers on the socket is not headcount",
+            f"look at {facts.places.socket}",
+        )
+    if facts.took > times.SLOW_ANSWER:
+        return Finding(
+            "daemon",
+            "finding",
+            f"answers slowly: {facts.took * 1000:.0f} ms",
+            "look at the machine's load and the log",
+        )
+    return Finding("daemon", "ok", f"pid {facts.status.get('pid')} answered in {facts.took * 1000:.0f} ms")
+
+
+def _version(facts: Facts) -> Finding:
+    theirs = facts.version or str(facts.status.get("version"))
+    if theirs == __version__:
+        return Finding("version", "ok", theirs)
+    if order(theirs) < order(__version__):
+        return Finding(
+            "version",
+            "finding",
+            f"the daemon is {theirs}, this command {__version__}",
+            "headcount ps restarts it",
+        )
+    return Finding(
+        "version",
+        "finding",
+        f"the daemon is {theirs}, newer than this command ({__version__})",
+        "use the newer headcount; see: which -a headcount",
+    )
+
+
+def _socket(facts: Facts) -> Finding:
+    seen, path = facts.socket, facts.places.socket
+    if seen is None:
+        if facts.running:
+            return Finding(
+                "socket",
+                "finding",
+                "somebody listens, but its file is gone",
+                "headcount down, then headcount up",
+            )
+        return Finding("socket", "ok", "none, as no daemon runs")
+    if not facts.running:
+        return Finding(
+            "socket", "note", "its file was left by a daemon that is gone", "headcount up replaces it"
+        )
+    if seen.kind != "socket" or not seen.ours or seen.mode & 0o077:
+        return Finding("socket", "finding", f"others can get at it: {_mode(seen)}", f"chmod 600 {path}")
+    return Finding("socket", "ok", f"private ({_mode(seen)})")
+
+
+def _directory(facts: Facts) -> Finding:
+    seen, path = facts.state, facts.places.state
+    if seen is None:
+        return Finding("directory", "note", f"{path} is not there yet; the first start makes it")
+    if seen.kind != "directory" or not seen.ours or seen.mode & 0o077:
+        return Finding(
+            "directory", "finding", f"others can get at {path}: {_mode(seen)}", f"chmod 700 {path}"
+        )
+    return Finding("directory", "ok", f"{path} is private")
+
+
+def _mailbox(facts: Facts) -> Finding:
+    seen, path = facts.mailbox, facts.places.mailbox
+    if seen is None:
+        return Finding(
+            "mailbox",
+            "finding" if facts.running else "note",
+            f"{path} is not there",
+            "headcount down, then headcount up",
+        )
+    if seen.kind != "directory" or not seen.ours or seen.mode & 0o777 != 0o700:
+        return Finding(
+            "mailbox",
+            "finding",
+            f"hooks may not write there, or others may: {_mode(seen)}",
+            f"chmod 700 {path}",
+        )
+    if facts.waiting is None:
+        return Finding("mailbox", "note", "could not be listed")
+    if not facts.waiting:
+        return Finding("mailbox", "ok", "empty")
+    age = moments.span(facts.oldest or 0)
+    says = f"{facts.waiting} reports wait, the oldest for {age}"
+    if not facts.running:
+        return Finding("mailbox", "note", says, "headcount up reads them")
+    if facts.waiting > WAITING_MOST or (facts.oldest or 0) > times.WATCHDOG_EVERY:
+        return Finding(
+            "mailbox", "finding", f"backed up: {says}", f"see {facts.places.log}; is the disk full?"
+        )
+    return Finding("mailbox", "ok", says)
+
+
+def _flag(facts: Facts) -> Finding:
+    if facts.flag and not facts.running:
+        return Finding(
+            "flag",
+            "finding",
+            "left by a daemon that was killed: per-tool reports pile up in the mailbox",
+            "headcount up (it reads them), or: rm " + facts.places.flag,
+        )
+    if facts.running and facts.status and not facts.flag:
+        return Finding(
+            "flag",
+            "finding",
+            "is missing: hooks do not drop per-tool reports",
+            "headcount down, then headcount up",
+        )
+    return Finding("flag", "ok", "as it should be")
+
+
+def _disk(facts: Facts) -> Finding:
+    if facts.free is None:
+        return Finding("disk", "note", "free space could not be seen")
+    says = f"{facts.free // (1024 * 1024)} MB free"
+    if facts.free < FREE_LEAST:
+        return Finding(
+            "disk",
+            "finding",
+            f"only {says} at {facts.places.state}",
+            "make room; nothing is acknowledged that is not on disk",
+        )
+    return Finding("disk", "ok", says)
+
+
+def _log(facts: Facts) -> Finding:
+    if not facts.errors:
+        return Finding("log", "ok", "no errors in its tail")
+    return Finding(
+        "log",
+        "note",
+        f"{len(facts.errors)} error lines in its tail, the last: {facts.errors[-1]}",
+        f"see {facts.places.log}",
+    )
+
+
+def _store(facts: Facts) -> Finding:
+    store = facts.status.get("store") or {}
+    trouble = store.get("trouble") or store.get("error") or store.get("fault")
+    if trouble:
+        return Finding(
+            "store", "finding", str(trouble), "make room or repair the disk; the daemon tries again by itself"
+        )
+    aside = store.get("set_aside")
+    if aside:
+        return Finding(
+            "store",
+            "finding",
+            f"a damaged store was set aside as {aside}",
+            "keep the file for a report, then remove it",
+        )
+    return Finding("store", "ok", "takes commits")
+
+
+def _watching(facts: Facts) -> Finding:
+    watched, polled = facts.status.get("watched") or 0, facts.status.get("polled") or 0
+    adapter = facts.status.get("processes")
+    if adapter != "linux":
+        return Finding(
+            "watching",
+            "note",
+            f"{watched} processes by the {adapter} adapter: deaths are told within about a second, not at once",
+        )
+    if polled:
+        return Finding(
+            "watching",
+            "finding",
+            f"{polled} of {watched} processes are polled: no descriptor was left for them",
+            "raise the hard limit of open files (ulimit -Hn), then headcount down and up",
+        )
+    return Finding("watching", "ok", f"{watched} processes by kernel events")
+
+
+def _descriptors(facts: Facts) -> Finding:
+    if facts.descriptors is None:
+        return Finding("open files", "note", "could not be seen")
+    used, allowed = facts.descriptors
+    if allowed - used < DESCRIPTORS_SPARE:
+        return Finding(
+            "open files",
+            "finding",
+            f"{used} of {allowed} are used",
+            "raise the hard limit of open files (ulimit -Hn), then headcount down and up",
+        )
+    return Finding("open files", "ok", f"{used} of {allowed}")
+
+
+def _strangers(facts: Facts) -> Finding:
+    unknown = facts.status.get("unknown_events") or {}
+    if not unknown:
+        return Finding("events", "ok", "all known")
+    listed = ", ".join(f"{name} ({count})" for name, count in unknown.items())
+    return Finding(
+        "events",
+        "note",
+        f"not known to this version, and harmless: {listed}",
+        "a newer headcount may know them",
+    )
+
+
+def _warnings(facts: Facts) -> list[Finding]:
+    return [
+        Finding("warning", "finding", str(warning), f"see {facts.places.log}")
+        for warning in facts.status.get("warnings") or ()
+    ]
+
+
+def _mode(seen: FileFacts) -> str:
+    return f"{seen.kind}, mode {seen.mode:04o}{'' if seen.ours else ', owned by somebody else'}"

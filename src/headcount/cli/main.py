@@ -1,0 +1,136 @@
+"""The command `headcount`: find the verb, run it, turn every end into an exit code.
+
+Rules of this file
+  1. Only the verb's own module is imported; a verb may parse its plain forms without argparse.
+  2. An expected fault is a sentence and a next step on stderr. An unexpected one is a sentence, and its
+     traceback goes to a file. A closed pipe is nobody's fault.
+
+Not here: what a verb does (commands/), the list of verbs (verbs.py).
+"""
+
+import os
+import sys
+from importlib import import_module
+from typing import Any
+
+from headcount.client.faults import ClientFault
+from headcount.wire import codes
+
+INTERRUPTED = 130  # as shells report a death by SIGINT
+
+
+def main(argv: list[str] | None = None) -> int:
+    words = sys.argv[1:] if argv is None else argv
+    _make_printable()
+    try:
+        code = _dispatch(words)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _silence_stdout()
+        return codes.DONE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except ClientFault as fault:
+        return _told(fault)
+    except Exception as error:
+        return _unexpected(error)
+    return code
+
+
+def _dispatch(words: list[str]) -> int:
+    first = words[0] if words else "ps"
+    if first in ("-h", "--help", "help"):
+        return _help(words[1:])
+    if first in ("-V", "--version"):
+        from headcount import __version__
+
+        print(f"headcount {__version__}")
+        return codes.DONE
+    if first == "." or (first.startswith("-") and first not in ("-", "--")):
+        words = ["ps", *words]  # `headcount --json`, `headcount .`: the verb of the bare command
+    from headcount.cli.verbs import VERBS
+
+    name = words[0] if words else "ps"
+    if name not in VERBS:
+        return _unknown(name, list(VERBS))
+    module = import_module(f"headcount.cli.commands.{name}")
+    args = _parsed(name, module, words[1:])
+    code = module.run(args)
+    assert isinstance(code, int)
+    return code
+
+
+def _parsed(name: str, module: Any, words: list[str]) -> Any:
+    plain = getattr(module, "parse_plain", None)
+    args = plain(words) if plain is not None else None
+    if args is not None:
+        return args
+    from headcount.cli.parsing import parser_of
+    from headcount.cli.verbs import VERBS
+
+    return parser_of(VERBS[name], module).parse_args(words)
+
+
+def _help(words: list[str]) -> int:
+    from headcount.cli.verbs import VERBS, general_help
+
+    if words and words[0] in VERBS:
+        return _dispatch([words[0], "--help"])
+    print(general_help())
+    return codes.DONE
+
+
+def _unknown(name: str, verbs: list[str]) -> int:
+    from difflib import get_close_matches
+
+    from headcount.cli.sanitize import clean
+
+    near = get_close_matches(name, verbs, n=1)
+    advice = f"Did you mean: headcount {near[0]}?" if near else "See: headcount --help"
+    print(f'headcount: no verb "{clean(name)}". {advice}', file=sys.stderr)
+    return codes.USAGE
+
+
+def _told(fault: ClientFault) -> int:
+    from headcount.cli.sanitize import clean
+
+    _flush_quietly()
+    print(clean(fault.message), file=sys.stderr)
+    if fault.hint:
+        print(clean(fault.hint), file=sys.stderr)
+    return fault.exit_code
+
+
+def _unexpected(error: Exception) -> int:
+    from headcount.cli.crash import write_traceback
+    from headcount.cli.sanitize import clean
+
+    _flush_quietly()
+    where = write_traceback(error)
+    what = clean(f"{type(error).__name__}: {error}")
+    print(
+        f"headcount: something went wrong here ({what}). The traceback is in {clean(where)}", file=sys.stderr
+    )
+    return codes.FAULT
+
+
+def _make_printable() -> None:
+    """A character that the terminal's encoding lacks is replaced, never a fault."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="replace")
+
+
+def _silence_stdout() -> None:
+    """Python flushes stdout again at exit; let that go nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+
+
+def _flush_quietly() -> None:
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _silence_stdout()

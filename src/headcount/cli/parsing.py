@@ -1,0 +1,43 @@
+"""Parsing: the arguments of one verb, by argparse, imported only when it is needed.
+
+Rules of this file
+  1. Every verb has --json (except where one document makes no sense), and examples under --help.
+  2. A wrong call exits 2 with one line and the way to the help.
+
+Not here: the verbs' own arguments (commands/), which verbs there are (verbs.py).
+"""
+
+import argparse
+from typing import Any, NoReturn
+
+from headcount.cli.verbs import VERBS, Verb
+from headcount.wire import codes
+
+
+class OneLineParser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.exit(codes.USAGE, f"headcount: {message}. See: {self.prog} --help\n")
+
+
+def parser_of(verb: Verb, module: Any) -> argparse.ArgumentParser:
+    examples = "\n".join(f"  {example}" for example in verb.examples)
+    note = getattr(module, "NOTE", "")
+    parser = OneLineParser(
+        prog=f"headcount {verb.name}",
+        description=verb.help[:1].upper() + verb.help[1:] + ".",
+        epilog=f"{note}\n\nexamples:\n{examples}".strip(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--json", action="store_true", help="for programs")
+    module.add_arguments(parser)
+    return parser
+
+
+def all_parsers() -> dict[str, argparse.ArgumentParser]:
+    """Every verb's parser, for completion and the documents."""
+    from importlib import import_module
+
+    return {
+        name: parser_of(verb, import_module(f"headcount.cli.commands.{name}")) for name, verb in VERBS.items()
+    }

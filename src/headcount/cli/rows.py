@@ -1,0 +1,189 @@
+"""Rows: a session of the wire in the words that people see.
+
+Rules of this file
+  1. The words and the order are those of the table below; JSON never sees them.
+  2. Every foreign string is cleaned here, once; what leaves this file may be printed.
+  3. A trailing `?` is an inference: no process vouches for that session.
+
+Not here: widths and colours (table.py), liveness and activity themselves (the daemon decides).
+"""
+
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from headcount.cli import moments, repo
+from headcount.cli.sanitize import clean
+
+SHORTEST_ID = 4
+
+GROUPS = ("needs you", "stopped", "done", "working", "unknown", "idle", "ended")
+"""In the order of the table. Unknown stands above idle because it may be waiting."""
+
+GROUP_OF_ACTIVITY = {
+    "waiting": "needs you",
+    "failed": "stopped",
+    "done": "done",
+    "working": "working",
+    "idle": "idle",
+}
+
+MARKS = {
+    "needs you": "▲",
+    "stopped": "■",
+    "done": "✓",
+    "working": "●",
+    "unknown": "?",
+    "idle": "○",
+    "ended": "✗",
+}
+ASCII_MARKS = {
+    "needs you": ">",
+    "stopped": "#",
+    "done": "+",
+    "working": "*",
+    "unknown": "?",
+    "idle": "-",
+    "ended": "x",
+}
+
+AGENT_NAMES = {"claude-code": "claude"}
+
+
+class Row(NamedTuple):
+    id: str  # as short as can be told apart
+    group: str
+    state: str
+    age: str
+    agent: str
+    name: str
+    repo: str
+    doing: str
+    where: str
+    alarms: tuple[str, ...]
+    liveness: str
+    colour: str
+    since: float
+    full_id: str
+
+
+Raw = dict[str, Any]
+
+
+def rows_of(sessions: Iterable[Raw], now: float) -> list[Row]:
+    """The rows in the order of the table: by group, the oldest first, ended ones the newest first."""
+    listed = list(sessions)
+    short = short_ids([str(raw.get("id")) for raw in listed])
+    rows = [row_of(raw, short[str(raw.get("id"))], now) for raw in listed]
+    rows.sort(key=_place)
+    return rows
+
+
+def row_of(raw: Raw, short: str, now: float) -> Row:
+    group = group_of(raw)
+    ended = raw.get("ended") or {}
+    since = moments.parse(ended.get("at") or raw.get("since")) or now
+    return Row(
+        id=clean(short),
+        group=group,
+        state=state_of(raw, now),
+        age=moments.span(now - since),
+        agent=agent_name(raw),
+        name=clean(raw.get("name")) or "-",
+        repo=clean(repo.label(raw.get("cwd"))),
+        doing=doing_of(raw, group),
+        where=clean(raw.get("where")) or "-",
+        alarms=tuple(clean(alarm) for alarm in raw.get("alarms") or ()),
+        liveness=clean(raw.get("liveness")),
+        colour="killed" if ended.get("signal") is not None else group,
+        since=since,
+        full_id=clean(raw.get("id")),
+    )
+
+
+def _place(row: Row) -> tuple[int, float, str]:
+    rank = GROUPS.index(row.group)
+    return rank, -row.since if row.group == "ended" else row.since, row.full_id
+
+
+def group_of(raw: Raw) -> str:
+    liveness = raw.get("liveness")
+    if liveness == "ended":
+        return "ended"
+    if liveness == "lost":
+        return "unknown"
+    return GROUP_OF_ACTIVITY.get(str(raw.get("activity")), "unknown")
+
+
+def state_of(raw: Raw, now: float) -> str:
+    """The word of the STATE column."""
+    liveness = raw.get("liveness")
+    if liveness == "ended":
+        return end_of(raw.get("ended") or {})
+    if liveness == "lost":
+        heard = moments.parse(raw.get("last_event_at"))
+        return "unheard" if heard is None else f"unheard {moments.span(now - heard)}"
+    word = activity_word(raw)
+    return word if liveness == "alive" or word == "unknown" else f"{word}?"
+
+
+def activity_word(raw: Raw) -> str:
+    activity = clean(raw.get("activity")) or "unknown"
+    if activity == "waiting":
+        return clean(raw.get("waiting_on")) or "waiting"
+    if activity == "failed":
+        return clean(raw.get("failure")) or "error"
+    return activity
+
+
+def end_of(ended: Raw) -> str:
+    """exited, killed (SIGKILL), continued as 5e61 (/clear), ended by reboot, ended while headcount was away."""
+    if ended.get("kind") == "rebooted":
+        return "ended by reboot"
+    if ended.get("away") and ended.get("kind") != "superseded":
+        return "ended while headcount was away"
+    if ended.get("kind") == "exited" and not ended.get("exit_code"):
+        return "exited"
+    return clean(ended.get("because")) or "ended"
+
+
+def agent_name(raw: Raw) -> str:
+    agent = clean(raw.get("agent")) or "-"
+    return AGENT_NAMES.get(agent, agent)
+
+
+def doing_of(raw: Raw, group: str) -> str:
+    doing = clean(raw.get("doing"))
+    background = raw.get("background") or []
+    if group == "ended":
+        because = clean((raw.get("ended") or {}).get("because"))
+        return "" if because == end_of(raw.get("ended") or {}) else because
+    if group == "idle" and background:
+        return f"{len(background)} background: {clean(background[0].get('label')) or clean(background[0].get('kind'))}"
+    if not doing and group == "done":
+        doing = "finished, not visited"
+    if not doing and group == "unknown" and raw.get("liveness") == "alive":
+        doing = "alive; nothing heard yet"
+    return " ".join(part for part in (doing, beside(background)) if part)
+
+
+def beside(background: list[Raw]) -> str:
+    """`+2 subagents`, `+1 shell`."""
+    counts: dict[str, int] = {}
+    for work in background:
+        kind = clean(work.get("kind")) or "task"
+        counts[kind] = counts.get(kind, 0) + 1
+    return " ".join(f"+{count} {kind}{'s' if count > 1 else ''}" for kind, count in counts.items())
+
+
+def short_ids(ids: list[str]) -> dict[str, str]:
+    """Each id's shortest prefix that no other has, of at least four characters."""
+    ordered = sorted(set(ids))
+    lengths = {one: SHORTEST_ID for one in ordered}
+    for left, right in pairwise(ordered):  # only neighbours share the longest prefix
+        shared = 0
+        while shared < min(len(left), len(right)) and left[shared] == right[shared]:
+            shared += 1
+        lengths[left] = max(lengths[left], shared + 1)
+        lengths[right] = max(lengths[right], shared + 1)
+    return {one: one[: lengths[one]] for one in ordered}

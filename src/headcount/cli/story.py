@@ -1,0 +1,78 @@
+"""The story: one event in one line, or two.
+
+Rules of this file
+  1. `14:02:11 ✗ 02b7 i18n killed (SIGKILL) after 2h06m`: time, mark, who, what became true.
+  2. Events that change nothing people look at (`heard`, `bound`, `changed`) are told only when asked for.
+
+Not here: the rows' words (rows.py), where events come from (client/).
+"""
+
+from typing import Any
+
+from headcount.cli import moments, repo, rows
+from headcount.cli.sanitize import clean
+from headcount.cli.screen import Screen
+
+QUIET = frozenset({"session.heard", "session.bound", "session.changed"})
+
+ABOUT_US = {
+    "headcount.started": "headcount started",
+    "headcount.stopped": "headcount stopped; nothing is seen until it is up again",
+    "store.lost": "the store was damaged and set aside; rebuilt from the living",
+}
+
+
+def is_told(event: dict[str, Any]) -> bool:
+    return event.get("type") not in QUIET
+
+
+def lines_of(event: dict[str, Any], screen: Screen, now: float) -> list[str]:
+    at = moments.parse(event.get("at"))
+    clock = moments.clock(now if at is None else at, now)
+    raw = event.get("session")
+    if not isinstance(raw, dict):
+        facts = event.get("facts") or {}
+        text = ABOUT_US.get(str(event.get("type"))) or clean(event.get("type"))
+        because = clean(facts.get("because") or facts.get("message")) if isinstance(facts, dict) else ""
+        return [f"{clock}   {text}{': ' + because if because else ''}"]
+    moment = now if at is None else at
+    group = rows.group_of(raw)
+    marks = rows.MARKS if screen.unicode else rows.ASCII_MARKS
+    killed = (raw.get("ended") or {}).get("signal") is not None
+    mark = screen.paint(marks[group], "killed" if killed else group)
+    who = " ".join(
+        part for part in (clean(raw.get("id"))[: rows.SHORTEST_ID], clean(raw.get("name"))) if part
+    )
+    line = f"{clock} {mark} {who} {_what(event, raw, moment)}".rstrip()
+    return [line, *(f"{' ' * len(clock)} {more}" for more in _more(event, raw, group))]
+
+
+def _what(event: dict[str, Any], raw: dict[str, Any], moment: float) -> str:
+    kind = event.get("type")
+    if kind == "session.started":
+        return f"started: {rows.agent_name(raw)} in {clean(repo.label(raw.get('cwd')))}"
+    if kind == "session.ended":
+        started = moments.parse(raw.get("started_at"))
+        after = "" if started is None else f" after {moments.exact_span(moment - started)}"
+        return f"{rows.state_of(raw, moment)}{after}"
+    if kind == "session.reopened":
+        return "is back: its end was only reported"
+    if kind == "session.doubted":
+        return "cannot be asked now; not taken for dead"
+    if kind == "session.bound":
+        return f"is process {clean(raw.get('pid'))}"
+    if kind == "session.heard":
+        return "heard"
+    if kind in ("alarm.raised", "alarm.cleared"):
+        return clean(kind).replace(".", " ")
+    doing = rows.doing_of(raw, rows.group_of(raw))
+    return ": ".join(part for part in (rows.state_of(raw, moment), doing) if part)
+
+
+def _more(event: dict[str, Any], raw: dict[str, Any], group: str) -> list[str]:
+    if event.get("type") == "alarm.raised":
+        return [f"! {clean(alarm)}" for alarm in raw.get("alarms") or ()]
+    held = [clean(item) for item in raw.get("claims") or ()]
+    if group == "ended" and held:
+        return [f"freed {', '.join(held)}"]
+    return []

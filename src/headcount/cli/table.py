@@ -1,0 +1,175 @@
+"""The table: rows in columns that fit the screen.
+
+Rules of this file
+  1. NAME and DOING share the slack. Names are cut in the middle, the rest at its end; ids, FOR and AGENT never.
+  2. Below 100 columns WHERE goes, then REPO when it does not fit; below 60 only mark, NAME, STATE and FOR
+     are left. No line is wider than the screen. A pipe gets everything, uncut and uncoloured.
+  3. Colour is on the mark and on STATE only. An alarm is a red line of its own.
+  4. More than eight idle rows fold into one, except in pipes and when everything was asked for.
+
+Not here: words and order (rows.py), what a terminal can do (screen.py).
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from headcount.cli.rows import ASCII_MARKS, GROUPS, MARKS, Row
+from headcount.cli.sanitize import cut, cut_middle, pad, width
+from headcount.cli.screen import Screen
+
+GAP = "  "
+WIDE_FROM = 100
+NARROW_BELOW = 60
+IDLE_MOST = 8
+ALARM_INDENT = 8  # under STATE
+NAME_LEAST = 8
+DOING_LEAST = 12
+STATE_LEAST = 12
+
+TITLES = {
+    "id": "ID",
+    "state": "STATE",
+    "age": "FOR",
+    "agent": "AGENT",
+    "name": "NAME",
+    "repo": "REPO",
+    "doing": "DOING",
+    "where": "WHERE",
+}
+ALL = ("id", "state", "age", "agent", "name", "repo", "doing", "where")
+NARROW = ("name", "state", "age")
+
+PHRASES = {
+    "needs you": ("needs you", "need you"),
+    "stopped": ("stopped", "stopped"),
+}
+
+
+class Column(NamedTuple):
+    key: str
+    cells: int
+
+
+def draw(rows: Sequence[Row], screen: Screen, *, everything: bool = False) -> list[str]:
+    """The whole of `ps`: head, rows, alarms, summary."""
+    if not rows:
+        return ["No agents here. Start one, or see what it looks like: headcount demo"]
+    shown, folded = (rows, []) if everything or screen.columns is None else fold(rows)
+    columns = columns_of(shown, None if everything else screen.columns)
+    lines = [_head(columns)] if shown else []
+    for row in shown:
+        lines.append(_line(row, columns, screen))
+        lines.extend(_alarm(alarm, screen) for alarm in row.alarms)
+    if folded:
+        lines.append(_folded_line(folded, screen))
+    lines.append(_within(summary(rows), screen))
+    return lines
+
+
+def fold(rows: Sequence[Row]) -> tuple[Sequence[Row], list[Row]]:
+    """What is shown and what is folded. A row with an alarm is always shown."""
+    idle = [row for row in rows if row.group == "idle" and not row.alarms]
+    if len(idle) <= IDLE_MOST:
+        return rows, []
+    gone = {row.full_id for row in idle}
+    return [row for row in rows if row.full_id not in gone], idle
+
+
+def summary(rows: Sequence[Row]) -> str:
+    """`8 alive: 2 need you, 1 stopped, …`, and beside it those of whom that is not known."""
+    alive = [row for row in rows if row.liveness == "alive"]
+    parts = []
+    for group in GROUPS:
+        count = sum(row.group == group for row in alive)
+        if count:
+            one, many = PHRASES.get(group, (group, group))
+            parts.append(f"{count} {one if count == 1 else many}")
+    text = f"{len(alive)} alive: {', '.join(parts)}" if parts else "0 alive"
+    others = (("unknown", "not proven alive"), ("lost", "unheard"), ("ended", "ended"))
+    for liveness, word in others:
+        count = sum(row.liveness == liveness for row in rows)
+        if count:
+            text += f"; {count} {word}"
+    return text
+
+
+def columns_of(rows: Sequence[Row], available: int | None) -> list[Column]:
+    narrow = available is not None and available < NARROW_BELOW
+    keys = [
+        key for key in (NARROW if narrow else ALL) if key != "where" or any(row.where != "-" for row in rows)
+    ]
+    natural = {key: max([len(TITLES[key]), *(width(getattr(row, key)) for row in rows)]) for key in keys}
+    if available is None:
+        return [Column(key, natural[key]) for key in keys]
+    return _fitted(keys, natural, available)
+
+
+def _fitted(keys: list[str], natural: dict[str, int], available: int) -> list[Column]:
+    if available < WIDE_FROM:
+        keys = [key for key in keys if key != "where"]
+        if _total(keys, natural, squeezed=True) > available:
+            keys = [key for key in keys if key != "repo"]
+    cells = dict(natural)
+    for key, least in (("state", STATE_LEAST), ("repo", NAME_LEAST), ("where", NAME_LEAST)):
+        if key in keys and _total(keys, cells, squeezed=True) > available:
+            over = _total(keys, cells, squeezed=True) - available
+            cells[key] = max(min(least, cells[key]), cells[key] - over)
+    _share(keys, cells, available)
+    return [Column(key, cells[key]) for key in keys]
+
+
+def _share(keys: list[str], cells: dict[str, int], available: int) -> None:
+    """Give NAME and DOING what the others leave, the smaller wish first."""
+    elastic = [key for key in ("name", "doing") if key in keys]
+    room = available - _total([key for key in keys if key not in elastic], cells) - len(GAP) * len(elastic)
+    for position, key in enumerate(sorted(elastic, key=lambda key: cells[key])):
+        cells[key] = max(1, min(cells[key], room // (len(elastic) - position)))
+        room -= cells[key]
+
+
+def _total(keys: list[str], cells: dict[str, int], squeezed: bool = False) -> int:
+    least = {"name": NAME_LEAST, "doing": DOING_LEAST} if squeezed else {}
+    wanted = sum(min(cells[key], least.get(key, cells[key])) for key in keys)
+    return 2 + wanted + len(GAP) * max(0, len(keys) - 1)
+
+
+def _head(columns: list[Column]) -> str:
+    titles = [_aligned(column, TITLES[column.key], "") for column in columns]
+    return ("  " + GAP.join(titles)).rstrip()
+
+
+def _line(row: Row, columns: list[Column], screen: Screen) -> str:
+    marks = MARKS if screen.unicode else ASCII_MARKS
+    cells = []
+    for column in columns:
+        text = _aligned(column, getattr(row, column.key), screen.dots)
+        cells.append(_painted(text, row.colour, screen) if column.key == "state" else text)
+    return f"{screen.paint(marks[row.group], row.colour)} {GAP.join(cells)}".rstrip()
+
+
+def _aligned(column: Column, text: str, dots: str) -> str:
+    if column.key == "age":
+        return text.rjust(column.cells)
+    cutter = cut_middle if column.key == "name" else cut
+    return pad(cutter(text, column.cells, dots), column.cells)
+
+
+def _painted(text: str, colour: str, screen: Screen) -> str:
+    word = text.rstrip()
+    return screen.paint(word, colour) + text[len(word) :]
+
+
+def _alarm(alarm: str, screen: Screen) -> str:
+    return screen.paint(_within(" " * ALARM_INDENT + f"! {alarm}", screen), "alarm")
+
+
+def _folded_line(folded: list[Row], screen: Screen) -> str:
+    marks = MARKS if screen.unicode else ASCII_MARKS
+    text = _within(
+        f"  {len(folded)} idle, the longest {folded[0].age}; see them: headcount ps --wide", screen
+    )[2:]
+    return f"{screen.paint(marks['idle'], 'idle')} {text}"
+
+
+def _within(text: str, screen: Screen) -> str:
+    return text if screen.columns is None else cut(text, screen.columns, screen.dots)

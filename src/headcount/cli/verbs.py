@@ -1,0 +1,111 @@
+"""The verbs: which there are, what each is for, and the help that lists them.
+
+Rules of this file
+  1. A verb is a line here and a file in commands/; nothing else knows the list.
+  2. Imports nothing of the verbs: one call pays for one verb.
+
+Not here: parsing (parsing.py), dispatch (main.py).
+"""
+
+from typing import NamedTuple
+
+
+class Verb(NamedTuple):
+    name: str
+    group: str
+    help: str
+    examples: tuple[str, ...]
+
+
+VERBS = {
+    verb.name: verb
+    for verb in (
+        Verb(
+            "ps",
+            "Look",
+            "list the agents that are alive",
+            ("headcount ps", "headcount ps .", "headcount ps --all --json"),
+        ),
+        Verb(
+            "show",
+            "Look",
+            "everything known of one session",
+            ("headcount show 7f3a", "headcount show auth-refactor --json"),
+        ),
+        Verb("explain", "Look", "why a session is believed to be what it is", ("headcount explain 7f3a",)),
+        Verb(
+            "watch",
+            "Look",
+            "tell what happens, as it happens",
+            ("headcount watch", "headcount watch --json --since 1200"),
+        ),
+        Verb(
+            "wait",
+            "Look",
+            "wait until a session is in a state",
+            (
+                "headcount wait 7f3a --until done,idle",
+                "headcount wait auth-refactor --until permission --timeout 600",
+            ),
+        ),
+        Verb(
+            "log",
+            "Look",
+            "what happened before",
+            ("headcount log", "headcount log 7f3a --since 2h", "headcount log --follow --json"),
+        ),
+        Verb(
+            "up",
+            "Run",
+            "start the daemon (it also starts on first use)",
+            ("headcount up", "headcount up --foreground"),
+        ),
+        Verb("down", "Run", "stop the daemon; agents are not touched", ("headcount down",)),
+        Verb("status", "Run", "how the daemon is", ("headcount status", "headcount status --json")),
+        Verb(
+            "doctor",
+            "Run",
+            "find what is wrong, with the next step for each",
+            ("headcount doctor", "headcount doctor --json"),
+        ),
+        Verb(
+            "demo",
+            "Learn",
+            "watch harmless stand-in agents work, wait and die",
+            ("headcount demo", "headcount demo --seconds 8"),
+        ),
+        Verb(
+            "completion",
+            "Learn",
+            "completion for your shell",
+            (
+                'eval "$(headcount completion bash)"',
+                "headcount completion fish > ~/.config/fish/completions/headcount.fish",
+            ),
+        ),
+    )
+}
+
+EXIT_CODES = "Exit codes: 0 done, 1 fault, 2 usage, 3 refused, 4 daemon unavailable, 5 not found."
+
+
+def general_help() -> str:
+    lines = [
+        "usage: headcount [VERB] [OPTIONS]        without a verb: headcount ps",
+        "",
+        "Knows which coding agents on this machine are alive and what each is doing.",
+    ]
+    for group in ("Look", "Run", "Learn"):
+        lines += ["", f"{group}:"]
+        lines += [f"  {verb.name:<11} {verb.help}" for verb in VERBS.values() if verb.group == group]
+    lines += [
+        "",
+        "Examples:",
+        "  headcount                          what runs now, what needs you first",
+        "  headcount explain 7f3a             on which evidence",
+        "  headcount wait 7f3a --until done && make test",
+        "",
+        "S is an id, the beginning of one, or a name. Every verb has --help and --json.",
+        EXIT_CODES,
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,185 @@
+"""Connection: HTTP/1.1 over the unix socket, by hand, because importing a client costs more than asking.
+
+Rules of this file
+  1. Every call has a deadline for the whole of it, not for each read.
+  2. A connection is kept and used again. Only a GET is sent a second time, and only when the kept
+     connection turned out to be closed before one byte of an answer.
+  3. Errors of the kernel are translated here, once, into faults.
+
+Not here: starting a daemon, versions (reach.py), the format of answers (response.py) and events (sse.py).
+"""
+
+import _socket  # the same sockets without the 4 ms that `import socket` spends on enums
+import json
+import os
+import time
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from headcount import times
+from headcount.client.faults import Broken, ClientFault, Deaf, NotRunning, TimedOut, Unavailable, refusal
+from headcount.client.response import Head, Reader
+from headcount.client.sse import EventParser, ServerSentEvent
+
+SOCKET_PATH_MOST = 103  # bytes; sun_path holds 108 with its end on Linux, 104 on macOS
+RECEIVE_SIZE = 262_144
+
+
+class Answer(NamedTuple):
+    status: int
+    headers: dict[str, str]
+    data: Any
+
+
+class Connection:
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._socket: _socket.socket | None = None
+        self._reader: Reader | None = None
+        self._deadline = 0.0
+
+    def call(self, method: str, path: str, body: Any = None, within: float = times.CALL_WITHIN) -> Answer:
+        """The daemon's answer, whatever its status is; a fault when there is none."""
+        self._deadline = time.monotonic() + within
+        request = _request(method, path, body)
+        kept = self._socket is not None
+        try:
+            head, content = self._exchange(request)
+        except Broken:
+            if not kept or method != "GET":
+                raise
+            head, content = self._exchange(request)  # the daemon had closed the idle connection
+        return Answer(head.status, head.headers, _parsed(content))
+
+    def stream(
+        self, path: str, last_event_id: str | None = None, until: float | None = None
+    ) -> Iterator[ServerSentEvent]:
+        """Events until the stream ends (`Broken`) or the monotonic time `until` has come (`TimedOut`).
+        The connection is the stream's own from then on."""
+        self.close()
+        resume = f"last-event-id: {last_event_id}\r\n" if last_event_id is not None else ""
+        self._deadline = time.monotonic() + times.CALL_WITHIN
+        try:
+            reader = self._send(_request("GET", path, None, f"accept: text/event-stream\r\n{resume}"))
+            head = reader.head()
+            if head.status != 200:
+                raise refusal(head.status, _parsed(reader.body(head)))
+            yield from self._events(reader, until)
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        if self._socket is not None:
+            self._socket.close()
+        self._socket = self._reader = None
+
+    def _events(self, reader: Reader, until: float | None) -> Iterator[ServerSentEvent]:
+        parser = EventParser()
+        pieces = reader.chunks()
+        while True:
+            silent = time.monotonic() + times.STREAM_SILENT_AFTER
+            self._deadline = silent if until is None else min(silent, until)
+            try:
+                piece = next(pieces, None)
+            except Deaf:
+                if until is not None and time.monotonic() >= until:
+                    raise TimedOut("The time is up.") from None
+                raise Broken("The event stream fell silent.", "See: headcount doctor") from None
+            if piece is None:
+                raise Broken("The event stream ended.")
+            yield from parser.feed(piece)
+
+    def _exchange(self, request: bytes) -> tuple[Head, bytes]:
+        try:
+            reader = self._send(request)
+            head = reader.head()
+            content = reader.body(head)
+        except ClientFault:
+            self.close()
+            raise
+        if head.headers.get("connection", "").lower() == "close":
+            self.close()
+        return head, content
+
+    def _send(self, request: bytes) -> Reader:
+        if self._socket is None or self._reader is None:
+            self._socket = self._connected()
+            self._reader = Reader(self._receive)
+        self._socket.settimeout(self._left())
+        try:
+            self._socket.sendall(request)
+        except TimeoutError:
+            raise self._deaf() from None
+        except OSError as error:
+            raise Broken("The daemon closed the connection.", "Try again.") from error
+        return self._reader
+
+    def _receive(self) -> bytes:
+        assert self._socket is not None
+        self._socket.settimeout(self._left())
+        try:
+            return self._socket.recv(RECEIVE_SIZE)
+        except TimeoutError:
+            raise self._deaf() from None
+        except OSError as error:
+            raise Broken("The connection to the daemon broke.", "Try again.") from error
+
+    def _connected(self) -> _socket.socket:
+        sock = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)  # close-on-exec by PEP 446
+        try:
+            while True:
+                sock.settimeout(self._left())
+                try:
+                    connect_unix(sock, self._path)
+                    return sock
+                except BlockingIOError:  # its queue is full: unix sockets say so at once instead of waiting
+                    time.sleep(times.CONNECT_RETRY_EVERY)
+        except BaseException as error:
+            sock.close()
+            if isinstance(error, (FileNotFoundError, ConnectionRefusedError, NotADirectoryError)):
+                raise NotRunning("No headcount daemon is running.", "Start it: headcount up") from None
+            if isinstance(error, OSError):
+                why = error.strerror or str(error)
+                raise Unavailable(
+                    f"The socket {self._path} cannot be used: {why}.", "See: headcount doctor"
+                ) from None
+            raise
+
+    def _left(self) -> float:
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise self._deaf()
+        return left
+
+    def _deaf(self) -> Deaf:
+        return Deaf("The headcount daemon does not answer in time.", "See what is wrong: headcount doctor")
+
+
+def connect_unix(sock: _socket.socket, path: str) -> None:
+    """Connect, also to a path longer than the address can hold: through its opened directory."""
+    if len(os.fsencode(path)) <= SOCKET_PATH_MOST:
+        sock.connect(path)
+        return
+    directory, _, name = path.rpartition("/")
+    fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        sock.connect(f"/proc/self/fd/{fd}/{name}")
+    finally:
+        os.close(fd)
+
+
+def _request(method: str, path: str, body: Any, more: str = "") -> bytes:
+    content = b"" if body is None else json.dumps(body).encode()
+    kind = "" if body is None else "content-type: application/json\r\n"
+    length = "" if method == "GET" else f"content-length: {len(content)}\r\n"
+    head = f"{method} {path} HTTP/1.1\r\nhost: localhost\r\n{kind}{length}{more}\r\n"
+    return head.encode("latin-1") + content
+
+
+def _parsed(content: bytes) -> Any:
+    if not content:
+        return None
+    try:
+        return json.loads(content)
+    except ValueError:
+        return content.decode("utf-8", "replace")  # /metrics, and whoever is not headcount

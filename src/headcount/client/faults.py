@@ -1,0 +1,68 @@
+"""Faults: what can go wrong between a client and the daemon, each with its exit code.
+
+Rules of this file
+  1. A fault has one sentence for people and, where there is one, the next step.
+  2. What the daemon refused keeps the daemon's words; nothing is reworded on the way.
+
+Not here: exit codes' meaning (wire/codes.py), printing (cli/main.py).
+"""
+
+from typing import Any
+
+from headcount.wire import codes
+
+
+class ClientFault(Exception):
+    exit_code = codes.FAULT
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class Unavailable(ClientFault):
+    """The daemon cannot be reached, or does not answer."""
+
+    exit_code = codes.UNAVAILABLE
+
+
+class NotRunning(Unavailable):
+    """Nobody listens on the socket: proven by connect, not by a file."""
+
+
+class Broken(Unavailable):
+    """The connection ended before the answer did."""
+
+
+class Deaf(Unavailable):
+    """Somebody listens and does not answer in time."""
+
+
+class TimedOut(ClientFault):
+    """The caller's own deadline passed while it waited on a stream."""
+
+
+class Refused(ClientFault):
+    """The daemon answered, and the answer was no."""
+
+    def __init__(self, status: int, code: str, message: str, hint: str | None = None) -> None:
+        super().__init__(message, hint)
+        self.status = status
+        self.code = code
+        self.exit_code = codes.EXIT_BY_STATUS.get(status, codes.FAULT)
+
+
+class NotFound(Refused):
+    """No such thing is known."""
+
+
+def refusal(status: int, data: Any) -> Refused:
+    """The fault that an answer of 400 or more stands for, whatever its body is."""
+    error = data.get("error") if isinstance(data, dict) else None
+    fields: dict[str, Any] = error if isinstance(error, dict) else {}
+    code = str(fields.get("code") or "unknown")
+    message = str(fields.get("message") or f"The daemon answered {status} without saying why.")
+    hint = fields.get("hint")
+    kind = NotFound if status in (404, 410) else Refused
+    return kind(status, code, message, hint if isinstance(hint, str) else None)

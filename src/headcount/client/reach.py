@@ -1,0 +1,181 @@
+"""Reaching the daemon: ask, start it when nobody listens, replace it when it is older than we are.
+
+Rules of this file
+  1. A real request decides whether there is a daemon, never a file (accident H3).
+  2. The version is compared at the first answer (H10). An older daemon is restarted once; a newer one
+     is used as it is; each is said in one line.
+  3. One question, one round trip: the first answer is the version check.
+
+Not here: HTTP (connection.py), how a daemon is started (start.py).
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from headcount import __version__, times
+from headcount.client.connection import Answer, Connection
+from headcount.client.faults import Broken, NotRunning, Refused, Unavailable, refusal
+from headcount.client.sse import ServerSentEvent
+from headcount.paths import Places
+
+Say = Callable[[str], None]
+
+VERSION_HEADER = "headcount-version"
+
+
+def reach(
+    env: Mapping[str, str],
+    *,
+    autostart: bool = True,
+    say: Say = lambda line: None,
+    version: str = __version__,
+) -> "Client":
+    """A client of the daemon of this environment. Nothing is asked yet."""
+    return Client(Places.from_environ(env), env, autostart=autostart, say=say, version=version)
+
+
+class Client:
+    def __init__(
+        self, places: Places, env: Mapping[str, str], *, autostart: bool, say: Say, version: str = __version__
+    ) -> None:
+        self.places = places
+        self.started = False  # whether we had to start the daemon
+        self._env = env
+        self._autostart = autostart
+        self._say = say
+        self._version = version
+        self._compared = False
+        self._connection = Connection(places.socket)
+
+    def get(self, path: str) -> Any:
+        return self.ask("GET", path)
+
+    def post(self, path: str, body: Any = None) -> Any:
+        return self.ask("POST", path, {} if body is None else body)
+
+    def ask(self, method: str, path: str, body: Any = None) -> Any:
+        """The data of a good answer; every other outcome is a fault."""
+        if not self._compared and method != "GET":
+            self.ask("GET", "/healthz")  # only a question may be asked twice
+        answer = self._met(method, path, body)
+        if not self._compared:
+            self._compared = True
+            if self._replaced(answer):
+                answer = self._met(method, path, body)
+        if answer.status >= 400:
+            raise refusal(answer.status, answer.data)
+        return answer.data
+
+    def events(
+        self, last_event_id: int | None = None, until: float | None = None
+    ) -> Iterator[ServerSentEvent]:
+        if not self._compared:
+            self.ask("GET", "/healthz")
+        last = None if last_event_id is None else str(last_event_id)
+        return Connection(self.places.socket).stream("/v1/events", last, until)
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def start(self) -> None:
+        from headcount.client.start import start  # 6 ms of imports, and nearly never needed
+
+        start(self.places, self._env)
+        self.started = True
+
+    def stop(self) -> bool:
+        """Ask the daemon to stop and wait until nobody listens any more; False: nobody did."""
+        try:
+            self._connection.call("POST", "/v1/stop", {})
+        except NotRunning:
+            return False
+        except Broken:
+            pass  # it was quicker than its answer
+        self.close()
+        self._wait_gone()
+        return True
+
+    def _met(self, method: str, path: str, body: Any) -> Answer:
+        """An answer of a daemon, started now if nobody listens."""
+        deadline = time.monotonic() + times.CALL_WITHIN
+        while True:
+            try:
+                return self._connection.call(method, path, body)
+            except NotRunning:
+                if not self._autostart or self.started:
+                    raise
+                self.start()
+            except Broken:  # it was stopping; soon somebody else listens, or nobody
+                if method != "GET" or time.monotonic() >= deadline:
+                    raise
+                time.sleep(times.CONNECT_RETRY_EVERY)
+
+    def _replaced(self, answer: Answer) -> bool:
+        theirs = answer.headers.get(VERSION_HEADER)
+        if theirs is None:
+            raise Unavailable(
+                "Something that is not headcount answers on the socket.", "See: headcount doctor"
+            )
+        if theirs == self._version:
+            return False
+        if order(theirs) >= order(self._version):
+            self._say(f"The daemon is headcount {theirs}, newer than this command ({self._version}).")
+            return False
+        return self._restart(theirs)
+
+    def _restart(self, theirs: str) -> bool:
+        if self.started or not self._autostart:
+            self._say(f"The daemon is headcount {theirs}, older than this command ({self._version}).")
+            return False
+        stopped = self._connection.call("POST", "/v1/stop", {})
+        if stopped.status >= 400:
+            self._say(f"The daemon is headcount {theirs} and refused to be restarted as {self._version}.")
+            return False
+        self.close()
+        self._wait_gone()
+        self.start()
+        self._say(f"Restarted the daemon: it was headcount {theirs}, now {self._version}.")
+        return True
+
+    def _wait_gone(self) -> None:
+        deadline = time.monotonic() + times.STOP_WITHIN
+        probe = Connection(self.places.socket)
+        while time.monotonic() < deadline:
+            try:
+                probe.call("GET", "/healthz")
+            except NotRunning:
+                return
+            except (Broken, Refused):
+                pass
+            finally:
+                probe.close()
+            time.sleep(times.CONNECT_RETRY_EVERY)
+        raise Unavailable(
+            f"The daemon was asked to stop and still answers after {times.STOP_WITHIN:.0f} s.",
+            "See: headcount doctor",
+        )
+
+
+def order(version: str) -> tuple[int, ...]:
+    """Versions in their order: the numbers before anything else is said; a pre-release counts as its release."""
+    numbers = []
+    for part in version.split("+")[0].split("."):
+        digits = ""
+        for character in part:
+            if not ("0" <= character <= "9"):
+                break
+            digits += character
+        if not digits:
+            break
+        numbers.append(int(digits))
+    while numbers and numbers[-1] == 0:
+        numbers.pop()  # 1.2 and 1.2.0 are one version
+    return tuple(numbers)
+
+
+def quoted(text: str) -> str:
+    """Percent-encoded for a path segment or a query value (urllib.parse costs 5 ms of import)."""
+    plain = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~"
+    raw = text.encode("utf-8", "surrogatepass")
+    return "".join(chr(byte) if byte in plain else f"%{byte:02X}" for byte in raw)

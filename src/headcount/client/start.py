@@ -1,0 +1,147 @@
+"""Starting the daemon, detached: nobody's child, in no terminal, with nobody's secrets.
+
+Rules of this file
+  1. The environment is an allow-list. A daemon started inside an agent must carry neither its API key nor
+     its marks, or it would outlive the agent as one of its leftovers (accident H16).
+  2. The daemon itself says when it is ready, on a pipe; a file that appeared proves nothing (H3).
+  3. One who lost the race for the lock waits for the winner.
+
+Not here: what the daemon does with the pipe (daemon/main.py), when to start one (reach.py).
+"""
+
+import os
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+
+from headcount import times
+from headcount.client.connection import Connection
+from headcount.client.faults import Broken, NotRunning, Unavailable
+from headcount.paths import Places
+
+KEPT = frozenset({"HOME", "PATH", "USER", "LOGNAME", "LANG", "TMPDIR", "CLAUDE_CONFIG_DIR", "CODEX_HOME"})
+KEPT_PREFIXES = ("LC_", "XDG_", "HEADCOUNT_")
+NEVER = frozenset({"HEADCOUNT_TOKEN_FILE"})  # names the agent that happened to start us
+
+DAEMON = "headcount.daemon.main"
+LOG_TAIL = 2_000
+LINE_MOST = 4_096
+
+
+def start(places: Places, env: Mapping[str, str]) -> None:
+    """A daemon that answers, started by us or by somebody at the same time; else `Unavailable`."""
+    deadline = time.monotonic() + times.READY_WITHIN
+    while True:
+        word = launch(places, env, deadline)
+        if word == "ready":
+            return
+        if word != "busy":
+            raise Unavailable(f"The headcount daemon did not start: {word}", f"Its log: {places.log}")
+        if _answers_soon(places, min(deadline, time.monotonic() + times.START_AGAIN_AFTER)):
+            return
+        if time.monotonic() >= deadline:
+            raise Unavailable(
+                "Another headcount daemon holds the lock and does not listen.", "See: headcount doctor"
+            )
+
+
+def launch(places: Places, env: Mapping[str, str], deadline: float) -> str:
+    """Start one daemon and return its word: `ready`, `busy`, or why it failed."""
+    places.make()
+    readable, writable = os.pipe()
+    try:
+        log = os.open(places.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        try:
+            child = subprocess.Popen(
+                daemon_command("--ready-fd", str(writable)),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                pass_fds=(writable,),
+                cwd="/",
+                env=allowed(env, places),
+                start_new_session=True,
+            )
+        finally:
+            os.close(log)
+            os.close(writable)
+        word = _first_line(readable, deadline)
+    finally:
+        os.close(readable)
+    _forget(child)
+    return _said(word, places)
+
+
+def daemon_command(*arguments: str) -> list[str]:
+    # -E and -P: neither PYTHONPATH nor the directory one stands in decides which code runs as the daemon
+    return [sys.executable, "-E", "-P", "-m", DAEMON, *arguments]
+
+
+def allowed(env: Mapping[str, str], places: Places) -> dict[str, str]:
+    kept = {
+        name: value
+        for name, value in env.items()
+        if (name in KEPT or name.startswith(KEPT_PREFIXES)) and name not in NEVER
+    }
+    if places.home is not None:
+        kept["HEADCOUNT_HOME"] = places.home  # made absolute: the daemon stands in `/`
+    return kept
+
+
+def log_tail(path: str) -> str:
+    """The last lines of the log, for people; empty when there is none."""
+    try:
+        with open(path, "rb") as log:
+            log.seek(0, os.SEEK_END)
+            log.seek(max(0, log.tell() - LOG_TAIL))
+            return log.read().decode("utf-8", "replace").strip()
+    except OSError:
+        return ""
+
+
+def _said(word: str | None, places: Places) -> str:
+    if word in ("ready", "busy"):
+        return word
+    if word is None:
+        return f"no word from it within {times.READY_WITHIN:.0f} s."
+    if word:
+        return word.removeprefix("failed:").strip()
+    last = log_tail(places.log).splitlines()[-1:]
+    return f"it ended at once. {last[0]}" if last else "it ended at once and said nothing."
+
+
+def _first_line(fd: int, deadline: float) -> str | None:
+    """The line, empty when the pipe ended without one, None when the deadline came first."""
+    got = b""
+    while b"\n" not in got and len(got) < LINE_MOST:
+        left = deadline - time.monotonic()
+        if left <= 0 or not select.select([fd], [], [], left)[0]:
+            return None
+        piece = os.read(fd, LINE_MOST)
+        if not piece:
+            break
+        got += piece
+    return got.split(b"\n")[0].decode("utf-8", "replace").strip()
+
+
+def _forget(child: "subprocess.Popen[bytes]") -> None:
+    """Reap the child, which has forked the daemon and left. One that hangs stays init's business."""
+    try:
+        child.wait(timeout=times.START_AGAIN_AFTER)
+    except subprocess.TimeoutExpired:
+        child.returncode = 0  # keeps Popen from warning about a child that is meant to live on
+
+
+def _answers_soon(places: Places, until: float) -> bool:
+    connection = Connection(places.socket)
+    try:
+        while time.monotonic() < until:
+            try:
+                return connection.call("GET", "/healthz").status == 200
+            except (NotRunning, Broken):
+                time.sleep(times.CONNECT_RETRY_EVERY)
+        return False
+    finally:
+        connection.close()
