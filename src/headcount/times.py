@@ -107,3 +107,17 @@ MINUTE: Final = 60
 HOUR: Final = 3_600
 DAY: Final = 86_400
 """The units in which people read and write spans."""
+
+CENSUS_EVERY: Final = 60.0
+CENSUS_FRESH: Final = 5.0
+"""All processes are looked at once a minute, as a net under the event path, and when somebody asks
+who is there and the last look is older than a person's glance."""
+
+# --- hooks ---------------------------------------------------------------------------------------
+
+HOOK_WITHIN: Final = 5
+"""What an installed hook line may take before the agent ends it, in whole seconds. It takes three
+milliseconds; a hung file system must not hold an agent for the default of ten minutes."""
+
+TRY_LINE_WITHIN: Final = 10.0
+"""How long one trial of a hook line may take before the installer refuses to install it."""
