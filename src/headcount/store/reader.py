@@ -85,7 +85,10 @@ class Reader:
 
 def history(connection: sqlite3.Connection, wanted: Wanted) -> list[Event]:
     parts = ["history"]
-    given: dict[str, Any] = {"after": wanted.after, "limit": wanted.limit}
+    given: dict[str, Any] = {
+        "after": max(wanted.after, _floor(connection, wanted.since)),
+        "limit": wanted.limit,
+    }
     optional = {
         "until": wanted.until,
         "session": wanted.session,
@@ -101,6 +104,14 @@ def history(connection: sqlite3.Connection, wanted: Wanted) -> list[Event]:
     if wanted.newest:
         rows.reverse()
     return [event for event in map(decode_event, rows) if event is not None]
+
+
+def _floor(connection: sqlite3.Connection, since: float | None) -> int:
+    """No event up to this number is of that time; without it a million older rows would be read."""
+    if since is None:
+        return 0
+    first: int | None = connection.execute(query("first_since"), {"since": since}).fetchone()[0]
+    return 0 if first is None else first - 1
 
 
 def oldest(connection: sqlite3.Connection) -> int:

@@ -59,7 +59,8 @@ class Writer:
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection = connection
         self._path = path
-        self._queue: SimpleQueue[_Job | None] = SimpleQueue()  # None: no more will come
+        self._gathered: list[_Job] = []  # asked for in this turn of the loop
+        self._queue: SimpleQueue[list[_Job] | None] = SimpleQueue()  # None: no more will come
         self._closed = False
         self._thread = threading.Thread(target=self._serve, name="store-writer", daemon=True)
         self._thread.start()
@@ -75,6 +76,7 @@ class Writer:
         """Waits for what was asked before; closing the last connection checkpoints the log."""
         if not self._closed:
             self._closed = True
+            self._hand_over()
             self._queue.put(None)
         self._thread.join()
 
@@ -83,8 +85,15 @@ class Writer:
             raise StoreFault("other", "the store is closed: start headcount again")
         loop = asyncio.get_running_loop()
         job = _Job(work, loop, loop.create_future())
-        self._queue.put(job)
+        if not self._gathered:  # at the end of this turn, so that the thread does not run off with the first
+            loop.call_soon(self._hand_over)
+        self._gathered.append(job)
         return await job.answer
+
+    def _hand_over(self) -> None:
+        if self._gathered:
+            self._queue.put(self._gathered)
+            self._gathered = []
 
     # --- in the thread ---------------------------------------------------------------------------
 
@@ -101,13 +110,13 @@ class Writer:
             self._connection.close()
 
     def _take(self) -> tuple[list[_Job], bool]:
-        """Waits for one job, then takes all that wait with it."""
+        """Waits for one turn's jobs, then takes all that wait with them."""
         jobs: list[_Job] = []
-        job = self._queue.get()
-        while job is not None:
-            jobs.append(job)
+        more = self._queue.get()
+        while more is not None:
+            jobs += more
             try:
-                job = self._queue.get_nowait()
+                more = self._queue.get_nowait()
             except Empty:
                 return jobs, True
         return jobs, False
@@ -152,8 +161,8 @@ def _store(jobs: Sequence[_Job], connection: sqlite3.Connection) -> None:
 
 
 def _apply(writes: Sequence[Write], connection: sqlite3.Connection) -> None:
-    for write in writes:
-        _change(connection, _APPEND, write.events)
+    _change(connection, _APPEND, [row for write in writes for row in write.events])
+    for write in writes:  # one by one: a row that one keeps the next may drop
         _change(connection, _KEEP, write.rows)
         if write.dropped:  # its promise is absence, which also holds for a session that was never stored
             connection.executemany(_DROP, write.dropped)
