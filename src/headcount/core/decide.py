@@ -23,12 +23,11 @@ from headcount.core.world import Draft, World
 from headcount.times import LOST_AFTER
 
 
-def decide(world: World, batch: Iterable[Evidence], now: float) -> Draft:
-    """The world as it will be once the draft's events are committed."""
+def decide(world: World, batch: Iterable[Evidence], now: float) -> tuple[Draft, list[SessionId | None]]:
+    """The world as it will be once the draft's events are committed, and which session each piece of
+    evidence was about."""
     draft = world.draft()
-    for evidence in batch:
-        DECIDERS[type(evidence)](draft, evidence, now)
-    return draft
+    return draft, [DECIDERS[type(evidence)](draft, evidence, now) for evidence in batch]
 
 
 def next_deadline(world: World) -> float | None:

@@ -1,0 +1,1 @@
+"""The daemon: the one place that constructs, the one loop with state, the HTTP edge."""

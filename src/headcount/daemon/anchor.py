@@ -1,0 +1,138 @@
+"""Anchoring: from which process a report came, by the strongest evidence there is.
+
+Rules of this file
+  1. Strongest first: the kernel's word on the socket's peer, the stat line that our hook dropped,
+     a pid that a header names. Each walks up to the nearest process that the adapter recognises.
+  2. A pid that is not plain digits, is 1, is over, is another user's or is no agent is not taken;
+     the report is, and the anchor says why.
+  3. A process that is not here may be over or may live in another pid namespace: nothing is said
+     of it unless it was known before.
+
+Not here: recognising an agent (agents/), walking up (system/processes/ancestry.py).
+"""
+
+import os
+from collections.abc import Callable
+
+from headcount.agents.port import Agent
+from headcount.agents.table import AGENTS
+from headcount.core.identity import Match, ProcessFacts, ProcessIdentity, same_process
+from headcount.core.report import Anchor
+from headcount.system.clock import Clock
+from headcount.system.peer import Peer
+from headcount.system.processes.ancestry import ancestors
+from headcount.system.processes.port import Gone, Processes, Unreadable
+from headcount.times import CLOCK_SLACK
+
+PID_DIGITS_MOST = 10
+
+Known = Callable[[ProcessIdentity], ProcessIdentity | None]
+"""Finds the incarnation among those that sessions were ever bound to."""
+
+
+class Anchors:
+    def __init__(self, processes: Processes, clock: Clock, known: Known) -> None:
+        self._processes = processes
+        self._clock = clock
+        self._known = known
+        self._place = processes.place()
+        self._uid = os.getuid()
+        self._settled: dict[tuple[str, int, int], Anchor] = {}  # (agent, pid, start) of the living
+
+    def forget(self, process: ProcessIdentity) -> None:
+        """It ended: what its pid and start meant must be asked again."""
+        gone = [
+            key
+            for key, anchor in self._settled.items()
+            if key[1] == process.pid or (anchor.process is not None and anchor.process.pid == process.pid)
+        ]
+        for key in gone:
+            del self._settled[key]
+
+    # --- the rungs -----------------------------------------------------------------------------------
+
+    def by_peer(self, agent: Agent, peer: Peer | None) -> Anchor:
+        if peer is None:
+            return Anchor(by="peer", why="the transport does not name its peer")
+        facts = peer.look(self._processes)
+        if facts is None:
+            return Anchor(by="peer", why="the caller was gone or unreadable before it could be asked")
+        return self._nearest(agent, facts, "peer")
+
+    def by_stat_line(self, agent: Agent, pid: int, started: int, written_at: float) -> Anchor:
+        settled = self._settled.get((agent.name, pid, started))
+        if settled is not None:
+            return settled
+        claimed = ProcessIdentity(self._place.boot, self._place.namespace, pid, started)
+        booted_at = self._clock.now() - self._clock.boottime()
+        if written_at < booted_at - CLOCK_SLACK:
+            return Anchor(by="stat line", why="it was written before the machine was started")
+        facts = self._processes.look(pid)
+        if isinstance(facts, Unreadable):
+            return Anchor(by="stat line", why=f"pid {pid} cannot be read: {facts.why}")
+        if isinstance(facts, Gone) or same_process(facts.identity, claimed) is not Match.SAME:
+            return self._not_here(claimed)
+        anchor = self._nearest(agent, facts, "stat line")
+        if anchor.alive:
+            self._settled[(agent.name, pid, started)] = anchor
+        return anchor
+
+    def by_header(self, agent: Agent, text: str) -> Anchor:
+        pid = parse_pid(text)
+        if pid is None:
+            return Anchor(by="header", why="the header names no pid in plain digits")
+        if pid <= 1:
+            return Anchor(by="header", why=f"pid {pid} is never an agent")
+        facts = self._processes.look(pid)
+        if isinstance(facts, Gone):
+            return Anchor(by="header", why=f"no process has pid {pid}")
+        if isinstance(facts, Unreadable):
+            return Anchor(by="header", why=f"pid {pid} cannot be read: {facts.why}")
+        if facts.uid != self._uid:
+            return Anchor(by="header", why=f"pid {pid} belongs to another user")
+        if not agent.recognise(facts):
+            return Anchor(by="header", why=f"pid {pid} is not recognised as {agent.name}")
+        return Anchor(facts.identity, True, "header", parent=self.agent_above(facts))
+
+    # --- walking up ----------------------------------------------------------------------------------
+
+    def _nearest(self, agent: Agent, start: ProcessFacts, by: str) -> Anchor:
+        for facts in ancestors(self._processes, start):
+            if facts.uid == self._uid and agent.recognise(facts):
+                return Anchor(facts.identity, True, by, parent=self.agent_above(facts))
+        return Anchor(by=by, why=f"no {agent.name} process above pid {start.pid}")
+
+    def agent_above(self, facts: ProcessFacts) -> ProcessIdentity | None:
+        above = ancestors(self._processes, facts)
+        next(above, None)  # itself
+        for each in above:
+            if each.uid == self._uid and any(agent.recognise(each) for agent in AGENTS.values()):
+                return each.identity
+        return None
+
+    def _not_here(self, claimed: ProcessIdentity) -> Anchor:
+        known = self._known(claimed)
+        if known is not None:
+            return Anchor(known, False, "stat line")
+        return Anchor(
+            by="stat line", why=f"pid {claimed.pid} of then is not here: it ended, or it is in another pid namespace"
+        )
+
+
+def parse_pid(text: str) -> int | None:
+    """Plain ASCII digits and nothing else: not `１２３`, `-1`, `True` or ` 12_3 ` (accident I8)."""
+    if not text.isascii() or not text.isdigit() or len(text) > PID_DIGITS_MOST:
+        return None
+    return int(text)
+
+
+def first_bound(*attempts: Callable[[], Anchor]) -> Anchor:
+    """The first rung that binds; else one anchor that says why each did not."""
+    refused: list[Anchor] = []
+    for attempt in attempts:
+        anchor = attempt()
+        if anchor.process is not None:
+            return anchor
+        refused.append(anchor)
+    why = "; ".join(f"{anchor.by}: {anchor.why}" for anchor in refused)
+    return Anchor(by=refused[-1].by if refused else "", why=why)

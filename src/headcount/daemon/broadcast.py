@@ -1,0 +1,99 @@
+"""Broadcast: events to whoever listens, each at its own pace.
+
+Rules of this file
+  1. Publishing never waits and never fails: a subscriber that lags is dropped and told to resume.
+  2. An event is encoded once, whoever listens.
+  3. What was missed is read from the journal by sequence number; nothing is kept here.
+
+Not here: the HTTP side of a stream (routes/events.py).
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+
+import msgspec
+
+from headcount.core.events import Event
+from headcount.core.world import World
+from headcount.daemon.view import event_row
+
+LAG_MOST = 20_000  # events a reader may be behind; more, and resuming from the journal is cheaper
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Subscriber:
+    def __init__(self) -> None:
+        self._waiting: deque[bytes] = deque()
+        self._wake = asyncio.Event()
+        self.dropped = False
+        self.closed = False
+
+    def push(self, frame: bytes) -> None:
+        if len(self._waiting) >= LAG_MOST:
+            self._waiting.clear()
+            self.dropped = True
+        else:
+            self._waiting.append(frame)
+        self._wake.set()
+
+    def close(self) -> None:
+        self.closed = True
+        self._wake.set()
+
+    async def take(self, within: float) -> bytes | None:
+        """All that is waiting, in one piece; empty when nothing came in time; None: the stream is over."""
+        if not self._waiting and not self.over:
+            self._wake.clear()
+            try:
+                async with asyncio.timeout(within):
+                    await self._wake.wait()
+            except TimeoutError:
+                return b""
+        if self._waiting:
+            frames = b"".join(self._waiting)
+            self._waiting.clear()
+            return frames
+        return None if self.over else b""
+
+    @property
+    def over(self) -> bool:
+        return self.dropped or self.closed
+
+
+class Broadcast:
+    def __init__(self) -> None:
+        self._subscribers: set[Subscriber] = set()
+        self.dropped = 0
+
+    def subscribe(self) -> Subscriber:
+        subscriber = Subscriber()
+        self._subscribers.add(subscriber)
+        return subscriber
+
+    def unsubscribe(self, subscriber: Subscriber) -> None:
+        self._subscribers.discard(subscriber)
+
+    def publish(self, events: Sequence[Event], world: World) -> None:
+        if not self._subscribers or not events:
+            return
+        for event in events:
+            frame = frame_of(event, world)
+            for subscriber in self._subscribers:
+                subscriber.push(frame)
+        for subscriber in [each for each in self._subscribers if each.dropped]:
+            self._subscribers.discard(subscriber)
+            self.dropped += 1
+
+    def close(self) -> None:
+        for subscriber in self._subscribers:
+            subscriber.close()
+
+    def __len__(self) -> int:
+        return len(self._subscribers)
+
+
+def frame_of(event: Event, world: World) -> bytes:
+    row = event_row(event, world)
+    return b"id: %d\nevent: %s\ndata: %s\n\n" % (event.seq, event.type.value.encode(), _encode(row))

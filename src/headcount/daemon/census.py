@@ -1,0 +1,73 @@
+"""The census: a slow look at all processes, for agents that nobody told of.
+
+Rules of this file
+  1. It adds, it never subtracts: who is missing from a census is not asked about here.
+  2. It runs in a thread, at the start, seldom, and when somebody asks who is there.
+
+Not here: how agents are recognised (agents/).
+"""
+
+import asyncio
+import os
+
+from headcount.agents.table import AGENTS
+from headcount.core.identity import ProcessFacts
+from headcount.core.report import Found
+from headcount.daemon.anchor import Anchors
+from headcount.daemon.loop import Loop
+from headcount.system.clock import Clock
+from headcount.system.processes.port import Processes
+from headcount.times import CENSUS_EVERY, CENSUS_FRESH
+
+
+class Census:
+    def __init__(self, loop: Loop, processes: Processes, anchors: Anchors, clock: Clock) -> None:
+        self._loop = loop
+        self._processes = processes
+        self._anchors = anchors
+        self._clock = clock
+        self._uid = os.getuid()
+        self._taken_at: float | None = None
+        self._running: asyncio.Task[None] | None = None
+
+    async def run(self) -> None:
+        while True:
+            await self.take()
+            await asyncio.sleep(CENSUS_EVERY)
+
+    async def be_fresh(self) -> None:
+        """Returns at once when a census was taken a moment ago, else after one."""
+        if self._taken_at is None or self._clock.boottime() - self._taken_at > CENSUS_FRESH:
+            await self.take()
+
+    async def take(self) -> None:
+        if self._running is None or self._running.done():
+            self._running = asyncio.create_task(self._take())
+        await asyncio.shield(self._running)
+
+    async def _take(self) -> None:
+        found = await asyncio.to_thread(self._find)
+        answers = [self._loop.submit(each) for each in found if not self._is_known(each)]
+        self._taken_at = self._clock.boottime()
+        if answers:
+            await asyncio.wait(answers)
+
+    def _find(self) -> list[Found]:
+        now = self._clock.now()
+        found = []
+        for pid in self._processes.pids():
+            facts = self._processes.look(pid)
+            if not isinstance(facts, ProcessFacts) or facts.uid != self._uid:
+                continue
+            agent = next((each for each in AGENTS.values() if each.recognise(facts)), None)
+            if agent is not None:
+                above = self._anchors.agent_above(facts)
+                found.append(Found(agent.name, facts.identity, now, facts.cwd, above))
+        return sorted(found, key=lambda each: each.process.started or 0)  # parents before their children
+
+    def _is_known(self, found: Found) -> bool:
+        return any(
+            session.process == found.process
+            for id in self._loop.world.by_pid.get(found.process.pid, ())
+            if (session := self._loop.world.sessions[id])
+        )

@@ -1,0 +1,52 @@
+"""Effects: what a committed decision asks of the outside, each a task with a deadline.
+
+Rules of this file
+  1. An effect's outcome returns as evidence, never as a direct change.
+  2. One that takes too long or fails is reported and given up; it hurts no other.
+
+Not here: which effects there are (core/effects.py).
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+
+from headcount.core.effects import Effect, Watch
+from headcount.core.evidence import Evidence, Judged
+from headcount.core.identity import ProcessIdentity
+from headcount.core.verdict import Standing, Verdict
+from headcount.system.clock import Clock
+from headcount.system.processes.port import Processes
+
+log = logging.getLogger("headcount.effects")
+
+
+class Effects:
+    """Watching takes microseconds and must not be overtaken, so it is run at once, in order."""
+
+    def __init__(
+        self,
+        processes: Processes,
+        clock: Clock,
+        put: Callable[[Evidence], None],
+        on_end: Callable[[ProcessIdentity], None],
+    ) -> None:
+        self._processes = processes
+        self._clock = clock
+        self._put = put
+        self._on_end = on_end
+
+    def start(self, effects: Sequence[Effect]) -> None:
+        for effect in effects:
+            self._watch(effect)
+
+    def _watch(self, effect: Watch) -> None:
+        verdict = self._processes.watch(effect.process, self.died)
+        if verdict.standing is Standing.DEAD:
+            self.died(effect.process, verdict)
+        elif verdict.standing is Standing.UNKNOWN:
+            log.warning("pid %d cannot be watched now: %s", effect.process.pid, verdict.because)
+
+    def died(self, process: ProcessIdentity, verdict: Verdict) -> None:
+        """The kernel's word; called on the event loop, once for each process."""
+        self._on_end(process)
+        self._put(Judged(process, verdict, self._clock.now()))

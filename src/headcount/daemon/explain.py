@@ -1,0 +1,123 @@
+"""Explanations: what is believed of a session, on which evidence, and which evidence lost.
+
+Rules of this file
+  1. Every belief has a value, a because, a source and a time.
+  2. Evidence that was offered and not taken is listed with the reason.
+
+Not here: the judging itself (core/activity.py, core/verdict.py); this only retells it.
+"""
+
+from headcount.core.activity import BY_STATUS, BY_TURN, Doing, Status, Turned, weigh
+from headcount.core.session import Liveness, Session
+from headcount.core.verdict import Standing, Verdict
+from headcount.daemon.view import LIVENESS_WORDS, session_row, time_text
+from headcount.wire.messages import Belief, EvidenceLine, Explanation
+
+WOULD_CHANGE = {
+    Doing.WORKING: ["exit", "a permission request or question", "the end of the turn", "Esc (by its registry)"],
+    Doing.WAITING: ["exit", "the tool's result", "registry idle"],
+    Doing.DONE: ["exit", "the next prompt"],
+    Doing.FAILED: ["exit", "the next prompt"],
+    Doing.IDLE: ["exit", "the next prompt"],
+    Doing.UNKNOWN: ["exit", "any report", "its registry"],
+}
+
+
+def explain(session: Session, now: float, verdict: Verdict | None) -> Explanation:
+    """`verdict`: what the kernel says of its process at this moment, when there is one to ask."""
+    activity = _activity(session)
+    return Explanation(
+        session=session_row(session),
+        liveness=_liveness(session, now, verdict),
+        activity=activity,
+        binding=_binding(session),
+        agree=all(line.stands for line in activity.evidence),
+        would_change=[] if session.ended and session.ended.proven else _would_change(session),
+    )
+
+
+def _would_change(session: Session) -> list[str]:
+    words = WOULD_CHANGE[session.activity.doing]
+    if session.process is None:
+        return ["its process being learned", "ten minutes of silence", *words[1:]]
+    return words
+
+
+def _liveness(session: Session, now: float, verdict: Verdict | None) -> Belief:
+    value = LIVENESS_WORDS[session.liveness]
+    lines = []
+    because, source, at = session.liveness_because, "kernel", session.liveness_at
+    if session.ended is not None:
+        because, at = session.ended.because, session.ended.at
+        source = "kernel" if session.ended.proven else "hook"
+    elif verdict is not None:
+        because = verdict.because
+        lines.append(_line(verdict.standing.value, verdict.because, "kernel", now, True))
+        if verdict.standing is Standing.ALIVE:
+            at = now
+    elif session.process is None:
+        source = "clock" if session.liveness is Liveness.LOST else "none"
+    if not lines:
+        lines.append(_line(value, because, source, at, True))
+    if session.leaving is not None:
+        said = f"SessionEnd: {session.leaving.reason}"
+        stands = session.ended is not None
+        why = None if stands else "its process still lives, and only that ends it"
+        lines.append(_line("leaving", said, "hook", session.leaving.at, stands, why))
+    return Belief(value=value, because=because, source=source, at=time_text(at), evidence=lines)
+
+
+def _activity(session: Session) -> Belief:
+    activity = session.activity
+    contest = weigh(session.turned, session.status)
+    lines = []
+    if session.turned is not None:
+        stands = contest.hook_stands or _agrees(session.turned, activity.doing)
+        lines.append(_hook_line(session.turned, stands, contest.why))
+    if session.status is not None:
+        stands = not contest.hook_stands or _says(session.status) is activity.doing
+        lines.append(_registry_line(session.status, stands, contest.why))
+    at = time_text(activity.at) if activity.at else None
+    return Belief(
+        value=activity.doing.value, because=activity.because, source=activity.source, at=at, evidence=lines
+    )
+
+
+def _agrees(turned: Turned, doing: Doing) -> bool:
+    return BY_TURN[turned.turn] is doing
+
+
+def _says(status: Status) -> Doing:
+    return BY_STATUS.get(status.status, Doing.UNKNOWN)
+
+
+def _hook_line(turned: Turned, stands: bool, why: str) -> EvidenceLine:
+    because = f"{turned.event} {turned.label}" if turned.label else turned.event
+    return _line(BY_TURN[turned.turn].value, because, turned.source, turned.at, stands, None if stands else why)
+
+
+def _registry_line(status: Status, stands: bool, why: str) -> EvidenceLine:
+    on = f' "{status.waiting_on.value}"' if status.waiting_on else ""
+    because = f"status={status.status}{on}"
+    return _line(_says(status).value, because, status.source, status.at, stands, None if stands else why)
+
+
+def _binding(session: Session) -> Belief:
+    lines = [_line("not bound", "offered as evidence", note.source, note.at, False, note.what) for note in session.notes]
+    if session.process is None:
+        because = session.notes[-1].what if session.notes else "no process was ever named"
+        return Belief(value="none", because=because, source="none", at=None, evidence=lines)
+    value = f"pid {session.process.pid}"
+    return Belief(
+        value=value,
+        because=f"bound by {session.bound_by}",
+        source=session.bound_by or "none",
+        at=time_text(session.liveness_at),
+        evidence=lines,
+    )
+
+
+def _line(says: str, because: str, source: str, at: float, stands: bool, why: str | None = None) -> EvidenceLine:
+    return EvidenceLine(
+        says=says, because=because, source=source, at=time_text(at) if at else None, stands=stands, why_not=why
+    )

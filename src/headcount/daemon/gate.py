@@ -1,0 +1,126 @@
+"""The gate: one ASGI layer before all routes of all listeners.
+
+Rules of this file
+  1. Exact Host, no foreign Origin, no fetch from another site, JSON for what changes something,
+     bounded bodies, and never a CORS header: no web page gets in.
+  2. The peer must be our own user; the kernel says so, not the request.
+  3. A refusal is 4xx with a body that says what to do. A bug is the only 500, and it is logged.
+
+Not here: deadlines for bytes that never come (listen.py), what a route may do (routes/).
+"""
+
+import logging
+import os
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+import msgspec
+
+from headcount import __version__
+from headcount.daemon.loop import NotStored
+from headcount.wire.messages import Fault, FaultBody
+
+log = logging.getLogger("headcount.gate")
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+BODY_MOST = 1024 * 1024
+HOSTS = frozenset({b"localhost"})
+SAFE = frozenset({"GET", "HEAD"})
+METHODS = SAFE | {"POST", "DELETE"}
+OWN_SITE = frozenset({b"same-origin", b"none"})
+
+
+class Refused(Exception):
+    def __init__(self, status: int, code: str, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.body = FaultBody(error=Fault(code=code, message=message, hint=hint))
+
+
+class Gate:
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self._uid = os.getuid()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        answered = False
+
+        async def sending(message: Message) -> None:
+            nonlocal answered
+            if message["type"] == "http.response.start":
+                answered = True
+                message["headers"] = [*message.get("headers", ()), (b"headcount-version", __version__.encode())]
+            await send(message)
+
+        try:
+            headers = dict(scope["headers"])
+            self._check(scope, headers)
+            await self._app(scope, _bounded(receive, headers), sending)
+        except Refused as refused:
+            await answer(sending, refused.status, refused.body)
+        except NotStored as fault:
+            body = FaultBody(error=Fault(code="not-stored", message=str(fault), hint="See: headcount doctor"))
+            await answer(sending, 503, body)
+        except Exception:
+            log.exception("a request failed: %s %s", scope["method"], scope["path"])
+            if not answered:
+                body = FaultBody(error=Fault(code="bug", message="This is a bug in headcount.", hint="See its log."))
+                await answer(sending, 500, body)
+
+    def _check(self, scope: Scope, headers: dict[bytes, bytes]) -> None:
+        peer = scope.get("state", {}).get("peer")
+        if peer is None or peer.uid != self._uid:
+            raise Refused(403, "not-you", "This daemon serves its own user only.")
+        if sum(1 for name, _ in scope["headers"] if name == b"host") != 1 or headers[b"host"] not in HOSTS:
+            raise Refused(421, "wrong-host", "The Host header must be `localhost`.")
+        if b"origin" in headers or headers.get(b"sec-fetch-site", b"none") not in OWN_SITE:
+            raise Refused(403, "foreign-origin", "Requests of web pages are refused.")
+        method = scope["method"]
+        if method not in METHODS:
+            raise Refused(405, "wrong-method", f"{method[:20]} is not used here.")
+        length = headers.get(b"content-length", b"0")
+        if not length.isdigit() or int(length[:20]) > BODY_MOST:
+            raise Refused(413, "too-large", f"A body may have {BODY_MOST} bytes.")
+        if method == "POST":
+            self._check_type(headers)
+
+    @staticmethod
+    def _check_type(headers: dict[bytes, bytes]) -> None:
+        kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
+        if kind != b"application/json":
+            raise Refused(
+                415, "not-json", "The body must be sent as application/json.", "Add: Content-Type: application/json"
+            )
+
+
+def _bounded(receive: Receive, headers: dict[bytes, bytes]) -> Receive:
+    """Counts a body whose length was not announced."""
+    if b"transfer-encoding" not in headers:
+        return receive
+    seen = 0
+
+    async def counting() -> Message:
+        nonlocal seen
+        message = await receive()
+        seen += len(message.get("body", b""))
+        if seen > BODY_MOST:
+            raise Refused(413, "too-large", f"A body may have {BODY_MOST} bytes.")
+        return message
+
+    return counting
+
+
+async def answer(send: Send, status: int, body: Any) -> None:
+    data = msgspec.json.encode(body)
+    head = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(data))]
+    if status in (413, 421):
+        head.append((b"connection", b"close"))
+    await send({"type": "http.response.start", "status": status, "headers": head})
+    await send({"type": "http.response.body", "body": data})

@@ -1,0 +1,140 @@
+"""Listening: the private unix socket, its peers, and the server that does not wake for nothing.
+
+Rules of this file
+  1. The socket is made under umask 0177 in a 0700 directory; a leftover file is replaced only by
+     whoever holds the lock.
+  2. The kernel's word on the peer is taken when the connection is made and closed with it.
+  3. A request that does not arrive in time, or whose head is too large, is closed.
+  4. No timer runs while nobody calls.
+
+Not here: what is allowed (gate.py), what is answered (routes/).
+"""
+
+import asyncio
+import contextlib
+import os
+import socket
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from headcount.system.peer import Peer
+from headcount.times import BODY_WITHIN, DRAIN_STREAMS_WITHIN, HEADERS_WITHIN, KEEP_ALIVE
+
+BACKLOG = 512
+HEAD_MOST = 32 * 1024
+PATH_MOST = 100  # of the kernel's 108
+
+
+def open_unix_socket(path: Path) -> socket.socket:
+    """A path that is too long for an address is reached through its directory."""
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    before = os.umask(0o177)
+    try:
+        path.unlink(missing_ok=True)
+        long = len(os.fsencode(path)) > PATH_MOST
+        sock.bind(f"/proc/self/fd/{directory}/{path.name}" if long else str(path))
+        sock.listen(BACKLOG)
+        sock.setblocking(False)
+    except BaseException:
+        sock.close()
+        raise
+    finally:
+        os.umask(before)
+        os.close(directory)
+    return sock
+
+
+class Protocol(HttpToolsProtocol):
+    """uvicorn's protocol with the peer in the scope and a deadline for slow senders."""
+
+    _peer: Peer | None = None
+    _deadline: asyncio.TimerHandle | None = None
+    _in_head = False
+    _head = 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        sock = transport.get_extra_info("socket")
+        if sock is not None and sock.family == socket.AF_UNIX:
+            with contextlib.suppress(OSError):
+                self._peer = Peer.of(sock)
+        self.app_state = {**self.app_state, "peer": self._peer}
+        self._within(HEADERS_WITHIN)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._within(None)
+        super().connection_lost(exc)
+        if self._peer is not None:
+            self._peer.close()
+            self._peer = None
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if not self._in_head:
+            return
+        self._head += len(data)
+        if self._head > HEAD_MOST and not self.transport.is_closing():
+            self.transport.write(b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\n\r\n")
+            self.transport.close()
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._in_head, self._head = True, 0
+        self._within(HEADERS_WITHIN)
+
+    def on_headers_complete(self) -> None:
+        self._in_head = False
+        super().on_headers_complete()
+        self._within(BODY_WITHIN)
+
+    def on_message_complete(self) -> None:
+        self._within(None)
+        super().on_message_complete()
+
+    def _within(self, seconds: float | None) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+        self._deadline = self.loop.call_later(seconds, self._too_slow) if seconds is not None else None
+
+    def _too_slow(self) -> None:
+        if self.transport is not None and not self.transport.is_closing():
+            self.transport.close()
+
+
+class Server(uvicorn.Server):
+    """uvicorn's server, waiting on an event instead of waking ten times a second."""
+
+    def __init__(self, app: Any) -> None:
+        super().__init__(
+            uvicorn.Config(
+                app,
+                http=Protocol,
+                ws="none",
+                lifespan="off",
+                loop="asyncio",
+                log_config=None,
+                access_log=False,
+                date_header=False,
+                server_header=False,
+                proxy_headers=False,
+                timeout_keep_alive=KEEP_ALIVE,
+                timeout_graceful_shutdown=DRAIN_STREAMS_WITHIN,
+                backlog=BACKLOG,
+            )
+        )
+        self._ending = asyncio.Event()
+
+    async def main_loop(self) -> None:
+        await self._ending.wait()
+
+    async def ended(self) -> None:
+        """Returns when the server was told to end."""
+        await self._ending.wait()
+
+    def end(self) -> None:
+        self.should_exit = True
+        self._ending.set()

@@ -1,0 +1,189 @@
+"""The loop: drain, decide the batch, commit once, answer, tell.
+
+Rules of this file
+  1. One inbox, one timer, one writer. Nobody else changes the world.
+  2. A failed commit is told to nobody: the draft is dropped, evidence waits and is decided again,
+     and whoever asked for an answer hears that it could not be stored.
+  3. Effects start after the commit; what comes of them returns as evidence.
+  4. Evidence on which deciding fails is set aside alone, loudly; the others are decided.
+
+Not here: what is decided (core/), how it is stored (store/), who listens (broadcast.py).
+"""
+
+import asyncio
+import logging
+from collections import Counter, deque
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from headcount.core.decide import decide, next_deadline
+from headcount.core.effects import Effect
+from headcount.core.events import Event
+from headcount.core.evidence import Evidence, Tick
+from headcount.core.session import Session, SessionId
+from headcount.core.world import Draft, World
+from headcount.store.port import StoreFault
+from headcount.system.clock import Clock
+from headcount.times import COMMIT_RETRY_FIRST, COMMIT_RETRY_MOST
+
+log = logging.getLogger("headcount.loop")
+
+BATCH_MOST = 1024
+
+
+class NotStored(Exception):
+    """The commit failed; nothing of it is true."""
+
+
+class Writer(Protocol):
+    async def commit(
+        self, events: Sequence[Event], rows: Sequence[Session], dropped: Sequence[SessionId] = ()
+    ) -> None: ...
+
+
+@dataclass(slots=True)
+class Entry:
+    evidence: Evidence
+    answer: asyncio.Future[SessionId | None] | None = None
+
+
+class Loop:
+    def __init__(
+        self,
+        world: World,
+        store: Writer,
+        clock: Clock,
+        *,
+        start_effects: Callable[[Sequence[Effect]], None],
+        tell: Callable[[Sequence[Event], World], None],
+    ) -> None:
+        self.world = world
+        self.counts: Counter[str] = Counter()
+        self.fault: str | None = None  # why the store cannot be written, while it cannot
+        self._store = store
+        self._clock = clock
+        self._start_effects = start_effects
+        self._tell = tell
+        self._inbox: deque[Entry] = deque()
+        self._wake = asyncio.Event()
+        self._timer: asyncio.TimerHandle | None = None
+        self._stopping = False
+
+    # --- what comes in -----------------------------------------------------------------------------
+
+    def put(self, evidence: Evidence) -> None:
+        """Evidence that nobody waits for; it is decided as soon as it can be stored."""
+        self._inbox.append(Entry(evidence))
+        self._wake.set()
+
+    async def ask(self, evidence: Evidence) -> SessionId | None:
+        """Returns once it is committed; raises NotStored if it could not be."""
+        return await self.submit(evidence)
+
+    def submit(self, evidence: Evidence) -> asyncio.Future[SessionId | None]:
+        answer: asyncio.Future[SessionId | None] = asyncio.get_running_loop().create_future()
+        self._inbox.append(Entry(evidence, answer))
+        self._wake.set()
+        return answer
+
+    # --- the loop ----------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        delay = COMMIT_RETRY_FIRST
+        while not (self._stopping and not self._inbox):
+            batch = await self._drain()
+            if await self._turn(batch):
+                delay = COMMIT_RETRY_FIRST
+            elif self._stopping:
+                return
+            else:
+                await asyncio.sleep(delay)
+                delay = min(delay * 2, COMMIT_RETRY_MOST)
+
+    def stop(self) -> None:
+        """Ends `run` once the inbox is empty."""
+        self._stopping = True
+        self._wake.set()
+
+    async def _drain(self) -> list[Entry]:
+        self._set_timer()
+        await self._wake.wait()
+        batch = [self._inbox.popleft() for _ in range(min(len(self._inbox), BATCH_MOST))]
+        if not self._inbox and not self._stopping:
+            self._wake.clear()
+        return batch
+
+    async def _turn(self, batch: list[Entry]) -> bool:
+        if not batch:
+            return True
+        draft, outcomes = self._decide(batch)
+        decision = draft.decision
+        if decision.events or decision.dropped:
+            try:
+                await self._store.commit(decision.events, list(decision.rows.values()), decision.dropped)
+            except StoreFault as fault:
+                self._not_stored(batch, fault)
+                return False
+        self.fault = None
+        draft.settle()
+        self.counts.update(decision.counts)
+        self._answer(batch, outcomes)
+        self._tell(decision.events, self.world)
+        self._start_effects(decision.effects)
+        return True
+
+    def _decide(self, batch: list[Entry]) -> tuple[Draft, list[SessionId | None]]:
+        now = self._clock.now()
+        try:
+            return decide(self.world, [entry.evidence for entry in batch], now)
+        except Exception:
+            log.exception("deciding a batch of %d failed; deciding one by one", len(batch))
+        return decide(self.world, self._sound(batch, now), now)
+
+    def _sound(self, batch: list[Entry], now: float) -> list[Evidence]:
+        """The evidence of a batch without the piece that breaks the rules' code (a bug, not a fault)."""
+        sound: list[Evidence] = []
+        for entry in list(batch):
+            try:
+                decide(self.world, [*sound, entry.evidence], now)
+            except Exception as bug:
+                self.counts["bugs"] += 1
+                log.error("evidence %s set aside: %s", type(entry.evidence).__name__, type(bug).__name__)
+                batch.remove(entry)
+                if entry.answer is not None and not entry.answer.done():
+                    entry.answer.set_exception(NotStored("headcount could not weigh this; see its log"))
+            else:
+                sound.append(entry.evidence)
+        return sound
+
+    def _not_stored(self, batch: list[Entry], fault: StoreFault) -> None:
+        self.counts["failed_commits"] += 1
+        if self.fault is None:
+            log.error("nothing can be stored (%s): %s", fault.kind, fault)
+        self.fault = str(fault)
+        waiting = [entry for entry in batch if entry.answer is None]
+        for entry in batch:
+            if entry.answer is not None and not entry.answer.done():
+                entry.answer.set_exception(NotStored(str(fault)))
+        self._inbox.extendleft(reversed(waiting))
+        if self._inbox:
+            self._wake.set()
+
+    @staticmethod
+    def _answer(batch: list[Entry], outcomes: list[SessionId | None]) -> None:
+        for entry, outcome in zip(batch, outcomes, strict=True):
+            if entry.answer is not None and not entry.answer.done():
+                entry.answer.set_result(outcome)
+
+    def _set_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        due = next_deadline(self.world)
+        if due is not None and not self._stopping:
+            wait = max(0.0, due - self._clock.now())
+            self._timer = asyncio.get_running_loop().call_later(wait, self.put, Tick())
+
+
+Ask = Callable[[Evidence], Awaitable[SessionId | None]]

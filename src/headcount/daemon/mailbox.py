@@ -1,0 +1,245 @@
+"""The mailbox: reports that hooks dropped as files, read, decided, and only then removed.
+
+Rules of this file
+  1. A report is a file until it is committed. A crash at any point leaves it to be read again.
+  2. Files are read in the order in which they were written, also those from before the start.
+  3. Only regular files of ours are read, without following links; names are never used as anything else.
+  4. What cannot be read is counted and removed: it may hold a prompt. One that may still be being
+     written is left alone.
+
+Not here: what a payload means (agents/), which process sent it (anchor.py).
+"""
+
+import asyncio
+import contextlib
+import json
+import logging
+import os
+import stat
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from headcount.agents.port import Agent, Unread
+from headcount.core.report import Report
+from headcount.daemon.anchor import Anchors
+from headcount.daemon.loop import Loop, NotStored
+from headcount.system.clock import Clock
+from headcount.system.files import IN_CLOSE_WRITE, IN_MOVED_TO, FileEvent, FileEvents
+from headcount.times import COMMIT_RETRY_MOST, SETTLE_WITHIN
+
+log = logging.getLogger("headcount.mailbox")
+
+SIZE_MOST = 32 * 1024 * 1024  # a report holds what a tool wrote; more than this is no report
+CHUNK = 256
+FLAG = ".listening"  # while it is there, per-tool hooks report too
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """One file: what it held, and what it was when it was read."""
+
+    path: str
+    written_at: float
+    size: int
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Slip:
+    """One report inside a file: the sender's pid and start by the kernel's word, and the payload."""
+
+    pid: int
+    started: int
+    payload: bytes
+
+
+class Mailbox:
+    def __init__(
+        self, directory: Path, agent: Agent, loop: Loop, anchors: Anchors, files: FileEvents, clock: Clock
+    ) -> None:
+        self.directory = directory
+        self.counts: Counter[str] = Counter()
+        self._agent = agent
+        self._loop = loop
+        self._anchors = anchors
+        self._files = files
+        self._clock = clock
+        self._names: dict[str, None] = {}  # waiting, in order of arrival
+        self._wake = asyncio.Event()
+        self._rescan = True
+
+    def open(self) -> None:
+        """Watches first and lists afterwards, so that nothing falls between."""
+        self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._files.watch(self.directory, IN_CLOSE_WRITE | IN_MOVED_TO, self._arrived)
+        (self.directory / FLAG).touch(mode=0o600)
+        self._wake.set()
+
+    def close(self, *, for_good: bool) -> None:
+        """`for_good`: told to stop, so per-tool hooks need not write any more."""
+        self._files.unwatch(self.directory)
+        if for_good:
+            (self.directory / FLAG).unlink(missing_ok=True)
+
+    def waiting(self) -> int:
+        return len(self._names)
+
+    async def run(self) -> None:
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            if self._rescan:
+                self._rescan = False
+                self._names.update(dict.fromkeys(self._listed()))
+            while self._names:
+                names = [name for name, _ in zip(self._names, range(CHUNK), strict=False)]
+                await self._deliver(names)
+
+    def _arrived(self, events: list[FileEvent]) -> None:
+        for event in events:
+            if event.name is None:
+                self._rescan = True
+            elif not event.name.startswith("."):
+                self._names[event.name] = None
+        self._wake.set()
+
+    def _listed(self) -> list[str]:
+        with os.scandir(self.directory) as entries:
+            found = [
+                (entry.stat(follow_symlinks=False).st_mtime_ns, _serial(entry.name), entry.name)
+                for entry in entries
+                if not entry.name.startswith(".") and entry.is_file(follow_symlinks=False)
+            ]
+        return [name for _, _, name in sorted(found)]
+
+    async def _deliver(self, names: Iterable[str]) -> None:
+        letters = []
+        for name in names:
+            self._names.pop(name, None)
+            letter = self._read(name)
+            if letter is not None:
+                letters.append(letter)
+        letters.sort(key=lambda each: each.written_at)
+        answers: list[asyncio.Future[object]] = []
+        done: list[Letter] = []
+        for letter in letters:
+            reports = self._reports(letter)
+            if reports is not None:
+                done.append(letter)
+                answers.extend(self._loop.submit(report) for report in reports)  # type: ignore[misc]
+        if answers and not await self._committed(answers):
+            self._names.update(dict.fromkeys(os.path.basename(letter.path) for letter in done))  # noqa: PTH119
+            await asyncio.sleep(COMMIT_RETRY_MOST)
+            return
+        for letter in done:
+            self._remove(letter)
+
+    @staticmethod
+    async def _committed(answers: list["asyncio.Future[object]"]) -> bool:
+        outcomes = await asyncio.gather(*answers, return_exceptions=True)
+        return not any(isinstance(outcome, NotStored) for outcome in outcomes)
+
+    def _read(self, name: str) -> Letter | None:
+        path = f"{self.directory}/{name}"
+        try:
+            fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError:
+            return None  # already delivered, or not a plain file
+        try:
+            facts = os.fstat(fd)
+            if not stat.S_ISREG(facts.st_mode) or facts.st_uid != os.getuid():
+                self.counts["foreign"] += 1
+                return None
+            if facts.st_size > SIZE_MOST:
+                self._reject(path, "too_large", facts.st_size)
+                return None
+            data = os.read(fd, facts.st_size + 1)
+            while len(data) < facts.st_size and (more := os.read(fd, facts.st_size)):
+                data += more
+            return Letter(path, facts.st_mtime, len(data), data)
+        except OSError as error:
+            log.warning("a report cannot be read: %s", error.strerror)
+            return None
+        finally:
+            os.close(fd)
+
+    def _reports(self, letter: Letter) -> list[Report] | None:
+        """None: leave the file, it may not be whole yet."""
+        slips = split(letter.data)
+        if slips is None:
+            if self._clock.now() - letter.written_at < SETTLE_WITHIN:
+                return None
+            self._reject(letter.path, "damaged", letter.size)
+            return None
+        reports = []
+        for slip in slips:
+            report = self._agent.translate(slip.payload, letter.written_at, "hook")
+            if isinstance(report, Unread):
+                self.counts["unread"] += 1
+                log.warning("a report says nothing we can read: %s", report.why)
+                continue
+            anchor = self._anchors.by_stat_line(self._agent, slip.pid, slip.started, letter.written_at)
+            reports.append(replace(report, anchor=anchor))
+            self.counts["reports"] += 1
+        return reports
+
+    def _reject(self, path: str, why: str, size: int) -> None:
+        self.counts[why] += 1
+        log.warning("a report of %d bytes is %s and was removed", size, why)
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+
+    def _remove(self, letter: Letter) -> None:
+        """A second hook of the same shell pid may have appended meanwhile: then it is read again."""
+        try:
+            now = os.lstat(letter.path)
+            if now.st_size == letter.size:
+                os.unlink(letter.path)
+            else:
+                self._names[letter.path.rpartition("/")[2]] = None
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            log.error("a delivered report cannot be removed: %s", error.strerror)
+
+
+def _serial(name: str) -> int:
+    last = name.rpartition(".")[2]
+    return int(last) if last.isascii() and last.isdigit() else 0
+
+
+def split(data: bytes) -> list[Slip] | None:
+    """The reports in one file: a stat line, then one JSON value, perhaps again. None: not whole."""
+    line, newline, rest = data.partition(b"\n")
+    sender = parse_stat(line)
+    if sender is None or not newline or not rest.strip():
+        return None
+    if rest.rstrip().endswith(b"}") and rest.count(b"\n") <= 1:
+        return [Slip(*sender, rest)]
+    return _split_slowly(sender, rest)
+
+
+def _split_slowly(sender: tuple[int, int], rest: bytes) -> list[Slip] | None:
+    text = rest.decode("utf-8", "surrogatepass" if b"\xed" in rest else "replace")
+    try:
+        _, end = json.JSONDecoder().raw_decode(text.lstrip())
+    except (ValueError, RecursionError):
+        return None
+    end += len(text) - len(text.lstrip())
+    first = Slip(*sender, text[:end].encode("utf-8", "replace"))
+    tail = text[end:].lstrip()
+    if not tail:
+        return [first]
+    others = split(tail.encode("utf-8", "replace"))
+    return [first, *others] if others is not None else None
+
+
+def parse_stat(line: bytes) -> tuple[int, int] | None:
+    """(pid, start ticks) of a `/proc/<pid>/stat` line; the name in it may hold anything."""
+    head, _, _ = line.partition(b" (")
+    fields = line.rpartition(b") ")[2].split()
+    if not head.isdigit() or len(fields) < 20 or not fields[19].isdigit() or len(head) > 10:
+        return None
+    return int(head), int(fields[19])

@@ -1,0 +1,91 @@
+"""Metrics: what others never measured, in Prometheus' text format.
+
+Rules of this file
+  1. Counting is an integer added where the thing happens; this file only collects.
+  2. The client library is imported when somebody asks: it costs more than the whole daemon's start.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from headcount.daemon.service import Service
+
+LATENCY_BOUNDS = (0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0)
+
+
+@dataclass(slots=True)
+class Histogram:
+    buckets: list[int] = field(default_factory=lambda: [0] * (len(LATENCY_BOUNDS) + 1))
+    total: float = 0.0
+
+    def observe(self, seconds: float) -> None:
+        self.total += seconds
+        for nth, bound in enumerate(LATENCY_BOUNDS):
+            if seconds <= bound:
+                self.buckets[nth] += 1
+                return
+        self.buckets[-1] += 1
+
+    def cumulative(self) -> list[tuple[str, float]]:
+        rows, sum = [], 0
+        for bound, count in zip((*map(str, LATENCY_BOUNDS), "+Inf"), self.buckets, strict=True):
+            sum += count
+            rows.append((bound, float(sum)))
+        return rows
+
+
+COUNTERS = {
+    "late_reports": "Reports that came after what they tell of was over; harmless.",
+    "misfit_reports": "Reports that fitted no session.",
+    "repeated_reports": "Reports that changed nothing.",
+    "stale_records": "Registry files that no living process confirms.",
+    "pid_reuse_caught": "Processes found to have another's pid.",
+    "failed_commits": "Batches that could not be stored and were told to nobody.",
+    "bugs": "Evidence that could not be weighed; see the log.",
+    "inheritance_refused": "Attempts to act under a dead or foreign session.",
+    "weak_identity_refused": "Identities by terminal, port or directory that were refused.",
+    "census_caught": "Sessions that the event path had missed.",
+}
+
+
+def exposition(service: "Service") -> bytes:
+    from prometheus_client import CollectorRegistry, generate_latest
+
+    registry = CollectorRegistry()
+    registry.register(_Collector(service))
+    return generate_latest(registry)
+
+
+class _Collector:
+    def __init__(self, service: "Service") -> None:
+        self._service = service
+
+    def collect(self) -> Iterator[Any]:
+        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+
+        service = self._service
+        sessions = GaugeMetricFamily("headcount_sessions", "Sessions by liveness.", labels=["liveness"])
+        for word, count in service.liveness_counts().items():
+            sessions.add_metric([word], count)
+        yield sessions
+        yield GaugeMetricFamily("headcount_watched", "Processes watched.", value=service.processes.watched())
+        yield GaugeMetricFamily("headcount_polled", "Of those, polled.", value=service.processes.polled())
+        yield GaugeMetricFamily("headcount_streams", "Open event streams.", value=len(service.broadcast))
+        yield GaugeMetricFamily("headcount_journal_seq", "Newest event.", value=service.loop.world.seq)
+        yield GaugeMetricFamily("headcount_store_bytes", "Size of the store.", value=service.store.size())
+        for name, text in COUNTERS.items():
+            yield CounterMetricFamily(f"headcount_{name}", text, value=service.loop.counts[name])
+        mailbox = CounterMetricFamily("headcount_mailbox", "Mailbox files by what became of them.", labels=["what"])
+        for what, count in service.mailbox.counts.items():
+            mailbox.add_metric([what], count)
+        yield mailbox
+        dropped = service.broadcast.dropped
+        yield CounterMetricFamily("headcount_streams_dropped", "Readers too slow to follow.", value=dropped)
+        for name, text, histogram in (
+            ("headcount_death_seconds", "From the kernel's event to the commit.", service.death_latency),
+            ("headcount_report_seconds", "From the report's own time to the commit.", service.report_latency),
+        ):
+            rows = histogram.cumulative()
+            yield HistogramMetricFamily(name, text, buckets=rows, sum_value=histogram.total)

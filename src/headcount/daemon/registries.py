@@ -1,0 +1,92 @@
+"""Registries: the agents' own lists of their live sessions, read on change.
+
+Rules of this file
+  1. A file is a hint; the process it names decides. Nothing is concluded from a missing file.
+  2. Nothing is ever written or deleted there.
+  3. A directory that does not exist yet is waited for, not polled.
+
+Not here: what a file says (agents/), what follows (core/hear.py).
+"""
+
+import logging
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from headcount.agents.port import Agent, Registry
+from headcount.core.identity import ProcessFacts
+from headcount.core.report import Anchor
+from headcount.daemon.anchor import Anchors
+from headcount.daemon.loop import Loop
+from headcount.system.files import IN_CLOSE_WRITE, IN_CREATE, IN_MOVED_TO, FileEvent, FileEvents
+from headcount.system.processes.port import Processes
+
+log = logging.getLogger("headcount.registries")
+
+
+class Registries:
+    def __init__(self, loop: Loop, processes: Processes, anchors: Anchors, files: FileEvents) -> None:
+        self._loop = loop
+        self._processes = processes
+        self._anchors = anchors
+        self._files = files
+        self._uid = os.getuid()
+        self.directories: list[Path] = []
+
+    def open(self, agent: Agent, env: Mapping[str, str], home: Path, more: tuple[str, ...] = ()) -> None:
+        registry = agent.registry
+        if registry is None:
+            return
+        roots = [*registry.roots(env, home), *(Path(each).expanduser() for each in more)]
+        for root in dict.fromkeys(roots):
+            self._arm(registry, registry.directory(root))
+
+    def _arm(self, registry: Registry, directory: Path) -> None:
+        """Watches the directory, or the nearest one above it until it is made."""
+        if directory.is_dir():
+            self.directories.append(directory)
+            self._files.watch(
+                directory, IN_CLOSE_WRITE | IN_MOVED_TO, lambda events: self._changed(registry, directory, events)
+            )
+            self._read_all(registry, directory)
+            return
+        above = next(each for each in directory.parents if each.is_dir())
+
+        def appeared(events: list[FileEvent]) -> None:
+            wanted = directory.relative_to(above).parts[0]
+            if any(event.name in (None, wanted) for event in events):
+                self._files.unwatch(above)
+                self._arm(registry, directory)
+
+        self._files.watch(above, IN_CREATE | IN_MOVED_TO, appeared)
+        if directory.is_dir() or (above / directory.relative_to(above).parts[0]).is_dir():
+            appeared([FileEvent(None, 0)])  # it was made between the look and the watch
+
+    def _changed(self, registry: Registry, directory: Path, events: list[FileEvent]) -> None:
+        if any(event.name is None for event in events):
+            self._read_all(registry, directory)
+            return
+        for name in dict.fromkeys(event.name for event in events if event.name is not None):
+            self._read(registry, directory / name)
+
+    def _read_all(self, registry: Registry, directory: Path) -> None:
+        try:
+            names = sorted(os.listdir(directory))
+        except OSError as error:
+            log.warning("%s cannot be listed: %s", directory, error.strerror)
+            return
+        for name in names:
+            self._read(registry, directory / name)
+
+    def _read(self, registry: Registry, path: Path) -> None:
+        if not registry.is_entry_name(path.name):
+            return
+        entry = registry.read(path)
+        if entry is None or not entry.is_session:
+            return
+        facts = self._processes.look(entry.pid)
+        if not isinstance(facts, ProcessFacts) or facts.uid != self._uid or not registry.names(entry, facts):
+            self._loop.counts["stale_records"] += 1
+            return
+        anchor = Anchor(facts.identity, True, "registry", parent=self._anchors.agent_above(facts))
+        self._loop.put(registry.record(entry, anchor))

@@ -1,0 +1,96 @@
+"""The event stream and the history behind it.
+
+Rules of this file
+  1. A stream starts with a snapshot, or, with Last-Event-ID, with what was missed; then come deltas.
+  2. Subscribe first, read afterwards, so that nothing falls between.
+  3. An id that the journal no longer has, or never had, gets a snapshot instead.
+
+Not here: who is told what (broadcast.py).
+"""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import msgspec
+from starlette.responses import StreamingResponse
+
+from headcount.core.events import Event
+from headcount.daemon.broadcast import Subscriber, frame_of
+from headcount.daemon.gate import Refused
+from headcount.daemon.routes.route import Call
+from headcount.daemon.service import Service, sessions_shown
+from headcount.daemon.view import event_row, session_row
+from headcount.times import STREAM_PING_EVERY
+from headcount.wire.messages import History, Snapshot
+
+RESUME_MOST = 10_000
+PAGE_MOST = 10_000
+DROPPED = b"event: dropped\ndata: {}\n\n"  # the reader lagged: resume from the last id
+
+
+async def stream_events(call: Call) -> Any:
+    last = call.request.headers.get("last-event-id") or call.text("after")
+    if last is not None and (not last.isascii() or not last.isdigit() or len(last) > 15):
+        raise Refused(400, "bad-parameter", "Last-Event-ID must be a sequence number.")
+    frames = _frames(call.service, int(last) if last is not None else None)
+    headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
+    return StreamingResponse(frames, media_type="text/event-stream", headers=headers)
+
+
+async def _frames(service: Service, last: int | None) -> AsyncIterator[bytes]:
+    subscriber = service.broadcast.subscribe()
+    try:
+        seq = service.loop.world.seq
+        missed = await _missed(service, last, seq) if last is not None else None
+        if missed is None:
+            yield _snapshot(service, seq)
+        for event in missed or ():
+            yield frame_of(event, service.loop.world)
+        async for frames in _live(subscriber):
+            yield frames
+    finally:
+        service.broadcast.unsubscribe(subscriber)
+
+
+async def _live(subscriber: Subscriber) -> AsyncIterator[bytes]:
+    while (frames := await subscriber.take(STREAM_PING_EVERY)) is not None:
+        yield frames or b": still here\n\n"
+    if subscriber.dropped:
+        yield DROPPED
+
+
+async def _missed(service: Service, last: int, seq: int) -> list[Event] | None:
+    """None: the journal cannot tell, a snapshot must."""
+    if last > seq or seq - last > RESUME_MOST:
+        return None
+    if last == seq:
+        return []
+    oldest = await service.store.oldest()
+    if oldest > last + 1:
+        return None
+    return await service.store.history(after=last, until=seq, limit=RESUME_MOST)
+
+
+def _snapshot(service: Service, seq: int) -> bytes:
+    rows = [session_row(session) for session in sessions_shown(service, ended=False)]
+    data = msgspec.json.encode(Snapshot(seq=seq, sessions=rows))
+    return b"id: %d\nevent: snapshot\ndata: %s\n\n" % (seq, data)
+
+
+async def history(call: Call) -> History:
+    service = call.service
+    session = call.text("session")
+    types = tuple(call.request.query_params.getlist("type"))
+    since = call.number("since", 0)
+    events = await service.store.history(
+        after=call.number("after", 0),
+        limit=min(call.number("limit", 1000), PAGE_MOST),
+        session=session,
+        types=types,
+        since=float(since) if since else None,
+        newest=call.flag("newest"),
+    )
+    return History(
+        events=[event_row(event, service.loop.world) for event in events], oldest=await service.store.oldest()
+    )
+

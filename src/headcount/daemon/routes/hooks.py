@@ -1,0 +1,37 @@
+"""Hooks over HTTP: for wrappers, other hosts' hooks and older set-ups. The mailbox is the usual way.
+
+Rules of this file
+  1. A report is accepted whatever pid it names; a pid that is not believed binds nothing, and
+     `explain` says why.
+  2. The walk up from the peer is done while the peer waits.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+from headcount.agents.port import Unread
+from headcount.agents.table import AGENTS
+from headcount.daemon.anchor import first_bound
+from headcount.daemon.gate import Refused
+from headcount.daemon.routes.route import Call, json_response
+
+PID_HEADERS = ("x-claude-pid", "x-agent-pid")
+
+
+async def take_report(call: Call) -> Any:
+    agent = AGENTS.get(call.path("agent"))
+    if agent is None:
+        raise Refused(404, "no-such-agent", f"Known agents: {', '.join(AGENTS)}.")
+    anchors, peer, headers = call.service.anchors, call.peer, call.request.headers
+    named = [headers[name] for name in PID_HEADERS if name in headers]
+    anchor = first_bound(
+        lambda: anchors.by_peer(agent, peer), *(lambda text=text: anchors.by_header(agent, text) for text in named)
+    )
+    payload = await call.request.body()
+    report = agent.translate(payload, call.service.clock.now(), "http")
+    if isinstance(report, Unread):
+        raise Refused(400, "unreadable", f"This is no report of {agent.name}: {report.why}.")
+    for unknown in agent.unknown_fields(payload):
+        call.service.count_unknown(unknown)
+    session = await call.service.loop.ask(replace(report, anchor=anchor))
+    return json_response({"accepted": True, "session": session}, 202)

@@ -1,0 +1,96 @@
+"""All routes, in one table. The application and the OpenAPI document are both made from it."""
+
+from typing import Any
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route as StarletteRoute
+
+from headcount.daemon.gate import Gate, Refused
+from headcount.daemon.routes import daemon, events, hooks, sessions
+from headcount.daemon.routes.openapi import document
+from headcount.daemon.routes.route import Call, Route, json_response
+from headcount.daemon.service import Service
+from headcount.wire import messages
+
+
+async def openapi(call: Call) -> Any:
+    return json_response(document(ROUTES))
+
+
+ROUTES: tuple[Route, ...] = (
+    Route("GET", "/healthz", daemon.health, "Whether the daemon answers", messages.Health),
+    Route("GET", "/v1/status", daemon.status, "The daemon about itself", messages.Status, ("settled",)),
+    Route("POST", "/v1/stop", daemon.stop, "Stop the daemon", status=202),
+    Route("GET", "/v1/sessions", sessions.list_sessions, "All sessions", messages.Sessions, ("all",)),
+    Route("GET", "/v1/sessions/{id}", sessions.show_session, "One session", messages.SessionRow),
+    Route(
+        "GET", "/v1/sessions/{id}/explain", sessions.explain_session, "Why we believe it", messages.Explanation
+    ),
+    Route(
+        "POST",
+        "/v1/hooks/{agent}",
+        hooks.take_report,
+        "A hook's report",
+        status=202,
+        takes="the agent's own payload, as its hook got it",
+    ),
+    Route(
+        "GET",
+        "/v1/events",
+        events.stream_events,
+        "Events as they happen",
+        query=("after",),
+        media="text/event-stream",
+    ),
+    Route(
+        "GET",
+        "/v1/history",
+        events.history,
+        "Events of the past",
+        messages.History,
+        ("after", "limit", "session", "type", "since", "newest"),
+    ),
+    Route("GET", "/metrics", daemon.metrics, "Prometheus metrics", media="text/plain"),
+    Route("GET", "/openapi.json", openapi, "This document"),
+)
+
+
+def build_app(service: Service) -> Gate:
+    routes = [StarletteRoute(route.path, _endpoint(service, route), methods=[route.method]) for route in ROUTES]
+    app = Starlette(routes=routes, exception_handlers={HTTPException: _http_fault})
+    app.router.redirect_slashes = False
+    return Gate(app)
+
+
+def _endpoint(service: Service, route: Route) -> Any:
+    async def endpoint(request: Request) -> Response:
+        answer = await route.handler(Call(service, request))
+        return answer if isinstance(answer, Response) else json_response(answer)
+
+    return endpoint
+
+
+async def _http_fault(request: Request, fault: Exception) -> Response:
+    assert isinstance(fault, HTTPException)
+    if fault.status_code == 405:
+        allowed = ", ".join(route.method for route in ROUTES if _matches(route.path, request.url.path))
+        refused = Refused(405, "wrong-method", f"{request.method} is not used here; this route takes {allowed}.")
+    else:
+        refused = Refused(fault.status_code, "no-such-route", f"There is no {request.url.path[:80]} here.")
+    return Response(
+        msgspec.json.encode(refused.body),
+        fault.status_code,
+        media_type="application/json",
+        headers=dict(fault.headers or {}),
+    )
+
+
+def _matches(template: str, path: str) -> bool:
+    parts, given = template.split("/"), path.split("/")
+    return len(parts) == len(given) and all(
+        part == piece or part.startswith("{") for part, piece in zip(parts, given, strict=True)
+    )

@@ -1,0 +1,45 @@
+"""Selection: which session a person means by an id, the beginning of one, or a name.
+
+Rules of this file
+  1. A whole id or a whole name wins over a beginning; the living win over the ended.
+  2. What fits several is an error that lists them, never a pick.
+"""
+
+from collections.abc import Iterable
+
+from headcount.core.session import Session
+from headcount.daemon.gate import Refused
+from headcount.daemon.view import time_text
+
+LISTED_MOST = 6
+
+
+def select(sessions: Iterable[Session], wanted: str) -> Session:
+    everyone = list(sessions)
+    for fits in (
+        [each for each in everyone if each.id == wanted or each.conversation == wanted and each.is_open],
+        [each for each in everyone if each.is_open and each.name == wanted],
+        [each for each in everyone if each.is_open and each.id.startswith(wanted)],
+        [each for each in everyone if each.id.startswith(wanted)],
+        [each for each in everyone if each.name == wanted],
+        [each for each in everyone if each.conversation is not None and each.conversation == wanted],
+    ):
+        if len(fits) == 1:
+            return fits[0]
+        if fits:
+            return _newest_of_one_name(fits, wanted)
+    raise Refused(404, "no-such-session", f'No session matches "{wanted[:60]}".', "See: headcount ps --all")
+
+
+def _newest_of_one_name(fits: list[Session], wanted: str) -> Session:
+    """Ended stretches of one conversation are one thing to a person: the last is meant."""
+    conversations = {each.conversation for each in fits}
+    if len(conversations) == 1 and None not in conversations and not any(each.is_open for each in fits):
+        return max(fits, key=lambda each: each.started_at)
+    listed = ", ".join(f"{each.id[:4]} {each.name or each.agent}" for each in fits[:LISTED_MOST])
+    raise Refused(400, "ambiguous", f'"{wanted[:60]}" matches {listed}. Type more, or a name.')
+
+
+def ended_text(session: Session) -> str:
+    assert session.ended is not None
+    return f"{session.id[:4]} ended {time_text(session.ended.at)} ({session.ended.because})"

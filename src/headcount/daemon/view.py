@@ -1,0 +1,102 @@
+"""The view: what the wire shows of the core's values.
+
+Rules of this file
+  1. One place turns sessions and events into wire messages; every face shows the same.
+  2. People's words for liveness: a session without a process that can be asked is `unknown`.
+  3. An old event shows the session as it is known now, overlaid with what that event said.
+
+Not here: explanations (explain.py), drawing (cli/).
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from headcount.core.events import Event
+from headcount.core.session import Ended, Liveness, Session
+from headcount.core.world import World
+from headcount.times import HIDDEN_AFTER
+from headcount.wire import messages
+
+LIVENESS_WORDS = {
+    Liveness.UNBOUND: "unknown",
+    Liveness.ALIVE: "alive",
+    Liveness.DOUBTED: "unknown",
+    Liveness.LOST: "lost",
+    Liveness.ENDED: "ended",
+}
+
+
+def time_text(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")[:-6] + "Z"
+
+
+def session_row(session: Session) -> messages.SessionRow:
+    activity = session.activity
+    return messages.SessionRow(
+        id=session.id,
+        agent=session.agent,
+        conversation=session.conversation,
+        pid=session.process.pid if session.process else None,
+        liveness=LIVENESS_WORDS[session.liveness],
+        activity=activity.doing.value,
+        waiting_on=activity.waiting_on.value if activity.waiting_on else None,
+        failure=activity.failure,
+        doing=activity.label,
+        since=time_text(activity.since or session.started_at),
+        name=session.name,
+        role=session.role,
+        groups=list(session.groups),
+        cwd=session.cwd,
+        model=session.model,
+        entrypoint=session.entrypoint,
+        permission_mode=session.permission_mode,
+        started_at=time_text(session.started_at),
+        last_event_at=time_text(session.last_event_at),
+        source=activity.source,
+        background=[
+            messages.BackgroundWork(id=each.id, kind=each.kind, label=each.label) for each in session.background
+        ],
+        provisional=session.provisional,
+        parent=session.parent,
+        predecessor=session.predecessor,
+        claims=[],
+        alarms=list(session.alarms),
+        ended=_ended(session.ended) if session.ended else None,
+    )
+
+
+def _ended(ended: Ended) -> messages.Ended:
+    return messages.Ended(
+        at=time_text(ended.at),
+        because=ended.because,
+        kind=ended.kind.value,
+        exit_code=ended.exit_code,
+        signal=ended.signal,
+        away=ended.away,
+        successor=ended.successor,
+    )
+
+
+def event_row(event: Event, world: World) -> messages.EventRow:
+    session = world.sessions.get(event.session) if event.session else None
+    if session is not None and event.delta:
+        session = replace(session, **event.delta)
+    return messages.EventRow(
+        seq=event.seq,
+        at=time_text(event.at),
+        type=event.type.value,
+        session=session_row(session) if session else None,
+        facts=event.facts or None,
+    )
+
+
+def visible(sessions: Iterable[Session], now: float, *, ended: bool) -> list[Session]:
+    """What `ps` lists: no ended ones unless asked for, no phantom, nobody unheard for a day."""
+    return [session for session in sessions if ended or _shown(session, now)]
+
+
+def _shown(session: Session, now: float) -> bool:
+    if not session.is_open or session.provisional:
+        return False
+    return session.liveness is not Liveness.LOST or now - session.last_event_at < HIDDEN_AFTER

@@ -1,0 +1,70 @@
+"""The watchdog: a thread that asks the loop for a sign of life.
+
+Rules of this file
+  1. Strikes, not a stopwatch: a machine that slept or a daemon that was stopped is not a deaf loop,
+     because then the questions were not asked either.
+  2. A deaf loop is worse than none: the stacks are logged and the process ends. What was answered
+     is on disk, and the next contact starts a daemon that re-proves everything.
+"""
+
+import asyncio
+import faulthandler
+import logging
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from headcount.times import WATCHDOG_EVERY, WATCHDOG_STRIKES
+
+log = logging.getLogger("headcount.watchdog")
+
+DEAF = 70  # exit code of a daemon that ended itself
+
+
+class Watchdog:
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        stacks: Path,
+        *,
+        every: float = WATCHDOG_EVERY,
+        on_alive: Callable[[], None] = lambda: None,
+        give_up: Callable[[int], None] = os._exit,
+    ) -> None:
+        self._loop = loop
+        self._stacks = stacks
+        self._every = every
+        self._on_alive = on_alive
+        self._give_up = give_up
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="watchdog", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stop.set()
+
+    def _run(self) -> None:
+        strikes = 0
+        while not self._stop.is_set():
+            answered = threading.Event()
+            try:
+                self._loop.call_soon_threadsafe(answered.set)
+            except RuntimeError:
+                return  # the loop is closed: an orderly end
+            if self._stop.wait(self._every):
+                return
+            strikes = 0 if answered.is_set() else strikes + 1
+            if strikes == 0:
+                self._on_alive()
+            if strikes >= WATCHDOG_STRIKES:
+                self._end()
+                return
+
+    def _end(self) -> None:
+        log.critical("the loop did not answer %d times in a row; ending", WATCHDOG_STRIKES)
+        with open(self._stacks, "w") as file:
+            faulthandler.dump_traceback(file)
+        self._give_up(DEAF)
