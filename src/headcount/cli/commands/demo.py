@@ -1,0 +1,160 @@
+"""`headcount demo`: harmless stand-ins work, wait and die, watched by a daemon of their own.
+
+Rules of this file
+  1. On a terminal the table is redrawn in place; in a pipe every event is a line; --json is NDJSON.
+  2. Whatever happens, what was started is ended: the stage is closed in `finally`.
+
+Not here: the stand-ins (stage.py), the play (play.py), words and table (story.py, table.py).
+"""
+
+import json
+import os
+import queue
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from headcount import times
+from headcount.cli import moments, play, printing, story
+from headcount.cli.rows import rows_of
+from headcount.cli.sanitize import clean
+from headcount.cli.screen import Screen, standard
+from headcount.cli.stage import Stage
+from headcount.cli.table import draw
+from headcount.client.faults import ClientFault
+from headcount.wire import codes
+
+if TYPE_CHECKING:
+    import argparse
+
+TOLD_MOST = 6
+Told = tuple[float, dict[str, Any]]  # when it was heard, on the monotonic clock, and the event
+
+
+def add_arguments(parser: "argparse.ArgumentParser") -> None:
+    parser.add_argument(
+        "--seconds", type=seconds, default=times.DEMO_SECONDS, metavar="N", help="how long it plays"
+    )
+
+
+def seconds(text: str) -> float:
+    from argparse import ArgumentTypeError
+
+    span = moments.parse_span(text)
+    if not span:
+        raise ArgumentTypeError(f'"{clean(text)}" is no length; write 20 or 1m')
+    return span
+
+
+def run(args: Any) -> int:
+    screen = standard()
+    if not args.json:
+        print("Four stand-in agents, a daemon of their own, all in a temporary directory.", flush=True)
+    stage = Stage(os.environ)
+    try:
+        show = Show(stage, screen, as_json=args.json)
+        show.perform(args.seconds)
+    finally:
+        stage.close()
+    if not args.json:
+        printing.print_lines(show.farewell())
+    return codes.DONE
+
+
+class Show:
+    def __init__(self, stage: Stage, screen: Screen, as_json: bool) -> None:
+        self._stage = stage
+        self._screen = screen
+        self._json = as_json
+        self._in_place = screen.columns is not None and not as_json
+        self._heard: queue.SimpleQueue[Told] = queue.SimpleQueue()
+        self._told: list[str] = []
+        self._drawn = 0  # lines of the last frame
+        self._killed_at: float | None = None
+        self._victim: int | None = None
+        self._latency: float | None = None
+
+    def perform(self, length: float) -> None:
+        threading.Thread(target=self._listen, daemon=True).start()
+        actors = {name: self._stage.enter(name, repository, branch) for name, repository, branch in play.CAST}
+        self._pids = {actor.pid for actor in actors.values()}
+        began = time.monotonic()
+        for cue in play.CUES:
+            self._until(began + cue.at * length)
+            if cue.event == play.KILL:
+                self._victim, self._killed_at = actors[cue.actor].pid, time.monotonic()
+                actors[cue.actor].die()
+            else:
+                actors[cue.actor].reports(cue.event, **cue.fields)
+        self._until(began + length)
+        self._frame()
+
+    def farewell(self) -> list[str]:
+        lines = [""]
+        if self._latency is not None:
+            lines.append(
+                f"{play.VICTIM} was killed with SIGKILL and reported dead {self._latency * 1000:.1f} ms later."
+            )
+        return [
+            *lines,
+            "Everything the demo started is gone again. Now with your own agents:",
+            "  headcount up          start watching; it finds those that already run",
+            "  headcount             what runs, what needs you first",
+            "  headcount explain S   on which evidence",
+            "  headcount watch       what happens, as it happens",
+        ]
+
+    def _listen(self) -> None:
+        try:
+            for event in self._stage.client.events():
+                if event.type != "snapshot":
+                    self._heard.put((time.monotonic(), json.loads(event.data)))
+        except ClientFault:
+            pass  # the daemon was stopped: the play is over
+
+    def _until(self, moment: float) -> None:
+        """Tell and draw what happens until then."""
+        if self._in_place:
+            self._frame()
+        while (left := moment - time.monotonic()) > 0:
+            try:
+                at, event = self._heard.get(timeout=min(left, times.DEMO_FRAME))
+            except queue.Empty:
+                if self._in_place:
+                    self._frame()
+                continue
+            self._tell(at, event)
+
+    def _tell(self, at: float, event: dict[str, Any]) -> None:
+        session = event.get("session") or {}
+        if session.get("pid") not in self._pids:
+            return  # an agent of the house that the daemon also found
+        if (
+            event["type"] == "session.ended"
+            and session["pid"] == self._victim
+            and self._killed_at is not None
+        ):
+            self._latency = at - self._killed_at
+        if self._json:
+            printing.print_line(event)
+            return
+        if not story.is_told(event):
+            return
+        lines = story.lines_of(event, self._screen, time.time())
+        if self._in_place:
+            self._told = [*self._told, *lines][-TOLD_MOST:]
+            self._frame()
+        else:
+            print("\n".join(lines), flush=True)
+
+    def _frame(self) -> None:
+        if self._json:
+            return
+        answer = self._stage.client.get("/v1/sessions?all=1")
+        ours = [raw for raw in answer["sessions"] if raw.get("pid") in self._pids]
+        lines = [*draw(rows_of(ours, time.time()), self._screen), "", *self._told]
+        back = f"\x1b[{self._drawn}A\x1b[J" if self._in_place and self._drawn else ""
+        sys.stdout.write(back + "\n".join(lines) + "\n")
+        sys.stdout.flush()
+        self._drawn = len(lines)
