@@ -7,6 +7,7 @@ Rules of this file
 Not here: what it means (findings.py).
 """
 
+import json
 import os
 import stat
 import time
@@ -20,7 +21,8 @@ from headcount.client.reach import VERSION_HEADER
 from headcount.paths import Places
 
 TAIL = 65_536
-BAD_WORDS = (" ERROR ", " CRITICAL ", '"ERROR"', '"CRITICAL"', '"error"', '"critical"', "Traceback (")
+BAD_LEVELS = ("error", "critical")
+LINE_MOST = 160
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,19 @@ def examine(env: Mapping[str, str]) -> Facts:
 
 
 def bad_lines(tail: str) -> tuple[str, ...]:
-    return tuple(line for line in tail.splitlines() if any(word in line for word in BAD_WORDS))
+    """What went wrong, in one line each: of structured lines those of bad levels, of others the tracebacks."""
+    return tuple(bad[:LINE_MOST] for bad in map(_bad_line, tail.splitlines()) if bad)
+
+
+def _bad_line(line: str) -> str:
+    try:
+        entry = json.loads(line)
+    except ValueError:
+        return line if line.startswith("Traceback (") else ""
+    if not isinstance(entry, dict) or entry.get("level") not in BAD_LEVELS:
+        return ""
+    cause = str(entry.get("trace") or "").strip().splitlines()[-1:]
+    return ": ".join([str(entry.get("message")).strip(), *cause])
 
 
 def _asked(places: Places) -> tuple[bool, ClientFault | None, float, str | None, dict[str, Any]]:

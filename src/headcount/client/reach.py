@@ -85,15 +85,24 @@ class Client:
         self.started = True
 
     def stop(self) -> bool:
-        """Ask the daemon to stop and wait until nobody listens any more; False: nobody did."""
+        """Ask the daemon to stop and wait until it is gone; False: there was none."""
+        from headcount.client.gone import Departure
+
         try:
-            self._connection.call("POST", "/v1/stop", {})
+            health = self._connection.call("GET", "/healthz").data
         except NotRunning:
             return False
-        except Broken:
-            pass  # it was quicker than its answer
-        self.close()
-        self._wait_gone()
+        with Departure(
+            health.get("pid") if isinstance(health, dict) else None, self.places.socket
+        ) as departure:
+            try:
+                answer = self._connection.call("POST", "/v1/stop", {})
+                if answer.status >= 400:
+                    raise refusal(answer.status, answer.data)
+            except Broken:
+                pass  # it was quicker than its answer
+            self.close()
+            departure.wait()
         return True
 
     def _met(self, method: str, path: str, body: Any) -> Answer:
@@ -128,33 +137,14 @@ class Client:
         if self.started or not self._autostart:
             self._say(f"The daemon is headcount {theirs}, older than this command ({self._version}).")
             return False
-        stopped = self._connection.call("POST", "/v1/stop", {})
-        if stopped.status >= 400:
+        try:
+            self.stop()
+        except Refused:
             self._say(f"The daemon is headcount {theirs} and refused to be restarted as {self._version}.")
             return False
-        self.close()
-        self._wait_gone()
         self.start()
         self._say(f"Restarted the daemon: it was headcount {theirs}, now {self._version}.")
         return True
-
-    def _wait_gone(self) -> None:
-        deadline = time.monotonic() + times.STOP_WITHIN
-        probe = Connection(self.places.socket)
-        while time.monotonic() < deadline:
-            try:
-                probe.call("GET", "/healthz")
-            except NotRunning:
-                return
-            except (Broken, Refused):
-                pass
-            finally:
-                probe.close()
-            time.sleep(times.CONNECT_RETRY_EVERY)
-        raise Unavailable(
-            f"The daemon was asked to stop and still answers after {times.STOP_WITHIN:.0f} s.",
-            "See: headcount doctor",
-        )
 
 
 def order(version: str) -> tuple[int, ...]:

@@ -69,7 +69,7 @@ def question(args: Any, session: str | None) -> str:
         "limit": str(args.n if args.json or args.type else args.n * QUIET_SHARE),
         "session": session,
         "type": args.type,
-        "since": None if args.since is None else moments.stamp(args.since),
+        "since": None if args.since is None else str(int(args.since)),
     }
     return "/v1/history?" + "&".join(f"{name}={quoted(value)}" for name, value in wanted.items() if value)
 
