@@ -31,7 +31,6 @@ class Payload(msgspec.Struct):
     reason: Any = None
     trigger: Any = None
     model: Any = None
-    to_model: Any = None
     session_title: Any = None
     tool_name: Any = None
     notification_type: Any = None

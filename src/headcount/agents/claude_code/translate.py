@@ -208,10 +208,6 @@ def _after_compact(read: Payload) -> Said:
     return Said(Turn.SETTLED if read.trigger == "manual" else Turn.COMPACTED)
 
 
-def _model_switch(read: Payload) -> Said:
-    return Said(model=plain(read.to_model, 100))
-
-
 SAYS: dict[str, Callable[[Payload], Said]] = {
     "SessionStart": _session_start,
     "UserPromptSubmit": _prompt,
@@ -230,7 +226,6 @@ SAYS: dict[str, Callable[[Payload], Said]] = {
     "SubagentStop": _subagent_stop,
     "PreCompact": _before_compact,
     "PostCompact": _after_compact,
-    "PostModelSwitch": _model_switch,
 }
 
 

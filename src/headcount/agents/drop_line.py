@@ -1,0 +1,103 @@
+"""The one shell line that agents' hooks run: drop the event as a file, and leave.
+
+Rules of this file
+  1. It contacts nobody, waits for nobody, prints nothing and exits 0, whatever is broken (G7, H7, H17).
+  2. Its first line of output is the kernel's word on the agent, read by the agent's own child.
+  3. Paths stand in it literally, quoted for sh. A path that cannot be quoted on one line is refused.
+  4. A line is tried before it is installed: also with the mailbox missing, with nothing and with much to read.
+
+Not here: where the line is written (claude_code/hooks.py), who reads the files (daemon/).
+"""
+
+import os
+import re
+import shlex
+import subprocess
+import tempfile
+from pathlib import Path
+
+from headcount.times import TRY_LINE_WITHIN
+
+MARK = "# headcount"  # for people who read their settings, and for finding our lines again
+FLAG = ".listening"
+
+_OURS = re.compile(
+    r"\(umask 077; .*</proc/\$PPID/stat;.*\$PPID\.\$\$.*\) 2>/dev/null; exit 0(?: # headcount)?"
+)
+_MUCH = b'{"trial": "' + b"x" * 1_000_000 + b'"}'
+SHELL = "/bin/sh"  # what agents run their hooks with
+
+
+class Unquotable(ValueError):
+    """The mailbox's path cannot stand in a line."""
+
+
+def line(mailbox: Path, *, only_while_listening: bool) -> str:
+    """The line for one event: always dropped, or only while the daemon's flag file is there."""
+    place = str(mailbox)
+    if not place.startswith("/") or any(ord(sign) < 32 or ord(sign) == 127 for sign in place):
+        raise Unquotable("the mailbox's path must be absolute and without control characters")
+    quoted = shlex.quote(place)
+    condition = f"[ -e {shlex.quote(f'{place}/{FLAG}')} ] && " if only_while_listening else ""
+    drop = "{ read -r s </proc/$PPID/stat; printf '%s\\n' \"$s\"; exec cat; }"
+    return f'(umask 077; {condition}{drop} >>{quoted}/"$PPID.$$") 2>/dev/null; exit 0 {MARK}'
+
+
+def is_ours(command: object) -> bool:
+    """Whether that is one of our lines, also of another home or an earlier version."""
+    return isinstance(command, str) and _OURS.fullmatch(command) is not None
+
+
+def why_not(mailbox: Path) -> str | None:
+    """Try the exact lines, and the same lines in a place of our own; None when all is well."""
+    with tempfile.TemporaryDirectory(prefix="headcount-trial-") as place:
+        there = Path(place) / 'it\'s a "$HOME" mailbox'
+        there.mkdir(0o700)
+        (there / FLAG).touch()
+        missing = Path(place) / "missing"
+        for listening in (False, True):
+            trouble = (
+                _trial(line(there, only_while_listening=listening), b"", there)
+                or _trial(line(there, only_while_listening=listening), _MUCH, there)
+                or _trial(line(missing, only_while_listening=listening), _MUCH, None)
+                or _trial(line(mailbox, only_while_listening=listening), b"{}", None, mailbox)
+            )
+            if trouble:
+                return trouble
+    return None
+
+
+def _trial(command: str, given: bytes, dropped_in: Path | None, sweep: Path | None = None) -> str | None:
+    """Run the line as an agent does: its own session, a pipe to read. Our own drop in a real mailbox is swept."""
+    run = subprocess.Popen(
+        [SHELL, "-c", command],
+        stdin=subprocess.PIPE if given else subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    try:
+        out, err = run.communicate(given or None, timeout=TRY_LINE_WITHIN)
+    except subprocess.TimeoutExpired:
+        run.kill()
+        run.communicate()
+        return "the line did not end"
+    drop = f"{os.getpid()}.{run.pid}"
+    if sweep is not None:
+        (sweep / drop).unlink(missing_ok=True)
+    if run.returncode != 0:
+        return f"the line exited {run.returncode}"
+    if out or err:
+        return "the line printed something"
+    if dropped_in is not None and not _is_whole(dropped_in / drop, given):
+        return "the line did not drop its event"
+    return None
+
+
+def _is_whole(drop: Path, given: bytes) -> bool:
+    try:
+        first, _, rest = drop.read_bytes().partition(b"\n")
+    except OSError:
+        return False
+    named = not Path("/proc/self/stat").exists() or first.startswith(b"%d (" % os.getpid())
+    return named and rest == given and drop.stat().st_mode & 0o077 == 0

@@ -1,0 +1,139 @@
+"""Other tools' settings files: read whole, written whole, given back.
+
+Rules of this file
+  1. A file is replaced atomically: written beside its place, synced, renamed. Mode and owner stay; a
+     symbolic link stays a link, and what it points at is replaced.
+  2. Nothing is written over a change that was not read: a file that changed meanwhile is left alone.
+  3. What was there before us is remembered in our state directory, with a hash of what we wrote: only if
+     nobody touched the file since is it given back byte for byte.
+  4. The memory may hold secrets of the user's settings: 0600 in a 0700 directory.
+
+Not here: what is put into a file (claude_code/hooks.py).
+"""
+
+import base64
+import hashlib
+import json
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+LARGEST = 8 * 1024 * 1024  # no settings file is so large; what is, is something else
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why nothing was written."""
+
+    path: Path
+    why: str
+    line: int | None = None
+    column: int | None = None
+
+    def __str__(self) -> str:
+        where = f"{self.path.name} line {self.line}, column {self.column}" if self.line else self.path.name
+        return f"{where}: {self.why}. Nothing written."
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    original: bytes | None  # None: there was no file
+    written: str  # sha256 of what we wrote
+    made_directory: bool = False
+
+
+def read(path: Path) -> bytes | Refusal | None:
+    """The file's bytes; None when there is no file."""
+    try:
+        if path.stat().st_size > LARGEST:
+            return Refusal(path, "too large to be a settings file")
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        return Refusal(path, f"cannot be read ({error.strerror})")
+
+
+def replace(path: Path, before: bytes | None, after: bytes | None) -> Refusal | None:
+    """Put `after` in the place of `before`, or take the file away. None when it is done and durable."""
+    target = path.resolve()
+    try:
+        if after is not None:
+            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if read(target) != before:
+            return Refusal(path, "changed by somebody else at this moment; try again")
+        if after is None:
+            target.unlink(missing_ok=True)
+        else:
+            _write_beside_and_rename(target, after)
+        _sync_directory(target.parent)
+    except OSError as error:
+        return Refusal(path, f"cannot be written ({error.strerror})")
+    return None
+
+
+def fingerprint(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def memory_path(state: Path, agent: str, settings: Path) -> Path:
+    return (
+        state / "hooks" / f"{agent}-{fingerprint(str(settings).encode('utf-8', 'surrogateescape'))[:16]}.json"
+    )
+
+
+def recall(memory: Path) -> Remembered | None:
+    """What was there before us; None when that is not known (any more)."""
+    try:
+        found = json.loads(memory.read_bytes())
+        original = base64.b64decode(found["original"]) if found["original"] is not None else None
+        return Remembered(original, str(found["written"]), bool(found.get("made_directory")))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def remember(memory: Path, what: Remembered, settings: Path) -> None:
+    memory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    original = base64.b64encode(what.original).decode() if what.original is not None else None
+    record: dict[str, object] = {"settings": str(settings), "original": original, "written": what.written}
+    record["made_directory"] = what.made_directory
+    _write_beside_and_rename(memory, json.dumps(record).encode())
+    _sync_directory(memory.parent)
+
+
+def forget(memory: Path) -> None:
+    memory.unlink(missing_ok=True)
+
+
+def _write_beside_and_rename(target: Path, content: bytes) -> None:
+    fd, beside = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".headcount", dir=target.parent)
+    try:
+        with os.fdopen(fd, "wb") as file:
+            _keep_mode_and_owner(target, fd)
+            file.write(content)
+            file.flush()
+            os.fsync(fd)
+        Path(beside).replace(target)
+    except BaseException:
+        Path(beside).unlink(missing_ok=True)
+        raise
+
+
+def _keep_mode_and_owner(target: Path, fd: int) -> None:
+    try:
+        there = target.stat()
+    except FileNotFoundError:
+        return  # a new file stays 0600, as it was made
+    made = os.fstat(fd)
+    if (there.st_uid, there.st_gid) != (made.st_uid, made.st_gid):
+        os.fchown(fd, there.st_uid, there.st_gid)
+    os.fchmod(fd, there.st_mode & 0o7777)
+
+
+def _sync_directory(directory: Path) -> None:
+    fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

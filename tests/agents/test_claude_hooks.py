@@ -1,0 +1,393 @@
+"""Installing into somebody's settings: merged, refused or given back, never damaged."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headcount.agents import settings_file
+from headcount.agents.claude_code import hooks, hooks_text
+from headcount.agents.claude_code.events import OBSERVED
+from headcount.agents.claude_code.hooks import Installed, Plan
+from headcount.agents.drop_line import is_ours
+from headcount.agents.json_text import Invalid, parse
+from headcount.agents.settings_file import Refusal
+
+LINES = hooks.wanted(Path("/state/mailbox"))
+
+USERS = """{
+    "model": "opus",
+    "permissions": {"allow": ["Bash(npm test)", "Read"], "deny": []},
+    "hooks": {
+        "PreToolUse": [
+            {"matcher": "Bash", "hooks": [{"type": "command", "command": "mine.sh"}]}
+        ],
+        "Stop": [ ],
+        "Custom": [{"hooks": [{"type": "command", "command": "x"}]}]
+    },
+    "env": { "A":"1" }
+}
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "claude").mkdir()
+    return tmp_path / "claude"
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Path:
+    return tmp_path / "state"
+
+
+def installed(root: Path, state: Path, mailbox: str = "mailbox") -> Plan:
+    plan = hooks.install(root, state / mailbox, state)
+    assert isinstance(plan, Plan), plan
+    return plan
+
+
+def removed(root: Path, state: Path) -> Plan:
+    plan = hooks.uninstall(root, state)
+    assert isinstance(plan, Plan), plan
+    return plan
+
+
+def ours_in(settings: Any) -> dict[str, int]:
+    return {
+        event: sum(is_ours(h.get("command")) for g in groups for h in g["hooks"])
+        for event, groups in settings["hooks"].items()
+    }
+
+
+def test_every_observed_event_gets_one_well_formed_entry(root: Path, state: Path) -> None:
+    plan = installed(root, state)
+    settings = json.loads((root / "settings.json").read_text())
+    assert set(settings["hooks"]) == {row.name for row in OBSERVED}
+    assert plan.added == len(OBSERVED)
+    for groups in settings["hooks"].values():
+        assert len(groups) == 1
+        assert set(groups[0]) == {"hooks"}
+        [handler] = groups[0]["hooks"]
+        assert handler["type"] == "command" and isinstance(handler["timeout"], int)
+    assert "WorktreeCreate" not in settings["hooks"]
+
+
+def test_what_was_there_is_merged_with_not_replaced(root: Path, state: Path) -> None:
+    (root / "settings.json").write_text(USERS)
+    installed(root, state)
+    text = (root / "settings.json").read_text()
+    settings, before = json.loads(text), json.loads(USERS)
+    assert settings["hooks"]["PreToolUse"][0] == before["hooks"]["PreToolUse"][0]
+    assert settings["hooks"]["Custom"] == before["hooks"]["Custom"]
+    assert list(settings) == list(before)
+    for kept in ('"permissions": {"allow": ["Bash(npm test)", "Read"], "deny": []},', '"env": { "A":"1" }'):
+        assert kept in text  # formatting of what is not ours
+    assert '\n        "SessionStart": [' in text  # ours is laid out like its neighbours
+
+
+def test_installing_twice_is_installing_once(root: Path, state: Path) -> None:
+    (root / "settings.json").write_text(USERS)
+    installed(root, state)
+    once = (root / "settings.json").read_bytes()
+    second = installed(root, state)
+    assert not second.changes
+    assert (root / "settings.json").read_bytes() == once
+    removed(root, state)
+    assert (root / "settings.json").read_text() == USERS
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        USERS,
+        "{}",
+        "{}\n",
+        '{"a":1}',
+        '{"hooks":{}}',
+        '{\n\t"a": [1,\n2]\n}',
+        USERS.replace("\n", "\r\n"),
+        "",
+        " \n",
+    ]
+    + ["\ufeff{}\n", '{"hooks": {"Stop": [{"matcher": "", "hooks": []}]}}', '{"ü": "\\u00e9\\ud83d"}'],
+    ids=repr,
+)
+def test_uninstalling_gives_the_file_back_byte_for_byte(root: Path, state: Path, before: str) -> None:
+    (root / "settings.json").write_bytes(before.encode())
+    installed(root, state)
+    assert (root / "settings.json").read_bytes() != before.encode()
+    removed(root, state)
+    assert (root / "settings.json").read_bytes() == before.encode()
+    assert not list((state / "hooks").iterdir())
+
+
+def test_a_file_that_was_not_there_is_gone_again(root: Path, state: Path) -> None:
+    installed(root, state)
+    removed(root, state)
+    assert not (root / "settings.json").exists()
+
+
+def test_a_directory_that_was_not_there_is_gone_again(tmp_path: Path, state: Path) -> None:
+    installed(tmp_path / "new", state)
+    assert (tmp_path / "new" / "settings.json").exists()
+    removed(tmp_path / "new", state)
+    assert not (tmp_path / "new").exists()
+
+
+def test_only_our_entries_go_when_somebody_changed_the_file_since(root: Path, state: Path) -> None:
+    path = root / "settings.json"
+    path.write_text(USERS)
+    installed(root, state)
+    path.write_text(path.read_text().replace('"model": "opus"', '"model": "sonnet"'))
+    removed(root, state)
+    assert json.loads(path.read_text()) == {
+        **json.loads(USERS),
+        "model": "sonnet",
+        "hooks": {key: value for key, value in json.loads(USERS)["hooks"].items() if value},
+    }
+
+
+def test_a_file_we_made_goes_when_nothing_else_is_in_it(root: Path, state: Path) -> None:
+    path = root / "settings.json"
+    installed(root, state)
+    path.write_text(path.read_text() + "\n\n")  # an editor saved it
+    removed(root, state)
+    assert not path.exists()
+
+
+def test_a_file_we_made_stays_when_somebody_used_it(root: Path, state: Path) -> None:
+    path = root / "settings.json"
+    installed(root, state)
+    path.write_text(json.dumps({**json.loads(path.read_text()), "model": "opus"}))
+    removed(root, state)
+    assert json.loads(path.read_text()) == {"model": "opus"}
+
+
+def test_uninstalling_without_a_memory_takes_only_ours(root: Path, state: Path) -> None:
+    path = root / "settings.json"
+    path.write_text(USERS)
+    installed(root, state)
+    for memory in (state / "hooks").iterdir():
+        memory.unlink()
+    removed(root, state)
+    settings = json.loads(path.read_text())
+    assert settings["hooks"]["PreToolUse"] == json.loads(USERS)["hooks"]["PreToolUse"]
+    assert not any(ours_in(settings).values())
+
+
+def test_an_earlier_line_is_brought_up_to_date_where_it_stands(root: Path, state: Path) -> None:
+    path = root / "settings.json"
+    path.write_text(USERS)
+    installed(root, state, "old-mailbox")
+    assert hooks.standing(root, state / "mailbox").state is Installed.OUTDATED
+    plan = installed(root, state)
+    assert (plan.added, plan.renewed) == (0, len(OBSERVED))
+    settings = json.loads(path.read_text())
+    assert set(ours_in(settings).values()) == {1, 0}  # 0: Custom, which is not ours
+    assert "old-mailbox" not in path.read_text()
+    removed(root, state)
+    assert path.read_text() == USERS
+
+
+def test_entries_of_ours_that_are_not_wanted_any_more_go(root: Path, state: Path) -> None:
+    text = hooks_text.merged(USERS, {**LINES, "MessageDisplay": LINES["Stop"]})
+    again = json.loads(hooks_text.merged(text, LINES))
+    assert "MessageDisplay" not in again["hooks"]
+
+
+def test_our_handler_in_somebodys_group_goes_alone(root: Path, state: Path) -> None:
+    group = {
+        "matcher": "x",
+        "hooks": [{"command": "a"}, {"type": "command", "command": LINES["Stop"]}, {"command": "b"}],
+    }
+    clean = json.loads(hooks_text.without(json.dumps({"hooks": {"Stop": [group]}})))
+    assert clean == {"hooks": {"Stop": [{"matcher": "x", "hooks": [{"command": "a"}, {"command": "b"}]}]}}
+
+
+REFUSED = {
+    "trailing comma": ('{\n  "a": 1,\n}', 2, "trailing comma"),
+    "trailing comma in a list": ('{"a": [1,]}', 1, "trailing comma"),
+    "line comment": ('{\n  // mine\n  "a": 1}', 2, "comment"),
+    "block comment": ('{"a": 1 /* x */}', 1, "comment"),
+    "a key twice": ('{"hooks": {},\n "hooks": {}}', 2, "stands twice"),
+    "not closed": ('{"a": 1', 1, "ends too early"),
+    "single quotes": ("{'a': 1}", 1, "single quotes"),
+    "no comma": ('{"a": 1\n "b": 2}', 2, "comma is missing"),
+    "more behind": ("{}\n{}", 2, "after the end"),
+    "not a number": ('{"a": NaN}', 1, "misspelt"),
+    "raw line break in a string": ('{"a": "x\ny"}', 1, "string"),
+    "a list": ("[]", None, "not an object"),
+    "hooks is a list": ('{"hooks": []}', None, "not an object"),
+    "an event is no list": ('{"hooks": {"Stop": {}}}', None, "not a list"),
+    "nested too deeply": ('{"a":' + "[" * 5000 + "]" * 5000 + "}", 1, "deep"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_understood_is_refused_untouched_with_the_reason(
+    root: Path, state: Path, case: str
+) -> None:
+    text, at_line, reason = REFUSED[case]
+    (root / "settings.json").write_text(text)
+    for refusal in (hooks.install(root, state / "mailbox", state), hooks.uninstall(root, state)):
+        assert isinstance(refusal, Refusal)
+        assert reason in refusal.why
+        assert refusal.line == at_line
+        assert str(refusal).endswith("Nothing written.")
+    assert (root / "settings.json").read_text() == text
+    assert sorted(os.listdir(root)) == ["settings.json"]
+    assert hooks.standing(root, state / "mailbox").state is Installed.UNREADABLE
+
+
+def test_bytes_that_are_no_text_are_refused_untouched(root: Path, state: Path) -> None:
+    (root / "settings.json").write_bytes(b'{"a": "\xff"}')
+    refusal = hooks.install(root, state / "mailbox", state)
+    assert isinstance(refusal, Refusal) and "UTF-8" in refusal.why
+    assert (root / "settings.json").read_bytes() == b'{"a": "\xff"}'
+
+
+def test_the_line_is_tried_before_anything_is_written(
+    root: Path, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hooks, "why_not", lambda mailbox: "the line exited 2")
+    refusal = hooks.install(root, state / "mailbox", state)
+    assert isinstance(refusal, Refusal) and "exited 2" in refusal.why
+    assert list(root.iterdir()) == []
+
+
+def test_mode_stays_and_a_link_stays_a_link(root: Path, state: Path, tmp_path: Path) -> None:
+    real = tmp_path / "dotfiles.json"
+    real.write_text("{}")
+    real.chmod(0o640)
+    (root / "settings.json").symlink_to(real)
+    installed(root, state)
+    assert (root / "settings.json").is_symlink()
+    assert real.stat().st_mode & 0o777 == 0o640
+    assert len(json.loads(real.read_text())["hooks"]) == len(OBSERVED)
+    removed(root, state)
+    assert (root / "settings.json").is_symlink() and real.read_text() == "{}"
+
+
+@pytest.mark.root
+def test_the_owner_stays(root: Path, state: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("needs root to make another user's file")
+    (root / "settings.json").write_text("{}")
+    os.chown(root / "settings.json", 1234, 1235)
+    installed(root, state)
+    assert ((root / "settings.json").stat().st_uid, (root / "settings.json").stat().st_gid) == (1234, 1235)
+
+
+def test_a_change_at_the_same_moment_is_not_written_over(root: Path, state: Path) -> None:
+    path = root / "settings.json"
+    path.write_text("{}")
+    plan = hooks.plan_install(root, state / "mailbox", state)
+    assert isinstance(plan, Plan)
+    path.write_text('{"model": "opus"}')
+    assert isinstance(hooks.carry_out(plan), Refusal)
+    assert path.read_text() == '{"model": "opus"}'
+    installed(root, state)  # and the next try merges with it
+    assert json.loads(path.read_text())["model"] == "opus"
+
+
+def test_a_place_that_cannot_be_written_is_said_and_left_alone(root: Path, state: Path) -> None:
+    (root / "settings.json").mkdir()
+    assert isinstance(hooks.install(root, state / "mailbox", state), Refusal)
+
+
+def test_what_is_remembered_is_private(root: Path, state: Path) -> None:
+    (root / "settings.json").write_text('{"env": {"KEY": "secret"}}')
+    installed(root, state)
+    [memory] = (state / "hooks").iterdir()
+    assert memory.stat().st_mode & 0o777 == 0o600
+    assert memory.parent.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_dry_run_shows_the_change_and_writes_nothing(root: Path, state: Path) -> None:
+    (root / "settings.json").write_text(USERS)
+    plan = hooks.plan_install(root, state / "mailbox", state)
+    assert isinstance(plan, Plan)
+    shown = hooks.diff(plan)
+    assert '+        "SessionStart": [' in shown
+    assert (root / "settings.json").read_text() == USERS
+    assert not state.exists()
+
+
+def test_the_standing_is_told(root: Path, state: Path) -> None:
+    mailbox = state / "mailbox"
+    assert hooks.standing(root, mailbox).state is Installed.ABSENT
+    installed(root, state)
+    assert hooks.standing(root, mailbox).state is Installed.INSTALLED
+    path = root / "settings.json"
+    settings = json.loads(path.read_text())
+    del settings["hooks"]["Stop"]
+    path.write_text(json.dumps({**settings, "disableAllHooks": True}))
+    partial = hooks.standing(root, mailbox)
+    assert (partial.state, partial.events) == (Installed.PARTIAL, len(OBSERVED) - 1)
+    assert "switched off" in partial.note
+
+
+def test_a_crash_between_remembering_and_writing_loses_nothing(
+    root: Path, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (root / "settings.json").write_text(USERS)
+    with monkeypatch.context() as patch:
+        patch.setattr(settings_file, "replace", lambda *_: Refusal(root, "power cut"))
+        assert isinstance(hooks.install(root, state / "mailbox", state), Refusal)
+    removed(root, state)
+    assert (root / "settings.json").read_text() == USERS
+
+
+SETTINGS = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=6),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    max_leaves=12,
+)
+GROUP = st.fixed_dictionaries(
+    {"hooks": st.lists(st.fixed_dictionaries({"command": st.text(max_size=5)}), max_size=2)}
+)
+HOOKS = st.dictionaries(st.sampled_from(["Stop", "PreToolUse", "Odd"]), st.lists(GROUP, max_size=2))
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    rest=st.dictionaries(st.text(max_size=6).filter(lambda key: key != "hooks"), SETTINGS, max_size=4),
+    there=st.none() | HOOKS,
+    indent=st.sampled_from([None, 2, 4, "\t"]),
+)
+def test_any_settings_survive_merging_and_taking_out(rest: Any, there: Any, indent: Any) -> None:
+    whole = rest if there is None else {**rest, "hooks": there}
+    text = json.dumps(whole, indent=indent)
+    both = hooks_text.merged(text, LINES)
+    assert hooks_text.merged(both, LINES) == both
+    assert {key: value for key, value in json.loads(both).items() if key != "hooks"} == rest
+    back = json.loads(hooks_text.without(both))
+    kept = {event: groups for event, groups in (there or {}).items() if groups or event not in LINES}
+    assert back == (rest | ({"hooks": kept} if kept else {}))
+
+
+@given(SETTINGS, st.sampled_from([None, 1, "\t"]), st.booleans())
+def test_reading_with_positions_agrees_with_the_standard_reader(
+    value: Any, indent: Any, ascii_only: bool
+) -> None:
+    text = json.dumps(value, indent=indent, ensure_ascii=ascii_only)
+    assert parse(text).value == value
+
+
+@given(st.text(alphabet='{}[]",:1a \n/*\\u', max_size=30))
+def test_what_the_standard_reader_refuses_is_refused(text: str) -> None:
+    try:
+        expected = json.loads(text)
+    except ValueError:
+        with pytest.raises(Invalid):
+            parse(text)
+        return
+    try:
+        assert parse(text).value == expected
+    except Invalid as error:
+        assert "stands twice" in error.reason
