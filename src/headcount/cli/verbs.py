@@ -69,6 +69,12 @@ VERBS = {
             ("headcount doctor", "headcount doctor --json"),
         ),
         Verb(
+            "hooks",
+            "Run",
+            "put the reporting line into your agents' settings, or take it out",
+            ("headcount hooks install --dry-run", "headcount hooks install", "headcount hooks uninstall"),
+        ),
+        Verb(
             "demo",
             "Learn",
             "watch harmless stand-in agents work, wait and die",

@@ -1,0 +1,188 @@
+"""`headcount hooks`: put our line into the agents' settings, take it out, say how it stands.
+
+Rules of this file
+  1. Says for each file what became of it; a file that was refused is untouched, and the exit code tells.
+  2. Taking hooks out is for people: an agent that runs this is refused.
+
+Not here: the edit and the writing (agents/claude_code/hooks.py), the line (agents/drop_line.py).
+"""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headcount.cli import printing
+from headcount.cli.sanitize import clean
+from headcount.client.faults import ClientFault
+from headcount.paths import Places
+from headcount.wire import codes
+
+if TYPE_CHECKING:
+    import argparse
+
+    from headcount.agents.claude_code.hooks import Plan, Standing
+    from headcount.agents.settings_file import Refusal
+
+AGENT = "claude-code"
+SHORT = "claude"
+
+
+def add_arguments(parser: "argparse.ArgumentParser") -> None:
+    parser.add_argument("action", choices=["install", "uninstall", "status"])
+    parser.add_argument("--agent", choices=[AGENT], default=AGENT, help="only this agent's settings")
+    parser.add_argument("--dry-run", action="store_true", help="show the change as a diff, write nothing")
+
+
+def run(args: Any) -> int:
+    places = Places.from_environ(os.environ)
+    roots = _roots(places)
+    if args.action == "status":
+        return _status(roots, places, as_json=args.json)
+    if args.action == "uninstall" and not args.dry_run and (mark := _agent_mark()) is not None:
+        raise _InsideAgent(mark)
+    if args.action == "install" and not args.dry_run:
+        places.make()
+    outcomes = [_change(args.action, root, places, dry=args.dry_run) for root in roots]
+    if args.json:
+        printing.print_document({"files": [_document(each) for each in outcomes]})
+    else:
+        for each in outcomes:
+            printing.print_lines(_lines(args.action, each, dry=args.dry_run))
+    return codes.FAULT if any(_is_refusal(each) for each in outcomes) else codes.DONE
+
+
+class _InsideAgent(ClientFault):
+    exit_code = codes.REFUSED
+
+    def __init__(self, mark: str) -> None:
+        super().__init__(
+            "You are inside an agent; hooks uninstall is for people. Use a shell outside it.",
+            f"({mark} is set here.)",
+        )
+
+
+def _agent_mark() -> str | None:
+    from headcount.agents.table import AGENTS
+
+    marks = sorted(mark for agent in AGENTS.values() for mark in agent.marks)
+    return next((mark for mark in marks if os.environ.get(mark)), None)
+
+
+def _roots(places: Places) -> list[Path]:
+    from headcount.agents.table import AGENTS
+    from headcount.daemon.config import BadSetting, Config
+
+    registry = AGENTS[AGENT].registry
+    assert registry is not None
+    try:
+        more = Config.read(Path(places.config), os.environ).claude_roots
+    except BadSetting as error:
+        raise ClientFault(str(error)) from error
+    found = [*registry.roots(os.environ, Path.home()), *(Path(each).expanduser() for each in more)]
+    return list(dict.fromkeys(found))
+
+
+def _change(action: str, root: Path, places: Places, *, dry: bool) -> "Plan | Refusal":
+    from headcount.agents.claude_code import hooks
+
+    mailbox, state = Path(places.mailbox), Path(places.state)
+    if action == "install":
+        return hooks.plan_install(root, mailbox, state) if dry else hooks.install(root, mailbox, state)
+    return hooks.plan_uninstall(root, state) if dry else hooks.uninstall(root, state)
+
+
+def _is_refusal(outcome: object) -> bool:
+    from headcount.agents.settings_file import Refusal
+
+    return isinstance(outcome, Refusal)
+
+
+def _lines(action: str, outcome: "Plan | Refusal", *, dry: bool) -> list[str]:
+    from headcount.agents.claude_code.hooks import diff
+    from headcount.agents.settings_file import Refusal
+
+    if isinstance(outcome, Refusal):
+        return [clean(str(outcome))]
+    if dry:
+        shown = diff(outcome).splitlines()
+        return (
+            [clean(row) for row in shown] if shown else [f"{_home(outcome.settings)}: nothing would change."]
+        )
+    said = _installed(outcome) if action == "install" else _uninstalled(outcome)
+    return [f"{SHORT:<9} {_home(outcome.settings)}   {said}"]
+
+
+def _installed(plan: "Plan") -> str:
+    if not plan.changes:
+        return "already installed, nothing written"
+    parts = [f"+{plan.added} entries"] if plan.added else []
+    parts += [f"{plan.renewed} brought up to date"] if plan.renewed else []
+    parts += [f"{plan.removed} of an earlier version removed"] if plan.removed else []
+    live = _live_sessions()
+    return ", ".join([*parts, "yours untouched"]) + (f"; live in {live} sessions" if live else "")
+
+
+def _uninstalled(plan: "Plan") -> str:
+    if not plan.changes:
+        return "nothing of ours there"
+    return (
+        "removed, the file with it" if plan.after is None else f"-{plan.removed} entries, the rest as it was"
+    )
+
+
+def _live_sessions() -> int:
+    """Settings take effect in running sessions within seconds; how many those are, if somebody knows."""
+    try:
+        sessions = printing.client(autostart=False).get("/v1/sessions")["sessions"]
+    except (ClientFault, KeyError):
+        return 0
+    return sum(each.get("agent") == AGENT and each.get("liveness") == "alive" for each in sessions)
+
+
+def _status(roots: list[Path], places: Places, *, as_json: bool) -> int:
+    from headcount.agents.claude_code import hooks
+
+    found = [hooks.standing(root, Path(places.mailbox)) for root in roots]
+    if as_json:
+        printing.print_document({"files": [_standing_document(each) for each in found]})
+    else:
+        printing.print_lines([_standing_line(each) for each in found])
+    return codes.DONE
+
+
+def _standing_line(standing: "Standing") -> str:
+    count = f" ({standing.events} of {standing.wanted} events)" if standing.events else ""
+    note = f"; {clean(standing.note)}" if standing.note else ""
+    return f"{SHORT:<9} {_home(standing.settings)}   {standing.state.value}{count}{note}"
+
+
+def _standing_document(standing: "Standing") -> dict[str, Any]:
+    return {
+        "agent": AGENT,
+        "path": str(standing.settings),
+        "state": standing.state.value,
+        "events": standing.events,
+        "wanted": standing.wanted,
+        "note": standing.note or None,
+    }
+
+
+def _document(outcome: "Plan | Refusal") -> dict[str, Any]:
+    from headcount.agents.settings_file import Refusal
+
+    if isinstance(outcome, Refusal):
+        return {"agent": AGENT, "path": str(outcome.path), "refused": outcome.why, "line": outcome.line}
+    return {
+        "agent": AGENT,
+        "path": str(outcome.settings),
+        "changed": outcome.changes,
+        "added": outcome.added,
+        "renewed": outcome.renewed,
+        "removed": outcome.removed,
+    }
+
+
+def _home(path: Path) -> str:
+    home = str(Path.home())
+    shown = str(path)
+    return clean("~" + shown[len(home) :] if shown.startswith(home + "/") else shown)
