@@ -13,7 +13,7 @@ from typing import Any
 
 from headcount.core.activity import Activity, Status, Turned, judge, newer
 from headcount.core.events import EventType
-from headcount.core.placement import Existing, Fresh, Misfit, place_record, place_report
+from headcount.core.placement import Fresh, Misfit, place_record, place_report
 from headcount.core.report import Anchor, Background, Details, Found, Opening, Record, Report, Turn
 from headcount.core.session import (
     Ended,
@@ -188,8 +188,9 @@ def _end_superseded(draft: Draft, old: Session, new: Session, at: float, opening
 
 def _change(draft: Draft, session: Session, report: Report, now: float) -> Session:
     delta = _identified(draft, session, report.conversation) | _bound(draft, session, report.anchor)
-    delta |= _details(session, report.details)
-    delta |= _background(session.background, report)
+    if report.at >= min(session.last_event_at, now):  # the newest word on what it does not order by itself
+        delta |= _details(session, report.details)
+        delta |= _background(session.background, report)
     delta |= _noted(session, report)
     if report.subagent is None:
         turned = _turned(report)
@@ -346,6 +347,3 @@ def _noted(session: Session, report: Report) -> dict[str, Any]:
 def _parent(draft: Draft, process: Any) -> SessionId | None:
     host = draft.current(process) if process is not None else None
     return host.id if host else None
-
-
-__all__ = ["Existing", "hear_found", "hear_record", "hear_report"]

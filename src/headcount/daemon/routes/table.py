@@ -2,14 +2,13 @@
 
 from typing import Any
 
-import msgspec
-from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route as StarletteRoute
+from starlette.routing import Router
 
-from headcount.daemon.gate import Gate, Refused
+from headcount.daemon.gate import Gate, Receive, Refused, Scope, Send
 from headcount.daemon.routes import daemon, events, hooks, sessions
 from headcount.daemon.routes.openapi import document
 from headcount.daemon.routes.route import Call, Route, json_response
@@ -60,10 +59,19 @@ ROUTES: tuple[Route, ...] = (
 
 
 def build_app(service: Service) -> Gate:
-    routes = [StarletteRoute(route.path, _endpoint(service, route), methods=[route.method]) for route in ROUTES]
-    app = Starlette(routes=routes, exception_handlers={HTTPException: _http_fault})
-    app.router.redirect_slashes = False
-    return Gate(app)
+    router = Router(
+        [StarletteRoute(route.path, _endpoint(service, route), methods=[route.method]) for route in ROUTES],
+        redirect_slashes=False,
+    )
+
+    async def routed(scope: Scope, receive: Receive, send: Send) -> None:
+        scope["app"] = router  # the router raises its 404 and 405 instead of answering them in plain text
+        try:
+            await router(scope, receive, send)
+        except HTTPException as fault:
+            raise _as_refused(fault, scope) from fault
+
+    return Gate(routed)
 
 
 def _endpoint(service: Service, route: Route) -> Any:
@@ -74,19 +82,12 @@ def _endpoint(service: Service, route: Route) -> Any:
     return endpoint
 
 
-async def _http_fault(request: Request, fault: Exception) -> Response:
-    assert isinstance(fault, HTTPException)
+def _as_refused(fault: HTTPException, scope: Scope) -> Refused:
+    path = scope["path"]
     if fault.status_code == 405:
-        allowed = ", ".join(route.method for route in ROUTES if _matches(route.path, request.url.path))
-        refused = Refused(405, "wrong-method", f"{request.method} is not used here; this route takes {allowed}.")
-    else:
-        refused = Refused(fault.status_code, "no-such-route", f"There is no {request.url.path[:80]} here.")
-    return Response(
-        msgspec.json.encode(refused.body),
-        fault.status_code,
-        media_type="application/json",
-        headers=dict(fault.headers or {}),
-    )
+        allowed = ", ".join(route.method for route in ROUTES if _matches(route.path, path))
+        return Refused(405, "wrong-method", f"{scope['method']} is not used here; this route takes {allowed}.")
+    return Refused(fault.status_code, "no-such-route", f"There is no {path[:80]} here.", "See: /openapi.json")
 
 
 def _matches(template: str, path: str) -> bool:

@@ -1,0 +1,257 @@
+"""Decisions by example: what each piece of evidence makes of the world."""
+
+from dataclasses import replace
+
+from headcount.core.activity import Doing
+from headcount.core.evidence import Rebooted, Retire, Tick
+from headcount.core.report import Anchor, Background, Found, Opening, Turn, WaitingOn
+from headcount.core.session import EndKind, Liveness
+from headcount.core.verdict import Proof, alive, dead, unknown
+from headcount.times import LOST_AFTER
+from tests.rig.values import HERE, T0, Scene, bound, death, judged, leaving, process, record, report, start
+
+P, Q = process(100), process(200)
+
+
+def test_any_event_may_be_the_first():
+    scene = Scene()
+    scene.hear(report("PostToolUse", says=Turn.TOOL_DONE, anchor=bound(P)))
+    session = scene.only()
+    assert (session.liveness, session.process, session.activity.doing) == (Liveness.ALIVE, P, Doing.WORKING)
+
+
+def test_a_binding_asks_for_a_watch_once():
+    scene = Scene()
+    first = scene.hear(start(anchor=bound(P)))
+    second = scene.hear(report(at=T0 + 1, anchor=bound(P)))
+    assert [effect.process for effect in first.effects] == [P]
+    assert second.effects == []
+
+
+def test_the_death_of_its_process_ends_a_session_with_its_exit():
+    scene = Scene()
+    scene.hear(start(anchor=bound(P)))
+    scene.hear(death(P, T0 + 5, signal=9))
+    ended = scene.only().ended
+    assert (ended.kind, ended.because, ended.signal, ended.at) == (EndKind.KILLED, "killed (SIGKILL)", 9, T0 + 5)
+
+
+def test_doubt_ends_nothing_and_is_taken_back():
+    scene = Scene()
+    scene.hear(start(anchor=bound(P)))
+    scene.hear(judged(P, unknown("another pid namespace")))
+    assert scene.only().liveness is Liveness.DOUBTED
+    scene.hear(judged(P, alive("pidfd open")))
+    assert scene.only().liveness is Liveness.ALIVE
+
+
+def test_a_farewell_does_not_end_a_living_process():
+    scene = Scene()
+    scene.hear(start(anchor=bound(P)), leaving(T0 + 1, anchor=bound(P)))
+    assert scene.only().is_open
+    assert scene.only().leaving.reason == "other"
+
+
+def test_the_farewell_may_come_before_or_after_the_death():
+    rows = []
+    for batch in (
+        [leaving(T0 + 1, reason="prompt_input_exit", anchor=bound(P)), death(P, T0 + 2, code=0)],
+        [death(P, T0 + 2, code=0), leaving(T0 + 1, reason="prompt_input_exit", anchor=Anchor(P, False, "stat line"))],
+    ):
+        scene = Scene()
+        scene.hear(start(anchor=bound(P)))
+        scene.hear(*batch)
+        rows.append((scene.only().leaving.reason, scene.only().ended.kind, scene.only().ended.at))
+    assert rows[0] == rows[1] == ("prompt_input_exit", EndKind.EXITED, T0 + 2)
+
+
+def test_a_session_without_a_process_ends_by_its_farewell_and_reopens():
+    scene = Scene()
+    scene.hear(start(), report(at=T0 + 1), leaving(T0 + 2))
+    assert scene.only().ended.kind is EndKind.REPORTED
+    scene.hear(report(at=T0 + 3))
+    assert scene.only().liveness is Liveness.UNBOUND
+    assert scene.events[-1].type.value == "session.reopened"
+
+
+def test_silence_makes_lost_only_without_a_process():
+    """D1, L6."""
+    scene = Scene()
+    scene.hear(start(anchor=bound(P)), start(conversation="conv-b"), now=T0)
+    scene.hear(Tick(), now=T0 + LOST_AFTER + 1)
+    (with_process,), (without,) = scene.of("conv-a"), scene.of("conv-b")
+    assert with_process.liveness is Liveness.ALIVE
+    assert without.liveness is Liveness.LOST
+    scene.hear(report(conversation="conv-b", at=T0 + LOST_AFTER + 5), now=T0 + LOST_AFTER + 6)
+    assert scene.of("conv-b")[0].liveness is Liveness.UNBOUND
+
+
+def test_clear_supersedes_in_the_same_process():
+    scene = Scene()
+    scene.hear(start(anchor=bound(P)), leaving(T0 + 1, reason="clear", anchor=bound(P)))
+    scene.hear(start(T0 + 2, "conv-b", Opening.CLEAR, anchor=bound(P)))
+    old, new = scene.sessions()
+    assert (old.ended.kind, old.ended.successor) == (EndKind.SUPERSEDED, new.id)
+    assert old.ended.because == f"continued as {new.id[:4]} (/clear)"
+    assert (new.process, new.is_open) == (P, True)
+
+
+def test_a_late_word_of_a_superseded_conversation_does_not_bring_it_back():
+    scene = Scene()
+    scene.hear(start(anchor=bound(P)), start(T0 + 2, "conv-b", Opening.CLEAR, anchor=bound(P)))
+    scene.hear(report("Stop", T0 + 1, says=Turn.STOPPED, anchor=bound(P)))
+    scene.hear(leaving(T0 + 3, anchor=bound(P)))
+    assert [each.is_open for each in scene.sessions()] == [False, True]
+
+
+def test_a_b_a_in_one_process_is_three_sessions():
+    scene = Scene()
+    scene.hear(start(anchor=bound(P)))
+    scene.hear(start(T0 + 1, "conv-b", Opening.CLEAR, anchor=bound(P)))
+    scene.hear(start(T0 + 2, "conv-a", Opening.RESUME, anchor=bound(P)))
+    first, second, third = scene.sessions()
+    assert [each.conversation for each in scene.sessions()] == ["conv-a", "conv-b", "conv-a"]
+    assert third.predecessor == first.id
+    assert [each.is_open for each in (first, second, third)] == [False, False, True]
+
+
+def test_resume_in_another_process_names_its_predecessor():
+    scene = Scene()
+    scene.hear(start(anchor=bound(P)), death(P, T0 + 1, code=0))
+    scene.hear(start(T0 + 2, opening=Opening.RESUME, anchor=bound(Q)))
+    old, new = scene.sessions()
+    assert new.predecessor == old.id
+    assert (old.is_open, new.process) == (False, Q)
+
+
+def test_one_conversation_in_two_living_processes_is_two_sessions():
+    scene = Scene()
+    scene.hear(start(anchor=bound(P)), start(T0 + 1, opening=Opening.RESUME, anchor=bound(Q)))
+    assert {each.process for each in scene.sessions() if each.is_open} == {P, Q}
+    before = scene.sessions()
+    scene.hear(report(at=T0 + 2))  # names neither process
+    assert scene.sessions() == before
+
+
+def test_the_registry_swaps_without_any_hook():
+    scene = Scene()
+    scene.hear(record(P), record(P, T0 + 5, "conv-b"))
+    old, new = scene.sessions()
+    assert old.ended.kind is EndKind.SUPERSEDED
+    assert new.conversation == "conv-b"
+
+
+def test_an_old_registry_file_does_not_swap_back():
+    scene = Scene()
+    scene.hear(record(P), start(T0 + 5, "conv-b", Opening.CLEAR, anchor=bound(P)), record(P, T0 + 4))
+    assert [each.is_open for each in scene.sessions()] == [False, True]
+
+
+def test_where_the_registry_speaks_a_stray_word_does_not_swap():
+    scene = Scene()
+    scene.hear(record(P), report(conversation="conv-x", at=T0 + 1, anchor=bound(P)))
+    assert scene.only().conversation == "conv-a"
+
+
+def test_a_phantom_start_stays_provisional():
+    """I7: two SessionStarts 0.3 s apart, one never heard of again."""
+    scene = Scene()
+    scene.hear(start(anchor=bound(P)), start(T0 + 0.3, "conv-phantom", anchor=bound(P)))
+    scene.hear(report(at=T0 + 1, anchor=bound(P)))
+    real, phantom = scene.of("conv-a")[0], scene.of("conv-phantom")[0]
+    assert (real.is_open, real.process) == (True, P)
+    assert (phantom.provisional, phantom.process) == (True, None)
+
+
+def test_a_provisional_start_is_confirmed_by_a_second_signal():
+    scene = Scene()
+    scene.hear(start(anchor=bound(P)), start(T0 + 0.3, "conv-b", anchor=bound(P)))
+    scene.hear(report(conversation="conv-b", at=T0 + 1, anchor=bound(P)))
+    assert not scene.of("conv-a")[0].is_open
+    new = scene.of("conv-b")[0]
+    assert (new.provisional, new.process, new.liveness) == (False, P, Liveness.ALIVE)
+
+
+def test_a_found_process_is_a_session_without_a_conversation_until_it_names_one():
+    scene = Scene()
+    scene.hear(Found("claude-code", P, T0, "/home/dev"))
+    scene.hear(Found("claude-code", P, T0 + 60, "/home/dev"))
+    assert scene.only().conversation is None
+    scene.hear(report(at=T0 + 61, anchor=bound(P)))
+    assert (scene.only().conversation, scene.only().process) == ("conv-a", P)
+
+
+def test_a_nested_agent_is_a_child_session():
+    scene = Scene()
+    scene.hear(start(anchor=bound(P)))
+    scene.hear(start(T0 + 1, "conv-child", anchor=replace(bound(Q), parent=P)))
+    outer, inner = scene.sessions()
+    assert inner.parent == outer.id
+
+
+def test_a_reused_pid_is_another_process():
+    scene = Scene()
+    scene.hear(start(anchor=bound(P)), judged(P, dead(Proof.REPLACED, "the pid belongs to another process now")))
+    assert not scene.only().is_open
+    reused = replace(P, inode=P.inode + 1)
+    scene.hear(start(T0 + 2, "conv-b", anchor=bound(reused)))
+    assert [each.is_open for each in scene.sessions()] == [False, True]
+
+
+def test_a_word_from_a_process_that_is_over_starts_nothing_there():
+    scene = Scene()
+    scene.hear(start(anchor=bound(P)), death(P, T0 + 2, code=0))
+    scene.hear(report(at=T0 + 1, anchor=bound(P)), report(at=T0 + 3, anchor=bound(P)))
+    assert not scene.only().is_open
+
+
+def test_subagents_never_set_the_main_activity():
+    """S1: a late SubagentStop after Stop flipped the row to working."""
+    scene = Scene()
+    scene.hear(report("Stop", says=Turn.STOPPED, anchor=bound(P), background=(Background("b1", "subagent"),)))
+    scene.hear(report("PreToolUse", T0 + 1, says=Turn.TOOL, subagent="b1", anchor=bound(P)))
+    assert scene.only().activity.doing is Doing.DONE
+    assert [each.id for each in scene.only().background] == ["b1"]
+    scene.hear(report("SubagentStop", T0 + 2, says=None, subagent="b1", background_ended="b1", anchor=bound(P)))
+    assert (scene.only().activity.doing, scene.only().background) == (Doing.DONE, ())
+
+
+def test_waiting_says_on_what():
+    scene = Scene()
+    asked = report("PermissionRequest", says=Turn.ASKED, waiting_on=WaitingOn.PERMISSION, doing="Bash: make", anchor=bound(P))
+    scene.hear(asked)
+    activity = scene.only().activity
+    assert (activity.doing, activity.waiting_on, activity.label) == (Doing.WAITING, WaitingOn.PERMISSION, "Bash: make")
+
+
+def test_why_nothing_was_bound_is_kept():
+    scene = Scene()
+    scene.hear(report(anchor=Anchor(by="header", why="pid 1 is never an agent")))
+    assert scene.only().process is None
+    assert [note.what for note in scene.only().notes] == ["pid 1 is never an agent"]
+
+
+def test_a_reboot_ends_what_has_no_process():
+    scene = Scene()
+    scene.hear(start(), report(at=T0 + 1))
+    scene.world.place = replace(HERE, boot="boot-2")
+    scene.hear(Rebooted(T0 + 100))
+    assert scene.only().ended.kind is EndKind.REBOOTED
+
+
+def test_retention_forgets_only_the_ended():
+    scene = Scene()
+    scene.hear(start(anchor=bound(P)), start(conversation="conv-b", anchor=bound(Q)), death(P, T0 + 1, code=0))
+    decision = scene.hear(Retire(before=T0 + 100, keep_most=10))
+    assert len(decision.dropped) == 1
+    assert scene.only().conversation == "conv-b"
+
+
+def test_a_draft_that_is_not_settled_changed_nothing():
+    from headcount.core.decide import decide
+
+    scene = Scene()
+    scene.hear(start(anchor=bound(P)))
+    before, seq = dict(scene.world.sessions), scene.world.seq
+    decide(scene.world, [death(P), start(conversation="conv-b")], T0 + 9)
+    assert (scene.world.sessions, scene.world.seq) == (before, seq)
