@@ -56,6 +56,8 @@ class Reader:
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._answer, question)
 
     def close(self) -> None:
+        if self._closed:
+            return
         self._closed = True
         if self._connection is not None:
             self._connection.interrupt()
