@@ -21,6 +21,7 @@ PYTHON = (sys.executable, "-I", "-S", "-c")
 
 CHILD = """
 import os
+print(os.getpid(), flush=True)
 told = os.read(0, 1)
 os._exit(told[0] if told else 0)
 """
@@ -142,7 +143,7 @@ class Spawner:
     def child(self, *, env: dict[str, str] | None = None, cwd: str | None = None) -> StandIn:
         """A child of the test itself; reaped by `wait_reaped`."""
         child = self._start((*PYTHON, CHILD), env=env, cwd=cwd)
-        return self._keep(child, child.pid, own_child=child)
+        return self._keep(child, _first_number(child), own_child=child)
 
     def stranger(self) -> StandIn:
         """Not our child; reaped at once by its own parent."""
@@ -175,7 +176,7 @@ class Spawner:
 
     def named(self, name: str) -> StandIn:
         """With that name in its stat line: anything up to 15 bytes, also spaces and parentheses."""
-        script = f"open('/proc/self/comm', 'wb').write({name.encode()!r}); print(__import__('os').getpid(), flush=True)"
+        script = f"open('/proc/self/comm', 'wb').write({name.encode()!r})"
         child = self._start((*PYTHON, script + CHILD))
         return self._keep(child, _first_number(child), own_child=child)
 

@@ -69,8 +69,12 @@ class PollingFileEvents:
 
     def _start_pass(self) -> None:
         self._timer = None
-        self._pass = self._loop.run_in_executor(None, _list_all, tuple(self._watches))
-        self._pass.add_done_callback(self._end_pass)
+        try:
+            self._pass = self._loop.run_in_executor(None, _list_all, tuple(self._watches))
+        except (OSError, RuntimeError):  # no thread can be started now
+            self._schedule()
+        else:
+            self._pass.add_done_callback(self._end_pass)
 
     def _end_pass(self, done: asyncio.Future[dict[Path, Listing | None]]) -> None:
         self._pass = None

@@ -18,6 +18,8 @@ NO_SUCH_PROCESS = frozenset({errno.ESRCH, errno.EINVAL, errno.ENOENT})
 """ESRCH: nothing has that number. EINVAL, since 6.15 ENOENT: the number is only a thread's, a group's or a
 session's any more, so the process that had it as its own is gone."""
 
+REAPED = -1
+
 
 def open_pidfd(pid: int) -> int | Gone | Unreadable:
     if pid <= 0:
@@ -44,9 +46,9 @@ def is_vacant(pid: int) -> bool:
     getpgid(2) fails with ESRCH exactly then."""
     try:
         os.getpgid(pid)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):  # no number that large is a pid
         return True
-    except (OSError, OverflowError):
+    except OSError:
         return False
     return False
 
@@ -62,9 +64,16 @@ def has_ended(pidfd: int) -> bool:
 
 
 def is_reaped(pidfd: int) -> bool:
-    """Whether even its zombie is gone: then the kernel shows no pid for it any more."""
+    """Whether even its zombie is gone. When that cannot be told it is taken to be so: what was read by
+    pid is then not believed."""
+    return pid_of(pidfd) in (None, REAPED)
+
+
+def pid_of(pidfd: int) -> int | None:
+    """The pid as the kernel shows it for the descriptor, REAPED once it has none; None: it would not say."""
     try:
-        with open(f"/proc/self/fdinfo/{pidfd}", "rb") as info:
-            return b"Pid:\t-1\n" in info.read()
-    except OSError:
-        return True  # cannot be told: what was read by pid is then not believed
+        with open(f"/proc/self/fdinfo/{pidfd}", "rb", buffering=0) as info:
+            _, found, rest = info.read().partition(b"\nPid:")
+        return int(rest.split(maxsplit=1)[0]) if found else None
+    except (OSError, ValueError, IndexError):
+        return None

@@ -49,7 +49,11 @@ class Pinning:
         pidfs, handles = self._pidfs, self._handles
         if pidfs is None or handles is None or identity.inode is None:
             return None
-        return handle.open_handle(identity.inode, handles, pidfs)
+        pinned = handle.open_handle(identity.inode, handles, pidfs)
+        if isinstance(pinned, int) and pidfd.pid_of(pinned) not in (identity.pid, pidfd.REAPED):
+            os.close(pinned)  # a record whose pid and inode are of two processes: its pid is asked instead
+            return None
+        return pinned
 
     def _pin_by_pid(self, identity: ProcessIdentity) -> int | Verdict:
         pinned = pidfd.open_pidfd(identity.pid)

@@ -10,6 +10,7 @@ Not here: how one process is judged (linux.py, portable.py).
 """
 
 import asyncio
+import concurrent.futures.thread  # noqa: F401  asyncio imports it at first use, when no descriptor may be left
 from collections.abc import Callable, Mapping
 
 from headcount import times
@@ -57,8 +58,12 @@ class Polling:
 
     def _start_pass(self) -> None:
         self._timer = None
-        self._pass = self._loop.run_in_executor(None, self._judge, tuple(self._members))
-        self._pass.add_done_callback(self._end_pass)
+        try:
+            self._pass = self._loop.run_in_executor(None, self._judge, tuple(self._members))
+        except (OSError, RuntimeError):  # no thread can be started now: nothing was learned
+            self._schedule()
+        else:
+            self._pass.add_done_callback(self._end_pass)
 
     def _end_pass(self, done: asyncio.Future[Mapping[ProcessIdentity, Verdict]]) -> None:
         self._pass = None

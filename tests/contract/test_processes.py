@@ -1,0 +1,370 @@
+"""The contract of the process port, on every adapter, with every feature off, and on the fake kernel."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+
+import pytest
+
+from headcount import times
+from headcount.core.identity import ProcessFacts, ProcessIdentity
+from headcount.core.verdict import Exit, Proof, Standing, Verdict
+from headcount.system.processes.ancestry import ancestors
+from headcount.system.processes.port import Gone, Processes
+from tests.rig.worlds import WORLDS, FakeWorld, World
+
+NEVER_GIVEN = 10_000_000  # added to an inode: one that no process has had
+OVER = 2_000_000_000  # a number that no process has
+
+
+@pytest.fixture(params=WORLDS)
+async def world(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[World]:
+    monkeypatch.setattr(times, "POLL_EVERY", 0.03)
+    made = WORLDS[request.param](asyncio.get_running_loop())
+    yield made
+    made.close()
+
+
+class Deaths:
+    """Collects what `on_death` tells, in order."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[ProcessIdentity, Verdict]] = []
+
+    def __call__(self, identity: ProcessIdentity, verdict: Verdict) -> None:
+        self.told.append((identity, verdict))
+
+
+async def until(condition: Callable[[], object], within: float = 10.0) -> None:
+    deadline = time.monotonic() + within
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        await asyncio.sleep(0.002)
+
+
+async def quiet_for_three_passes() -> None:
+    """Long enough for anything wrong to be told: what must not happen has no event to wait for."""
+    await asyncio.sleep(times.POLL_EVERY * 3 + 0.05)
+
+
+def seen(processes: Processes, pid: int) -> ProcessFacts:
+    found = processes.look(pid)
+    assert isinstance(found, ProcessFacts), found
+    return found
+
+
+def another_incarnation(identity: ProcessIdentity) -> ProcessIdentity:
+    """One that had the same pid before."""
+    assert identity.started is not None
+    return replace(
+        identity, started=identity.started - 500, inode=identity.inode and identity.inode + NEVER_GIVEN
+    )
+
+
+# --- looking -------------------------------------------------------------------------------------
+
+
+def test_a_living_process_is_seen_with_its_identity(world: World) -> None:
+    processes, actor = world.adapter(), world.child()
+    found = seen(processes, actor.pid)
+    here = processes.place()
+    assert found.pid == actor.pid
+    assert (found.identity.boot, found.identity.namespace) == (here.boot, here.namespace)
+    assert found.identity.started is not None
+    assert (found.identity.inode is not None) == world.guarantees.inode
+    assert found.comm.startswith("python") and found.argv and found.exe
+    assert actor.pid in processes.pids()
+
+
+def test_the_same_process_has_the_same_identity_in_every_look_and_after_a_restart(world: World) -> None:
+    actor = world.child()
+    before = seen(world.adapter(), actor.pid).identity
+    assert seen(world.adapter(), actor.pid).identity == before
+
+
+@pytest.mark.parametrize("pid", [OVER, 0, -1, 2**31, 2**70])
+def test_a_number_that_nothing_has_is_gone(world: World, pid: int) -> None:
+    assert world.adapter().look(pid) == Gone()
+
+
+def test_a_reaped_process_is_gone(world: World) -> None:
+    processes, actor = world.adapter(), world.stranger()
+    actor.end(0)
+    actor.wait_reaped()
+    assert processes.look(actor.pid) == Gone()
+
+
+def test_a_zombie_is_gone(world: World) -> None:
+    processes, actor = world.adapter(), world.neglected()
+    actor.kill()
+    actor.wait_ended()
+    assert processes.look(actor.pid) == Gone()
+
+
+def test_a_process_whose_main_thread_ended_is_alive(world: World) -> None:
+    processes, actor = world.adapter(), world.main_thread_gone()
+    identity = seen(processes, actor.pid).identity
+    assert processes.prove(identity, processes.place().machine).standing is Standing.ALIVE
+
+
+async def test_a_process_without_its_main_thread_is_watched_until_its_real_end(world: World) -> None:
+    processes, actor, deaths = world.adapter(), world.main_thread_gone(), Deaths()
+    assert processes.watch(seen(processes, actor.pid).identity, deaths).standing is Standing.ALIVE
+    await quiet_for_three_passes()
+    assert not deaths.told
+    actor.end(4)
+    await until(lambda: deaths.told)
+    assert deaths.told[0][1].exit in (Exit(code=4), Exit())
+
+
+async def test_a_stopped_process_is_alive(world: World) -> None:
+    processes, actor, deaths = world.adapter(), world.stopped(), Deaths()
+    identity = seen(processes, actor.pid).identity
+    assert processes.watch(identity, deaths).standing is Standing.ALIVE
+    await quiet_for_three_passes()
+    assert processes.prove(identity, "").standing is Standing.ALIVE
+    assert not deaths.told
+
+
+# --- being told of a death -----------------------------------------------------------------------
+
+
+async def test_the_death_of_a_stranger_is_told_with_its_exit_code(world: World) -> None:
+    processes, actor, deaths = world.adapter(), world.stranger(), Deaths()
+    identity = seen(processes, actor.pid).identity
+    assert processes.watch(identity, deaths).standing is Standing.ALIVE
+    actor.end(7)
+    await until(lambda: deaths.told)
+    told, verdict = deaths.told[0]
+    assert told == identity
+    assert (verdict.standing, verdict.proof) == (Standing.DEAD, Proof.EXITED)
+    known = world.guarantees.exit_of_reaped
+    assert verdict.exit == Exit(code=7) or (not known and verdict.exit == Exit())
+
+
+@pytest.mark.parametrize("kind", ["stranger", "orphan", "child", "neglected"])
+async def test_a_kill_is_told_with_its_signal_whoever_reaps(world: World, kind: str) -> None:
+    processes, deaths = world.adapter(), Deaths()
+    actor = getattr(world, kind)()
+    processes.watch(seen(processes, actor.pid).identity, deaths)
+    actor.kill()
+    await until(lambda: deaths.told)
+    known = world.guarantees.exit_of_zombies and (
+        world.guarantees.exit_of_reaped or kind in ("child", "neglected")
+    )
+    assert deaths.told[0][1].exit == Exit(signal=9) or (not known and deaths.told[0][1].exit == Exit())
+
+
+async def test_the_exit_of_a_reaped_one_is_known_when_it_was_reaped_before_we_looked(world: World) -> None:
+    processes, actor, deaths = world.adapter(), world.stranger(), Deaths()
+    processes.watch(seen(processes, actor.pid).identity, deaths)
+    actor.end(9)
+    actor.wait_reaped()  # the loop has not run since
+    await until(lambda: deaths.told)
+    assert deaths.told[0][1].exit == (Exit(code=9) if world.guarantees.exit_of_reaped else Exit())
+
+
+async def test_a_death_is_told_once(world: World) -> None:
+    processes, actor, deaths = world.adapter(), world.neglected(), Deaths()
+    processes.watch(seen(processes, actor.pid).identity, deaths)
+    actor.kill()
+    await until(lambda: deaths.told)
+    await quiet_for_three_passes()
+    assert len(deaths.told) == 1
+    assert processes.watched() == processes.polled() == 0
+
+
+async def test_whoever_has_the_kernels_word_does_not_look_for_deaths(world: World) -> None:
+    processes, actor = world.adapter(), world.child()
+    processes.watch(seen(processes, actor.pid).identity, Deaths())
+    assert processes.polled() == (0 if world.guarantees.told_by_kernel else 1)
+    assert processes.watched() == 1
+
+
+async def test_one_that_was_over_before_the_watch_is_dead_at_once_or_told(world: World) -> None:
+    processes, actor, deaths = world.adapter(), world.stranger(), Deaths()
+    identity = seen(processes, actor.pid).identity
+    actor.kill()
+    actor.wait_reaped()
+    verdict = processes.watch(identity, deaths)
+    if world.guarantees.absence_is_proof:
+        assert verdict.standing is Standing.DEAD
+        await quiet_for_three_passes()
+        assert not deaths.told and processes.watched() == 0
+    else:
+        assert verdict.standing is Standing.UNKNOWN
+        await until(lambda: deaths.told)
+
+
+async def test_a_zombie_is_dead_at_the_watch(world: World) -> None:
+    processes, actor, deaths = world.adapter(), world.neglected(), Deaths()
+    identity = seen(processes, actor.pid).identity
+    actor.end(6)
+    actor.wait_ended()
+    verdict = processes.watch(identity, deaths)
+    assert verdict.proof is Proof.EXITED
+    assert verdict.exit == (Exit(code=6) if world.guarantees.exit_of_zombies else Exit())
+
+
+async def test_after_unwatch_nothing_is_told(world: World) -> None:
+    processes, actor, deaths = world.adapter(), world.stranger(), Deaths()
+    identity = seen(processes, actor.pid).identity
+    processes.watch(identity, deaths)
+    processes.unwatch(identity)
+    processes.unwatch(identity)
+    actor.kill()
+    actor.wait_ended()
+    await quiet_for_three_passes()
+    assert not deaths.told and processes.watched() == 0
+
+
+async def test_watching_again_replaces_the_callback(world: World) -> None:
+    processes, actor, first, second = world.adapter(), world.stranger(), Deaths(), Deaths()
+    identity = seen(processes, actor.pid).identity
+    processes.watch(identity, first)
+    processes.watch(identity, second)
+    assert processes.watched() == 1
+    actor.kill()
+    await until(lambda: second.told)
+    assert not first.told
+
+
+async def test_after_close_nothing_is_told(world: World) -> None:
+    processes, actor, deaths = world.adapter(), world.stranger(), Deaths()
+    processes.watch(seen(processes, actor.pid).identity, deaths)
+    processes.close()
+    actor.kill()
+    actor.wait_ended()
+    await quiet_for_three_passes()
+    assert not deaths.told
+
+
+# --- proving after a restart ---------------------------------------------------------------------
+
+
+def test_a_new_watcher_proves_the_living_alive(world: World) -> None:
+    actor = world.child()
+    before = world.adapter()
+    identity, machine = seen(before, actor.pid).identity, before.place().machine
+    before.close()
+    assert world.adapter().prove(identity, machine).standing is Standing.ALIVE
+
+
+def test_a_new_watcher_proves_the_dead_dead_or_doubts_until_it_watched(world: World) -> None:
+    actor = world.stranger()
+    before = world.adapter()
+    identity, machine = seen(before, actor.pid).identity, before.place().machine
+    actor.kill()
+    actor.wait_reaped()
+    verdict = world.adapter().prove(identity, machine)
+    if world.guarantees.absence_is_proof:
+        assert (verdict.standing, verdict.proof) == (Standing.DEAD, Proof.EXITED)
+    else:
+        assert verdict.standing is Standing.UNKNOWN
+
+
+def test_the_pid_of_another_incarnation_is_replaced(world: World) -> None:
+    """A remembered process whose pid now belongs to another that started at another time."""
+    processes, actor = world.adapter(), world.child()
+    now = seen(processes, actor.pid).identity
+    verdict = processes.prove(another_incarnation(now), processes.place().machine)
+    assert (verdict.standing, verdict.proof) == (Standing.DEAD, Proof.REPLACED)
+
+
+def test_where_inodes_are_unique_the_same_start_tick_does_not_make_the_same_process(world: World) -> None:
+    processes, actor = world.adapter(), world.child()
+    now = seen(processes, actor.pid).identity
+    if not world.guarantees.inode:
+        assert now.inode is None  # nothing is claimed that cannot be known
+        return
+    assert now.inode is not None
+    verdict = processes.prove(replace(now, inode=now.inode + NEVER_GIVEN), processes.place().machine)
+    assert (verdict.standing, verdict.proof) == (Standing.DEAD, Proof.REPLACED)
+
+
+def test_an_identity_of_nothing_but_a_living_pid_stays_unknown(world: World) -> None:
+    processes, actor = world.adapter(), world.child()
+    bare = replace(seen(processes, actor.pid).identity, started=None, inode=None)
+    assert processes.prove(bare, processes.place().machine).standing is Standing.UNKNOWN
+
+
+def test_another_boot_of_this_machine_is_over(world: World) -> None:
+    processes, actor = world.adapter(), world.child()
+    remembered = replace(seen(processes, actor.pid).identity, boot="another boot")
+    verdict = processes.prove(remembered, processes.place().machine)
+    assert (verdict.standing, verdict.proof) == (Standing.DEAD, Proof.REBOOTED)
+
+
+def test_a_boot_of_another_machine_says_nothing(world: World) -> None:
+    processes, actor = world.adapter(), world.child()
+    remembered = replace(seen(processes, actor.pid).identity, boot="another boot")
+    assert processes.prove(remembered, "another machine").standing is Standing.UNKNOWN
+
+
+@pytest.mark.parametrize("change", [{"boot": "another boot"}, {"namespace": 1}])
+async def test_from_elsewhere_nothing_is_told_ever(world: World, change: dict[str, object]) -> None:
+    processes, actor, deaths = world.adapter(), world.stranger(), Deaths()
+    elsewhere = replace(seen(processes, actor.pid).identity, **change)  # type: ignore[arg-type]
+    assert processes.watch(elsewhere, deaths).standing is Standing.UNKNOWN
+    actor.kill()
+    actor.wait_reaped()
+    await quiet_for_three_passes()
+    assert not deaths.told
+
+
+def test_another_namespace_is_unknown_even_when_nothing_has_the_pid(world: World) -> None:
+    processes = world.adapter()
+    here = processes.place()
+    outside = ProcessIdentity(here.boot, here.namespace + 1, OVER, 5, 77)
+    assert processes.prove(outside, here.machine).standing is Standing.UNKNOWN
+
+
+def test_a_record_with_the_inode_of_another_living_process_is_not_alive(world: World) -> None:
+    processes, pids = world.adapter(), world.chain(2)
+    one, other = (seen(processes, pid).identity for pid in pids)
+    mixed = replace(one, inode=other.inode, started=other.started and other.started + 500)
+    assert processes.prove(mixed, processes.place().machine).standing is Standing.DEAD
+
+
+# --- parents and environments --------------------------------------------------------------------
+
+
+def test_ancestors_are_named_in_order(world: World) -> None:
+    processes, pids = world.adapter(), world.chain(4)
+    walked = [facts.pid for facts in ancestors(processes, pids[-1])]
+    assert walked[:4] == list(reversed(pids))
+    assert 1 not in walked
+
+
+def test_a_walk_may_start_from_what_was_seen_but_not_from_another_incarnation(world: World) -> None:
+    processes, pids = world.adapter(), world.chain(2)
+    start = seen(processes, pids[-1])
+    assert [facts.pid for facts in ancestors(processes, start)][:2] == [pids[1], pids[0]]
+    other = replace(start, identity=another_incarnation(start.identity))
+    assert list(ancestors(processes, other)) == []
+
+
+def test_the_parent_of_another_incarnation_is_not_told(world: World) -> None:
+    processes, pids = world.adapter(), world.chain(2)
+    identity = seen(processes, pids[1]).identity
+    assert processes.parent(identity) == pids[0]
+    other = another_incarnation(identity)
+    assert processes.parent(other) is None
+    assert processes.environ(other, frozenset({"PATH"})) == {}
+
+
+# --- without descriptors (the real ones: test_processes_limits.py) --------------------------------
+
+
+async def test_without_descriptors_the_fake_doubts_then_finds_the_death() -> None:
+    world = FakeWorld(asyncio.get_running_loop())
+    processes, actor, deaths = world.adapter(), world.stranger(), Deaths()
+    identity = seen(processes, actor.pid).identity
+    world.kernel.exhaust_descriptors()
+    assert processes.watch(identity, deaths).standing is Standing.UNKNOWN
+    assert processes.polled() == 1
+    actor.kill()
+    await until(lambda: deaths.told)
+    world.kernel.free_descriptors()
+    assert processes.polled() == processes.watched() == 0

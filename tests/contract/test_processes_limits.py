@@ -1,0 +1,232 @@
+"""Processes at the edge: no descriptor left, pids given again, numbers of threads, a foreign /proc."""
+
+import asyncio
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headcount.core.identity import ProcessFacts
+from headcount.core.verdict import Exit, Standing
+from headcount.system.processes.ancestry import ancestors
+from headcount.system.processes.features import Features
+from headcount.system.processes.linux import LinuxProcesses
+from headcount.system.processes.port import Gone, Unreadable
+from tests.rig.spawn import Spawner
+
+ROOT = Path(__file__).parents[2]
+UNSHARE = ("unshare", "--pid", "--fork", "--mount-proc")
+
+
+def run(module: str, *arguments: str, inside: tuple[str, ...] = ()) -> dict[str, Any]:
+    done = subprocess.run(
+        [*inside, sys.executable, "-m", module, *arguments],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": f"{ROOT}/src:{ROOT}"},
+        capture_output=True,
+        timeout=100,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+def can_unshare() -> bool:
+    if shutil.which("unshare") is None:
+        return False
+    return subprocess.run([*UNSHARE, "true"], capture_output=True).returncode == 0
+
+
+needs_namespaces = pytest.mark.skipif(not can_unshare(), reason="pid namespaces cannot be made here")
+
+
+@pytest.fixture
+def spawner() -> Iterator[Spawner]:
+    with Spawner() as made:
+        yield made
+
+
+# --- no descriptor left ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("without", ["", "inode", "handle", "exit_info"])
+def test_with_few_descriptors_every_death_is_still_found_and_nobody_else_dies(without: str) -> None:
+    result = run("tests.rig.scarce", without, "spare")
+    assert result["seen"] == 90 and result["dead_at_watch"] == 0
+    assert result["polled"] > 0 and result["free"] == 3, "some are kept free for the rest of the daemon"
+    assert result["too_early"] == 0
+    assert result["told"] == result["killed"]
+    assert result["watched_after"] == 90 - 45
+
+
+def test_with_no_descriptor_at_all_doubt_is_not_death_and_the_watch_is_promoted_later() -> None:
+    result = run("tests.rig.scarce", "", "hoard")
+    assert result["dead_at_watch"] == 0 and result["too_early"] == 0
+    assert result["polled"] == 90
+    assert result["told"] == result["killed"], "a number that nothing has needs no descriptor to be seen"
+    assert result["promoted"] > 0
+
+
+# --- pids given again -----------------------------------------------------------------------------
+
+
+@needs_namespaces
+@pytest.mark.root
+@pytest.mark.parametrize("without", ["", "handle", "exit_info"])
+def test_a_reused_pid_is_not_alive_even_within_one_clock_tick(without: str) -> None:
+    result = run("tests.rig.reuse", without, "60", inside=UNSHARE)
+    assert result["rounds"] == result["pid_fooled"] == 60, "the naive check by pid is wrong every time"
+    assert result["same_tick"] > 0, "the naive check by pid and start is wrong in these rounds"
+    assert result["called_alive"] == result["called_alive_at_watch"] == 0
+    assert result["proofs"] == {"Proof.REPLACED": 60}
+    assert result["told"] == 0
+
+
+@needs_namespaces
+@pytest.mark.root
+@pytest.mark.parametrize("adapter", ["pidfd", "inode", "portable"])
+def test_without_inodes_only_a_reuse_within_one_tick_goes_unseen(adapter: str) -> None:
+    """What these variants can promise, no less and no more: docs/guarantees.md says so."""
+    result = run("tests.rig.reuse", adapter, "60", inside=UNSHARE)
+    assert result["called_alive"] == result["same_tick"]
+
+
+# --- odd numbers, odd names -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("without", [(), ("pidfd",)])
+async def test_the_number_of_a_thread_is_not_a_process(without: tuple[str, ...]) -> None:
+    processes = LinuxProcesses(asyncio.get_running_loop(), Features.without(*without))
+    hold, ready, ids = threading.Event(), threading.Event(), []
+
+    def body() -> None:
+        ids.append(threading.get_native_id())
+        ready.set()
+        hold.wait()
+
+    thread = threading.Thread(target=body)
+    thread.start()
+    ready.wait()
+    try:
+        assert processes.look(ids[0]) == Gone()
+    finally:
+        hold.set()
+        thread.join()
+        processes.close()
+
+
+@pytest.mark.parametrize("without", [(), ("pidfd",)])
+@pytest.mark.parametrize("name", [") R 1 (x y)", "a b c", "((", "))", "x\ny"])
+async def test_a_name_full_of_parentheses_hides_nothing(
+    spawner: Spawner, name: str, without: tuple[str, ...]
+) -> None:
+    processes = LinuxProcesses(asyncio.get_running_loop(), Features.without(*without))
+    seen = processes.look(spawner.named(name).pid)
+    assert isinstance(seen, ProcessFacts)
+    assert (seen.comm, seen.parent) == (name, os.getpid())
+    processes.close()
+
+
+async def test_facts_are_those_of_that_process(spawner: Spawner, tmp_path: Path) -> None:
+    processes = LinuxProcesses(asyncio.get_running_loop())
+    child = spawner.child(env={"MARK": "a=b", "OTHER": "x"}, cwd=str(tmp_path))
+    seen = processes.look(child.pid)
+    assert isinstance(seen, ProcessFacts)
+    assert (seen.cwd, seen.uid, seen.parent) == (str(tmp_path), os.geteuid(), os.getpid())
+    assert seen.argv[:4] == (sys.executable, "-I", "-S", "-c")
+    assert processes.environ(seen.identity, frozenset({"MARK"})) == {"MARK": "a=b"}
+    child.kill()
+    child.wait_ended()
+    assert processes.environ(seen.identity, frozenset({"MARK"})) == {}
+    processes.close()
+
+
+async def test_a_proc_of_another_namespace_is_not_read(
+    spawner: Spawner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headcount.system.processes.place.proc_is_ours", lambda: False)
+    for features in (Features(), Features.without("pidfd")):
+        processes = LinuxProcesses(asyncio.get_running_loop(), features)
+        assert isinstance(processes.look(spawner.child().pid), Unreadable)
+        processes.close()
+
+
+# --- ancestry -------------------------------------------------------------------------------------
+
+
+async def test_a_re_parented_process_has_no_ancestors_beyond_the_gap(spawner: Spawner) -> None:
+    processes = LinuxProcesses(asyncio.get_running_loop())
+    orphan = spawner.orphan()
+    assert os.getpid() not in [facts.pid for facts in ancestors(processes, orphan.pid)]
+    processes.close()
+
+
+async def test_a_middle_that_ends_during_the_walk_ends_the_walk(spawner: Spawner) -> None:
+    """The middle is killed after the child was read: its number must lead nowhere."""
+    processes = LinuxProcesses(asyncio.get_running_loop())
+    last = spawner.chain(3)
+    _, middle, child = last.extra
+    walk = ancestors(processes, child)
+    assert next(walk).pid == child
+    pin = os.pidfd_open(middle)
+    import select
+    import signal
+
+    signal.pidfd_send_signal(pin, signal.SIGKILL)
+    assert select.select([pin], [], [], 5)[0]
+    os.close(pin)
+    assert list(walk) == []
+    processes.close()
+
+
+# --- features -------------------------------------------------------------------------------------
+
+
+def test_features_are_switched_off_by_name() -> None:
+    assert Features.from_text("") == Features()
+    assert Features.from_text(" inode , handle") == Features(inode=False, handle=False)
+    with pytest.raises(ValueError, match="no such feature: inodes"):
+        Features.from_text("inodes")
+
+
+def test_what_hangs_on_a_missing_feature_is_missing_too() -> None:
+    assert Features() & Features.without("pidfd") == Features.without("pidfd", "inode", "handle", "exit_info")
+    assert not (Features.without("inode") & Features()).handle
+
+
+# --- many at once ---------------------------------------------------------------------------------
+
+
+async def test_a_thousand_deaths_at_once_are_all_told_with_their_signal() -> None:
+    processes = LinuxProcesses(asyncio.get_running_loop())
+    children = [subprocess.Popen(["sleep", "600"]) for _ in range(1000)]
+    told: dict[int, Exit] = {}
+    done = asyncio.Event()
+
+    def on_death(who: Any, verdict: Any) -> None:
+        told[who.pid] = verdict.exit
+        if len(told) == len(children):
+            done.set()
+
+    try:
+        for child in children:
+            seen = processes.look(child.pid)
+            assert isinstance(seen, ProcessFacts)
+            assert processes.watch(seen.identity, on_death).standing is Standing.ALIVE
+        assert processes.polled() == 0
+        for child in children:
+            child.kill()
+        await asyncio.wait_for(done.wait(), 10)
+        assert set(told.values()) == {Exit(signal=9)}
+    finally:
+        for child in children:
+            child.kill()
+            child.wait()
+        processes.close()
