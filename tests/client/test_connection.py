@@ -8,7 +8,16 @@ import pytest
 
 from headcount import times
 from headcount.client.connection import Connection
-from headcount.client.faults import Broken, Deaf, NotFound, NotRunning, Refused, TimedOut, Unavailable, refusal
+from headcount.client.faults import (
+    Broken,
+    Deaf,
+    NotFound,
+    NotRunning,
+    Refused,
+    TimedOut,
+    Unavailable,
+    refusal,
+)
 from tests.client.wire_server import WireServer, answer
 
 
@@ -148,7 +157,7 @@ def test_whoever_does_not_speak_http_is_unavailable(path: str, said: bytes) -> N
 
 
 def _event(seq: int) -> bytes:
-    text = f"id: {seq}\nevent: session.heard\ndata: {{\"seq\": {seq}}}\n\n".encode()
+    text = f'id: {seq}\nevent: session.heard\ndata: {{"seq": {seq}}}\n\n'.encode()
     return b"%x\r\n%s\r\n" % (len(text), text)
 
 
@@ -174,9 +183,8 @@ def test_a_stream_ends_at_the_callers_deadline(path: str) -> None:
 
 def test_a_silent_stream_is_given_up(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(times, "STREAM_SILENT_AFTER", 0.1)
-    with WireServer(path, lambda *_: HEAD):
-        with pytest.raises(Broken):
-            next(Connection(path).stream("/v1/events"))
+    with WireServer(path, lambda *_: HEAD), pytest.raises(Broken):
+        next(Connection(path).stream("/v1/events"))
 
 
 def test_a_refusal_keeps_the_daemons_words_and_has_its_exit_code() -> None:

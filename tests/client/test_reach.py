@@ -74,7 +74,7 @@ def test_an_older_daemon_is_stopped_and_replaced_and_the_question_asked_again(
     monkeypatch.setattr(client, "start", start)
     assert client.get("/v1/sessions") == {"by": "new"}
     client.close()
-    assert ["POST /v1/stop HTTP/1.1"] == [line for line, _, _ in servers[0].requests if "stop" in line]
+    assert [line for line, _, _ in servers[0].requests if "stop" in line] == ["POST /v1/stop HTTP/1.1"]
     assert len(said.lines) == 1
     for server in servers:
         server.close()
@@ -82,7 +82,11 @@ def test_an_older_daemon_is_stopped_and_replaced_and_the_question_asked_again(
 
 def test_an_older_daemon_that_refuses_to_stop_is_used_as_it_is(tmp_path: Path) -> None:
     def script(line: str, *_: object) -> bytes:
-        return answer({"error": {"code": "not-allowed", "message": "no"}}, 403) if "stop" in line else answer({"x": 1})
+        return (
+            answer({"error": {"code": "not-allowed", "message": "no"}}, 403)
+            if "stop" in line
+            else answer({"x": 1})
+        )
 
     said = Said()
     with WireServer(str(tmp_path / "headcount.sock"), script):

@@ -1,11 +1,13 @@
 """Server-sent events, in every cut."""
 
+import itertools
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from headcount.client.sse import EventParser, ServerSentEvent
 
-STREAM = b": hello\n\nid: 7\nevent: session.ended\ndata: {\"a\":\ndata: 1}\n\nevent: empty\n\ndata: x\r\n\r\n"
+STREAM = b': hello\n\nid: 7\nevent: session.ended\ndata: {"a":\ndata: 1}\n\nevent: empty\n\ndata: x\r\n\r\n'
 EVENTS = [ServerSentEvent("session.ended", '{"a":\n1}', "7"), ServerSentEvent("message", "x", "7")]
 
 
@@ -17,7 +19,7 @@ def test_an_event_has_type_data_and_the_last_id() -> None:
 def test_where_a_stream_is_cut_changes_nothing(cuts: list[int]) -> None:
     edges = [0, *sorted(cuts), len(STREAM)]
     parser = EventParser()
-    got = [event for a, b in zip(edges, edges[1:], strict=False) for event in parser.feed(STREAM[a:b])]
+    got = [event for a, b in itertools.pairwise(edges) for event in parser.feed(STREAM[a:b])]
     assert got == EVENTS
 
 

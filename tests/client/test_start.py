@@ -22,7 +22,14 @@ SECRETS = {
     "LD_PRELOAD": "x",
     "PYTHONPATH": "x",
 }
-KEPT = {"HOME": "/h", "PATH": "/b", "LC_ALL": "C", "XDG_STATE_HOME": "/s", "CLAUDE_CONFIG_DIR": "/c", "HEADCOUNT_X": "1"}
+KEPT = {
+    "HOME": "/h",
+    "PATH": "/b",
+    "LC_ALL": "C",
+    "XDG_STATE_HOME": "/s",
+    "CLAUDE_CONFIG_DIR": "/c",
+    "HEADCOUNT_X": "1",
+}
 
 
 def test_the_daemon_carries_nobodys_secrets_and_nobodys_marks() -> None:
@@ -30,7 +37,9 @@ def test_the_daemon_carries_nobodys_secrets_and_nobodys_marks() -> None:
     assert allowed({**SECRETS, **KEPT}, Places.from_environ(KEPT)) == KEPT
 
 
-def test_a_relative_home_is_the_same_place_for_the_daemon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_relative_home_is_the_same_place_for_the_daemon(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     env = {"HEADCOUNT_HOME": "here"}
     assert allowed(env, Places.from_environ(env)) == {"HEADCOUNT_HOME": str(tmp_path / "here")}
@@ -38,7 +47,9 @@ def test_a_relative_home_is_the_same_place_for_the_daemon(tmp_path: Path, monkey
 
 def fake_daemon(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
     monkeypatch.setattr(
-        starting, "daemon_command", lambda *words: [sys.executable, "-c", f"import os,sys;fd=int(sys.argv[2]);{code}", *words]
+        starting,
+        "daemon_command",
+        lambda *words: [sys.executable, "-c", f"import os,sys;fd=int(sys.argv[2]);{code}", *words],
     )
 
 
@@ -75,7 +86,9 @@ def test_who_lost_the_race_waits_for_the_winner(tmp_path: Path, monkeypatch: pyt
     assert mark.exists()
 
 
-def test_a_lock_that_stays_held_by_somebody_deaf_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lock_that_stays_held_by_somebody_deaf_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(starting.times, "START_AGAIN_AFTER", 0.1)
     monkeypatch.setattr(starting.times, "READY_WITHIN", 0.5)
     fake_daemon(monkeypatch, "os.write(fd, b'busy\\n')")

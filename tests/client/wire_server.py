@@ -3,6 +3,7 @@
 Not here: behaviour of the daemon. This stands in for anything that may listen on that socket.
 """
 
+import contextlib
 import json
 import socket
 import threading
@@ -38,16 +39,12 @@ class WireServer:
         self.close()
 
     def close(self) -> None:
-        try:
+        with contextlib.suppress(OSError):
             self._sock.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass
         self._sock.close()
         for conn in self._open:
-            try:
+            with contextlib.suppress(OSError):
                 conn.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
         self._thread.join(5)
 
     def _accept(self) -> None:
@@ -71,7 +68,7 @@ class WireServer:
             try:
                 while line := file.readline():
                     headers = {}
-                    while (raw := file.readline().strip()):
+                    while raw := file.readline().strip():
                         name, _, value = raw.decode().partition(":")
                         headers[name.lower()] = value.strip()
                     body = file.read(int(headers.get("content-length", "0")))

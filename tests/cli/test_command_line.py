@@ -1,0 +1,196 @@
+"""The command as a whole, in a process of its own, against a tiny server on its socket."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headcount import __version__
+from headcount.cli.verbs import VERBS
+from tests.cli.samples_of_rows import session
+from tests.client.wire_server import WireServer, answer
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def headcount(tmp_path: Path) -> Run:
+    def run(
+        *words: str, env: dict[str, str] | None = None, cwd: Path = tmp_path
+    ) -> "subprocess.CompletedProcess[str]":
+        environment = {
+            **os.environ,
+            "HEADCOUNT_HOME": str(tmp_path),
+            "LANG": "C.UTF-8",
+            "LC_ALL": "",
+            **(env or {}),
+        }
+        return subprocess.run(
+            [sys.executable, "-m", "headcount", *words],
+            env=environment, cwd=cwd, capture_output=True, text=True, timeout=60,
+        )  # fmt: skip
+
+    return run
+
+
+def serving(tmp_path: Path, sessions: list[dict[str, Any]]) -> WireServer:
+    def script(line: str, *_: object) -> bytes:
+        path = line.split()[1]
+        if path.startswith("/v1/sessions?") or path == "/v1/sessions":
+            return answer({"sessions": sessions}, version=__version__)
+        if path == "/v1/sessions/7":
+            error = {
+                "code": "ambiguous",
+                "message": '"7" matches 7f3a, 71c0. Type more, or a name.',
+                "hint": None,
+            }
+            return answer({"error": error}, 400, version=__version__)
+        if path == "/v1/sessions/odd":
+            return answer(["not a session"], version=__version__)
+        error = {"code": "no-such-session", "message": "No such session.", "hint": "See: headcount ps"}
+        return answer({"error": error}, 404, version=__version__)
+
+    return WireServer(str(tmp_path / "headcount.sock"), script)
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[WireServer]:
+    inside = tmp_path / "here"
+    inside.mkdir()
+    rows = [
+        session("7f3aaaaa", name="evil\x1b]0;x\x07\u202e", cwd=str(inside)),
+        session("71c0aaaa", name="seeds", cwd="/nowhere", activity="idle"),
+    ]
+    with serving(tmp_path, rows) as running:
+        yield running
+
+
+def test_the_bare_command_is_ps(headcount: Run, server: WireServer) -> None:
+    bare, named = headcount(), headcount("ps")
+    assert (bare.returncode, bare.stderr) == (0, "")
+    assert bare.stdout == named.stdout
+    assert "2 alive: 1 working, 1 idle" in bare.stdout
+
+
+def test_no_escape_of_a_name_is_printed_in_any_form(headcount: Run, server: WireServer) -> None:
+    for words in (["ps"], ["ps", "--json"], ["ps", "--wide"], ["ps", "--all", "--json"]):
+        out = headcount(*words).stdout
+        assert "\x1b" not in out and "\u202e" not in out and "\x07" not in out
+    assert json.loads(headcount("ps", "--json").stdout)["sessions"][0]["name"].startswith("evil\x1b")
+
+
+def test_ps_dot_is_this_repository(headcount: Run, server: WireServer, tmp_path: Path) -> None:
+    listed = json.loads(headcount("ps", ".", "--json", cwd=tmp_path / "here").stdout)["sessions"]
+    assert [row["id"] for row in listed] == ["7f3aaaaa"]
+
+
+def test_all_asks_for_the_ended_too(headcount: Run, server: WireServer) -> None:
+    headcount("ps", "--all")
+    assert server.requests[-1][0] == "GET /v1/sessions?all=1 HTTP/1.1"
+
+
+def test_an_unknown_session_exits_5_with_the_next_step(headcount: Run, server: WireServer) -> None:
+    for verb in (["show", "x/../y"], ["explain", "x"], ["wait", "x", "--until", "done"], ["log", "x"]):
+        got = headcount(*verb)
+        assert (got.returncode, got.stdout, got.stderr) == (5, "", "No such session.\nSee: headcount ps\n")
+    assert any("/v1/sessions/x%2F..%2Fy " in line for line, _, _ in server.requests)
+
+
+def test_an_ambiguous_prefix_exits_2_and_says_all(headcount: Run, server: WireServer) -> None:
+    got = headcount("show", "7")
+    assert (got.returncode, got.stderr) == (2, '"7" matches 7f3a, 71c0. Type more, or a name.\n')
+
+
+def test_an_unexpected_fault_is_one_line_and_a_file(
+    headcount: Run, server: WireServer, tmp_path: Path
+) -> None:
+    got = headcount("show", "odd")
+    assert got.returncode == 1
+    assert len(got.stderr.splitlines()) == 1 and "Traceback" not in got.stderr
+    assert "Traceback" in (tmp_path / "log/command.log").read_text()
+
+
+def test_a_closed_pipe_is_quiet(server: WireServer, tmp_path: Path) -> None:
+    env = {**os.environ, "HEADCOUNT_HOME": str(tmp_path)}
+    reading, writing = os.pipe()
+    os.close(reading)
+    got = subprocess.run(
+        [sys.executable, "-m", "headcount", "ps"], env=env, stdout=writing, stderr=subprocess.PIPE, timeout=60
+    )
+    os.close(writing)
+    assert (got.returncode, got.stderr) == (0, b"")
+
+
+def test_a_wrong_call_exits_2_in_one_line(headcount: Run) -> None:
+    for words in (
+        ["ps", "--nope"],
+        ["wait", "x"],
+        ["wait", "x", "--until", "dnoe"],
+        ["log", "-n", "-3"],
+        ["completion", "tcsh"],
+    ):
+        got = headcount(*words)
+        assert got.returncode == 2, words
+        assert len(got.stderr.splitlines()) == 1 and "--help" in got.stderr
+
+
+def test_an_unknown_verb_suggests_the_nearest(headcount: Run) -> None:
+    got = headcount("explian")
+    assert (got.returncode, got.stderr) == (
+        2,
+        'headcount: no verb "explian". Did you mean: headcount explain?\n',
+    )
+
+
+def test_help_lists_every_verb_and_each_verb_has_examples(headcount: Run) -> None:
+    text = headcount("--help").stdout
+    assert all(f"  {name} " in text for name in VERBS)
+    for name in VERBS:
+        got = headcount(name, "--help")
+        assert got.returncode == 0 and "examples:" in got.stdout and f"headcount {name}" in got.stdout
+        assert "--json" in got.stdout
+
+
+def test_version_is_ours(headcount: Run) -> None:
+    assert headcount("--version").stdout == f"headcount {__version__}\n"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_knows_every_verb_and_its_options(headcount: Run, shell: str) -> None:
+    text = headcount("completion", shell).stdout
+    assert all(name in text for name in VERBS)
+    assert "wide" in text and "until" in text
+    if shell == "bash":
+        assert subprocess.run(["bash", "-n"], input=text, text=True, timeout=10).returncode == 0
+
+
+def test_completion_offers_only_words_a_shell_takes_as_they_are(headcount: Run, server: WireServer) -> None:
+    assert headcount("completion", "sessions").stdout.split() == ["71c0", "7f3a", "seeds"]
+
+
+def test_status_down_and_doctor_start_nothing(headcount: Run, tmp_path: Path) -> None:
+    assert headcount("status").returncode == 4
+    assert headcount("down").stdout == "headcount was not running.\n"
+    got = headcount("doctor", "--json")
+    assert got.returncode == 0 and json.loads(got.stdout)["findings"] == []
+    assert headcount("completion", "sessions").stdout.strip() == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ps_imports_neither_argparse_nor_anything_slow(server: WireServer, tmp_path: Path) -> None:
+    code = (
+        "import sys; from headcount.cli.main import main; main(['ps']); "
+        "slow = {'argparse','asyncio','dataclasses','datetime','http.client','logging','msgspec','pathlib',"
+        "'shutil','socket','subprocess','tempfile','urllib.parse'}; "
+        "print(sorted(slow & set(sys.modules)), file=sys.stderr)"
+    )
+    got = subprocess.run(
+        [sys.executable, "-S", "-c", f"import sys; sys.path[:0] = {sys.path!r}; {code}"],
+        env={**os.environ, "HEADCOUNT_HOME": str(tmp_path)}, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert got.stderr == "[]\n"
