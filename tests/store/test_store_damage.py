@@ -192,7 +192,7 @@ def test_a_bad_page_in_the_journals_middle_is_met_later_and_leads_to_a_full_chec
     store = open_store()
     assert store.loaded.set_aside is None  # the start reads only the ends
     asyncio.run(store.commit([event(4001)], [session()]))
-    with pytest.raises(StoreFault, match="sets .* aside") as told:
+    with pytest.raises(StoreFault, match=r"sets .* aside") as told:
         asyncio.run(store.history(limit=10_000))
     assert told.value.kind == "corrupt"
     store.close()
