@@ -12,6 +12,7 @@ from headcount.core.identity import ProcessFacts, ProcessIdentity
 from headcount.core.verdict import Exit, Proof, Standing, Verdict
 from headcount.system.processes.ancestry import ancestors
 from headcount.system.processes.port import Gone, Processes
+from tests.rig.kernel import FakeKernel
 from tests.rig.worlds import WORLDS, FakeWorld, World
 
 NEVER_GIVEN = 10_000_000  # added to an inode: one that no process has had
@@ -352,6 +353,19 @@ def test_the_parent_of_another_incarnation_is_not_told(world: World) -> None:
     other = another_incarnation(identity)
     assert processes.parent(other) is None
     assert processes.environ(other, frozenset({"PATH"})) == {}
+
+
+def test_whoever_got_the_number_of_a_dead_parent_is_no_ancestor() -> None:
+    """The parent ends after its child was read, and its pid is given to another at once."""
+    kernel = FakeKernel()
+    processes = kernel.processes()
+    top = kernel.spawn()
+    middle = kernel.spawn(parent=top.pid)
+    child = kernel.spawn(parent=middle.pid)
+    walk = ancestors(processes, child.pid)
+    assert next(walk).pid == child.pid
+    kernel.reuse(middle.pid)
+    assert list(walk) == []
 
 
 # --- without descriptors (the real ones: test_processes_limits.py) --------------------------------

@@ -143,6 +143,9 @@ class FakeKernel:
         one.ended = how
         for watcher in list(self._watchers):
             watcher.on_end(one.facts.identity, how)
+        for other in self._table.values():
+            if other.facts.parent == pid:
+                other.facts = replace(other.facts, parent=1)
         if reap:
             del self._table[pid]
 
