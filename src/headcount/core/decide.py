@@ -60,6 +60,7 @@ def _stand(draft: Draft, session: Session, type: EventType, point: Turnpoint, ju
 
 
 def _die(draft: Draft, session: Session, judged: Judged) -> None:
+    """A session still in doubt since the start ended while nobody could look: it counts as away."""
     verdict = judged.verdict
     if verdict.proof is Proof.REPLACED:
         draft.count("pid_reuse_caught")
@@ -71,7 +72,7 @@ def _die(draft: Draft, session: Session, judged: Judged) -> None:
         liveness=after(session, point),
         liveness_because=verdict.because,
         liveness_at=judged.at,
-        ended=_ended(verdict, session, judged.at, judged.away),
+        ended=_ended(verdict, session, judged.at, judged.away or session.liveness is Liveness.DOUBTED),
     )
 
 

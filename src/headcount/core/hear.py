@@ -301,6 +301,8 @@ def _bound(draft: Draft, session: Session, anchor: Anchor) -> dict[str, Any]:
             "parent": session.parent or _parent(draft, anchor.parent),
             "provisional": False,
         }
+    if session.conversation is None:
+        return {"bound_by": anchor.by}  # found by a scan, now named by stronger evidence
     return {}
 
 
