@@ -87,6 +87,7 @@ def hear_found(draft: Draft, found: Found, now: float) -> SessionId | None:
         boot=draft.place.boot,
         process=found.process,
         bound_by="scan",
+        hosted_at=found.at,
         cwd=found.cwd,
         parent=_parent(draft, found.parent),
     ).id
@@ -141,6 +142,7 @@ def _begin(
         boot=draft.place.boot,
         process=process,
         bound_by=anchor.by if process else None,
+        hosted_at=at if process else 0.0,
         provisional=seat.provisional,
         predecessor=seat.predecessor.id if seat.predecessor else None,
         parent=_parent(draft, anchor.parent),
@@ -161,6 +163,7 @@ def _supersede(draft: Draft, old: Session, new: Session, at: float, opening: Ope
         new.id,
         process=process,
         bound_by=bound_by,
+        hosted_at=at,
         liveness=after(new, Turnpoint.BOUND),
         liveness_because=f"bound by {bound_by}",
         liveness_at=at,
@@ -197,9 +200,8 @@ def _change(draft: Draft, session: Session, report: Report, now: float) -> Sessi
         if turned is not None and newer(turned, session.turned, now):
             delta["turned"] = turned
     at = min(report.at, now)
-    second = at > session.last_event_at or report.event != "SessionStart"
-    if session.provisional and second:
-        delta["provisional"] = False
+    if session.provisional and report.opening is None:
+        delta["provisional"] = False  # a second start confirms nothing; any other word does
     if report.leaving is not None and (session.leaving is None or report.at > session.leaving.at):
         delta["leaving"] = Leaving(report.at, report.leaving)
     elif session.leaving is not None and report.leaving is None and _moved_on(session, report):
@@ -290,12 +292,16 @@ def _identified(draft: Draft, session: Session, conversation: str) -> dict[str, 
 
 
 def _bound(draft: Draft, session: Session, anchor: Anchor) -> dict[str, Any]:
-    if anchor.process is None or not anchor.alive or session.provisional and draft.current(anchor.process):
+    if anchor.process is None or not anchor.alive:
         return {}
+    host = draft.current(anchor.process)
+    if host is not None and host.id != session.id:
+        return {}  # the process has a session; only a swap, which ends that one, takes it over
     if session.process is None or session.liveness is Liveness.DOUBTED:
         return {
             "process": session.process or anchor.process,
             "bound_by": anchor.by,
+            "hosted_at": session.hosted_at or session.started_at,
             "liveness": after(session, Turnpoint.BOUND),
             "liveness_because": f"bound by {anchor.by}",
             "parent": session.parent or _parent(draft, anchor.parent),

@@ -67,7 +67,7 @@ def place_record(draft: Draft, record: Record, now: float) -> Seat:
         return Existing(current)
     if current.conversation is None:
         return _name_the_nameless(draft, current, record.agent, record.conversation)
-    if record.written_at < min(current.started_at, now):
+    if record.written_at < min(current.hosted_at, now):
         return Misfit("the registry file is older than the swap", current)
     return _swap(draft, record.agent, record.conversation, current)
 
@@ -121,7 +121,7 @@ def _beside_another(draft: Draft, report: Report, current: Session, now: float) 
     """The process hosts one conversation and the report names another: a swap, a phantom, or late."""
     if report.leaving is not None:
         return Misfit("a farewell of a conversation that was superseded", _newest(draft, report))
-    if report.at < min(current.started_at, now):
+    if report.at < min(current.hosted_at, now):
         return Misfit("it is older than the swap", _newest(draft, report))
     gone = current.leaving is not None and report.at >= min(current.leaving.at, now)
     swapped = report.opening in (Opening.CLEAR, Opening.RESUME, Opening.FORK)

@@ -134,6 +134,7 @@ class Session:
     boot: str  # the boot it was last heard in: a session without a process ends with it
     process: ProcessIdentity | None = None
     bound_by: str | None = None
+    hosted_at: float = 0.0  # since when its process hosts it: the moment of the swap
     liveness_because: str = ""
     liveness_at: float = 0.0
     activity: Activity = Activity()
