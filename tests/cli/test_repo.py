@@ -73,3 +73,10 @@ def test_a_pipe_in_place_of_a_file_does_not_hang(tmp_path: Path) -> None:
 @pytest.mark.parametrize("directory", ["relative", "/nul\0byte", "/\ud800"])
 def test_a_hostile_path_is_only_a_name(directory: str) -> None:
     assert isinstance(repo.label(directory), str)
+
+
+def test_a_device_in_place_of_a_file_is_not_read(tmp_path: Path) -> None:
+    top = tmp_path / "trap"
+    (top / ".git").mkdir(parents=True)
+    (top / ".git/HEAD").symlink_to("/dev/zero")
+    assert repo.label(str(top)) == "trap"

@@ -25,3 +25,9 @@ def test_where_a_stream_is_cut_changes_nothing(cuts: list[int]) -> None:
 
 def test_half_an_event_is_no_event() -> None:
     assert list(EventParser().feed(b"data: 1\n")) == []
+
+
+def test_a_line_end_cut_in_two_is_one_line_end() -> None:
+    parser = EventParser()
+    assert list(parser.feed(b"event: a\r")) == []
+    assert list(parser.feed(b"\ndata: 1\r\n\r\n")) == [ServerSentEvent("a", "1", None)]
