@@ -1,0 +1,43 @@
+# Every gate by one verb; .ci/run calls the same.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+MINUTES ?= 10
+
+.PHONY: test check unit lint types layers setup system bench campaign clean
+
+test: setup check unit            ## what lands a change: everything below, on a fresh machine
+
+setup: system $(VENV)/.installed  ## the venv and what the tests need
+
+$(VENV)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
+	touch $@
+
+system:                           ## programs that the tests use: strace, tmux, curl, node
+	@sh tests/rig/install-programs
+
+check: lint types layers          ## quick gates, no processes
+
+lint:
+	$(BIN)/ruff check src tests bench
+	$(BIN)/ruff format --check src tests bench
+
+types:
+	$(BIN)/mypy
+
+layers:
+	$(BIN)/lint-imports
+
+unit:
+	$(BIN)/python -m pytest
+
+bench: setup                      ## all figures, side by side; writes docs/benchmarks.md
+	$(BIN)/python -m bench
+
+campaign: setup                   ## long faults: make campaign MINUTES=30
+	$(BIN)/python -m tests.campaign --minutes $(MINUTES)
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .hypothesis .import_linter_cache
