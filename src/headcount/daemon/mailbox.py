@@ -24,6 +24,7 @@ from pathlib import Path
 from headcount.agents.port import Agent, Unread
 from headcount.core.report import Report
 from headcount.daemon.anchor import Anchors
+from headcount.daemon.drift import Drift
 from headcount.daemon.loop import Loop, NotStored
 from headcount.system.clock import Clock
 from headcount.system.files import IN_CLOSE_WRITE, IN_MOVED_TO, FileEvent, FileEvents
@@ -57,7 +58,14 @@ class Slip:
 
 class Mailbox:
     def __init__(
-        self, directory: Path, agent: Agent, loop: Loop, anchors: Anchors, files: FileEvents, clock: Clock
+        self,
+        directory: Path,
+        agent: Agent,
+        loop: Loop,
+        anchors: Anchors,
+        files: FileEvents,
+        clock: Clock,
+        drift: Drift,
     ) -> None:
         self.directory = directory
         self.counts: Counter[str] = Counter()
@@ -66,6 +74,7 @@ class Mailbox:
         self._anchors = anchors
         self._files = files
         self._clock = clock
+        self._drift = drift
         self._names: dict[str, None] = {}  # waiting, in order of arrival
         self._wake = asyncio.Event()
         self._rescan = True
@@ -180,6 +189,7 @@ class Mailbox:
                 self.counts["unread"] += 1
                 log.warning("a report says nothing we can read: %s", report.why)
                 continue
+            self._drift.see(self._agent, report.event, slip.payload)
             anchor = self._anchors.by_stat_line(self._agent, slip.pid, slip.started, letter.written_at)
             reports.append(replace(report, anchor=anchor))
             self.counts["reports"] += 1

@@ -23,6 +23,7 @@ from headcount.daemon.anchor import Anchors
 from headcount.daemon.broadcast import Broadcast
 from headcount.daemon.census import Census
 from headcount.daemon.config import Config
+from headcount.daemon.drift import Drift
 from headcount.daemon.effects import Effects
 from headcount.daemon.listen import Server, open_unix_socket
 from headcount.daemon.loop import Loop, NotStored
@@ -85,7 +86,8 @@ async def _run(
         tell=lambda events, now: service.tell(events, now),
     )
     doing = Effects(processes, clock, loop.put, anchors.forget)
-    mailbox = Mailbox(Path(places.mailbox), AGENTS["claude-code"], loop, anchors, files, clock)
+    drift = Drift()
+    mailbox = Mailbox(Path(places.mailbox), AGENTS["claude-code"], loop, anchors, files, clock, drift)
     server = Server(None)
     service = Service(
         places=places,
@@ -99,6 +101,7 @@ async def _run(
         mailbox=mailbox,
         registries=Registries(loop, processes, anchors, files),
         census=Census(loop, processes, anchors, clock),
+        drift=drift,
         started_at=clock.now(),
         set_aside=store.loaded.set_aside,
         ask_to_stop=lambda: event_loop.call_soon(server.end),

@@ -21,6 +21,7 @@ from headcount.daemon.anchor import Anchors
 from headcount.daemon.broadcast import Broadcast
 from headcount.daemon.census import Census
 from headcount.daemon.config import Config
+from headcount.daemon.drift import Drift
 from headcount.daemon.loop import Loop
 from headcount.daemon.mailbox import Mailbox
 from headcount.daemon.metrics import Histogram
@@ -32,7 +33,6 @@ from headcount.system.clock import Clock
 from headcount.system.processes.port import Processes
 from headcount.wire.messages import Status
 
-UNKNOWN_MOST = 200  # names of unknown events and fields kept; they come from outside
 DISK_LOW = 64 * 1024 * 1024
 
 
@@ -49,12 +49,12 @@ class Service:
     mailbox: Mailbox
     registries: Registries
     census: Census
+    drift: Drift
     started_at: float
     ask_to_stop: Callable[[], object]
     set_aside: Path | None = None
     death_latency: Histogram = field(default_factory=Histogram)
     report_latency: Histogram = field(default_factory=Histogram)
-    unknown: Counter[str] = field(default_factory=Counter)
 
     def tell(self, events: Sequence[Event], world: World) -> None:
         self.broadcast.publish(events, world)
@@ -64,10 +64,6 @@ class Service:
                 self.death_latency.observe(max(0.0, now - event.at))
             elif event.type in (EventType.SESSION_ACTIVITY, EventType.SESSION_HEARD):
                 self.report_latency.observe(max(0.0, now - event.at))
-
-    def count_unknown(self, what: str) -> None:
-        if what in self.unknown or len(self.unknown) < UNKNOWN_MOST:
-            self.unknown[what] += 1
 
     def liveness_counts(self) -> Counter[str]:
         return Counter(LIVENESS_WORDS[each.liveness] for each in self.loop.world.sessions.values())
@@ -91,7 +87,7 @@ class Service:
             polled=self.processes.polled(),
             store={"path": self.places.database, "bytes": self.store.size(), "seq": self.loop.world.seq},
             warnings=self.warnings(),
-            unknown_events=dict(self.unknown),
+            unknown_events=dict(self.drift.unknown),
         )
 
     def warnings(self) -> list[str]:

@@ -29,7 +29,7 @@ def run(args: Any) -> int:
     client = printing.client()
     client.get("/healthz")
     took = time.monotonic() - began
-    status = client.get("/v1/status")
+    status = client.get("/v1/status?settled=1")  # after the first look at all processes
     if args.json:
         printing.print_document({**status, "started": client.started})
         return codes.DONE

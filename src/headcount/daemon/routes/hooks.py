@@ -31,7 +31,6 @@ async def take_report(call: Call) -> Any:
     report = agent.translate(payload, call.service.clock.now(), "http")
     if isinstance(report, Unread):
         raise Refused(400, "unreadable", f"This is no report of {agent.name}: {report.why}.")
-    for unknown in agent.unknown_fields(payload):
-        call.service.count_unknown(unknown)
+    call.service.drift.see(agent, report.event, payload)
     session = await call.service.loop.ask(replace(report, anchor=anchor))
     return json_response({"accepted": True, "session": session}, 202)
