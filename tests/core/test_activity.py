@@ -63,12 +63,16 @@ def test_waiting_is_never_hidden(turn, hook_newer):
 
 
 def test_an_answered_dialog_is_work_again():
-    assert judged(Turn.ASKED, "busy", hook_newer=False, waiting_on=WaitingOn.PERMISSION).doing is Doing.WORKING
+    assert (
+        judged(Turn.ASKED, "busy", hook_newer=False, waiting_on=WaitingOn.PERMISSION).doing is Doing.WORKING
+    )
 
 
 def test_the_hook_says_what_is_waited_for_and_the_registry_that_it_is():
     activity = judge(
-        hook(Turn.ASKED, waiting_on=WaitingOn.PLAN, label="Plan"), Status(11.0, "waiting", WaitingOn.PERMISSION), Activity()
+        hook(Turn.ASKED, waiting_on=WaitingOn.PLAN, label="Plan"),
+        Status(11.0, "waiting", WaitingOn.PERMISSION),
+        Activity(),
     )
     assert (activity.waiting_on, activity.label) == (WaitingOn.PLAN, "Plan")
 

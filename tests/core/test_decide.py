@@ -33,7 +33,12 @@ def test_the_death_of_its_process_ends_a_session_with_its_exit():
     scene.hear(start(anchor=bound(P)))
     scene.hear(death(P, T0 + 5, signal=9))
     ended = scene.only().ended
-    assert (ended.kind, ended.because, ended.signal, ended.at) == (EndKind.KILLED, "killed (SIGKILL)", 9, T0 + 5)
+    assert (ended.kind, ended.because, ended.signal, ended.at) == (
+        EndKind.KILLED,
+        "killed (SIGKILL)",
+        9,
+        T0 + 5,
+    )
 
 
 def test_doubt_ends_nothing_and_is_taken_back():
@@ -56,7 +61,10 @@ def test_the_farewell_may_come_before_or_after_the_death():
     rows = []
     for batch in (
         [leaving(T0 + 1, reason="prompt_input_exit", anchor=bound(P)), death(P, T0 + 2, code=0)],
-        [death(P, T0 + 2, code=0), leaving(T0 + 1, reason="prompt_input_exit", anchor=Anchor(P, False, "stat line"))],
+        [
+            death(P, T0 + 2, code=0),
+            leaving(T0 + 1, reason="prompt_input_exit", anchor=Anchor(P, False, "stat line")),
+        ],
     ):
         scene = Scene()
         scene.hear(start(anchor=bound(P)))
@@ -191,7 +199,9 @@ def test_a_nested_agent_is_a_child_session():
 
 def test_a_reused_pid_is_another_process():
     scene = Scene()
-    scene.hear(start(anchor=bound(P)), judged(P, dead(Proof.REPLACED, "the pid belongs to another process now")))
+    scene.hear(
+        start(anchor=bound(P)), judged(P, dead(Proof.REPLACED, "the pid belongs to another process now"))
+    )
     assert not scene.only().is_open
     reused = replace(P, inode=P.inode + 1)
     scene.hear(start(T0 + 2, "conv-b", anchor=bound(reused)))
@@ -212,16 +222,28 @@ def test_subagents_never_set_the_main_activity():
     scene.hear(report("PreToolUse", T0 + 1, says=Turn.TOOL, subagent="b1", anchor=bound(P)))
     assert scene.only().activity.doing is Doing.DONE
     assert [each.id for each in scene.only().background] == ["b1"]
-    scene.hear(report("SubagentStop", T0 + 2, says=None, subagent="b1", background_ended="b1", anchor=bound(P)))
+    scene.hear(
+        report("SubagentStop", T0 + 2, says=None, subagent="b1", background_ended="b1", anchor=bound(P))
+    )
     assert (scene.only().activity.doing, scene.only().background) == (Doing.DONE, ())
 
 
 def test_waiting_says_on_what():
     scene = Scene()
-    asked = report("PermissionRequest", says=Turn.ASKED, waiting_on=WaitingOn.PERMISSION, doing="Bash: make", anchor=bound(P))
+    asked = report(
+        "PermissionRequest",
+        says=Turn.ASKED,
+        waiting_on=WaitingOn.PERMISSION,
+        doing="Bash: make",
+        anchor=bound(P),
+    )
     scene.hear(asked)
     activity = scene.only().activity
-    assert (activity.doing, activity.waiting_on, activity.label) == (Doing.WAITING, WaitingOn.PERMISSION, "Bash: make")
+    assert (activity.doing, activity.waiting_on, activity.label) == (
+        Doing.WAITING,
+        WaitingOn.PERMISSION,
+        "Bash: make",
+    )
 
 
 def test_why_nothing_was_bound_is_kept():
@@ -241,7 +263,9 @@ def test_a_reboot_ends_what_has_no_process():
 
 def test_retention_forgets_only_the_ended():
     scene = Scene()
-    scene.hear(start(anchor=bound(P)), start(conversation="conv-b", anchor=bound(Q)), death(P, T0 + 1, code=0))
+    scene.hear(
+        start(anchor=bound(P)), start(conversation="conv-b", anchor=bound(Q)), death(P, T0 + 1, code=0)
+    )
     decision = scene.hear(Retire(before=T0 + 100, keep_most=10))
     assert len(decision.dropped) == 1
     assert scene.only().conversation == "conv-b"

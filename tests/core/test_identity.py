@@ -40,7 +40,10 @@ def test_another_boot_of_this_machine_is_a_proof_of_death():
 
 
 def test_another_machine_says_nothing():
-    assert judge_place(P, replace(HERE, boot="boot-2", machine="other"), HERE.machine).standing is Standing.UNKNOWN
+    assert (
+        judge_place(P, replace(HERE, boot="boot-2", machine="other"), HERE.machine).standing
+        is Standing.UNKNOWN
+    )
 
 
 def test_another_namespace_says_nothing():

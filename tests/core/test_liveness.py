@@ -4,7 +4,17 @@ from dataclasses import replace
 
 import pytest
 
-from headcount.core.session import LIVENESS, Ended, EndKind, Liveness, Session, SessionId, Turnpoint, after, can
+from headcount.core.session import (
+    LIVENESS,
+    Ended,
+    EndKind,
+    Liveness,
+    Session,
+    SessionId,
+    Turnpoint,
+    after,
+    can,
+)
 
 
 def a_session(liveness: Liveness, ended: Ended | None = None) -> Session:
@@ -14,7 +24,9 @@ def a_session(liveness: Liveness, ended: Ended | None = None) -> Session:
 @pytest.mark.parametrize("point", Turnpoint)
 @pytest.mark.parametrize("liveness", Liveness)
 def test_every_pair_is_in_the_table_or_cannot_happen(liveness, point):
-    session = a_session(liveness, Ended(1.0, EndKind.EXITED, "exited") if liveness is Liveness.ENDED else None)
+    session = a_session(
+        liveness, Ended(1.0, EndKind.EXITED, "exited") if liveness is Liveness.ENDED else None
+    )
     expected = LIVENESS[liveness].get(point)
     assert can(session, point) is (expected is not None)
     if expected is None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from headcount.core.events import apply
 from headcount.core.evidence import Judged, Tick
-from headcount.core.report import Anchor, Background, Opening, Report, Turn, WaitingOn
+from headcount.core.report import Anchor, Background, Opening, Turn, WaitingOn
 from headcount.core.session import Liveness
 from headcount.core.verdict import Proof, Standing, alive, dead, unknown
 from tests.rig.values import T0, Scene, bound, process, record, report
@@ -57,8 +57,12 @@ records = st.builds(
 deaths = st.builds(
     lambda process, at: Judged(process, dead(Proof.EXITED, "exited"), at), st.sampled_from(PROCESSES), times
 )
-doubts = st.builds(lambda process, at: Judged(process, unknown("EMFILE"), at), st.sampled_from(PROCESSES), times)
-proofs = st.builds(lambda process, at: Judged(process, alive("pidfd open"), at), st.sampled_from(PROCESSES), times)
+doubts = st.builds(
+    lambda process, at: Judged(process, unknown("EMFILE"), at), st.sampled_from(PROCESSES), times
+)
+proofs = st.builds(
+    lambda process, at: Judged(process, alive("pidfd open"), at), st.sampled_from(PROCESSES), times
+)
 evidence = st.one_of(reports(), reports(), reports(), records, deaths, doubts, proofs, st.just(Tick()))
 stories = st.lists(evidence, max_size=25)
 
@@ -108,7 +112,11 @@ def test_a_proven_end_is_final(story):
 @given(stories, st.data())
 @settings(max_examples=300)
 def test_doubt_never_ends_and_leaves_no_trace_once_it_is_settled(story, data):
-    certain = [each for each in story if not (isinstance(each, Judged) and each.verdict.standing is not Standing.DEAD)]
+    certain = [
+        each
+        for each in story
+        if not (isinstance(each, Judged) and each.verdict.standing is not Standing.DEAD)
+    ]
     doubtful = list(certain)
     for _ in range(data.draw(st.integers(1, 6))):
         doubtful.insert(data.draw(st.integers(0, len(doubtful))), data.draw(doubts))
@@ -139,7 +147,14 @@ def test_a_word_that_comes_again_late_changes_nothing(words, data):
     assert meaning(scene) == before
 
 
-@given(st.lists(st.tuples(times, st.sampled_from([turn for turn in Turn if turn is not Turn.COMPACTING])), min_size=1, max_size=8), st.randoms())
+@given(
+    st.lists(
+        st.tuples(times, st.sampled_from([turn for turn in Turn if turn is not Turn.COMPACTING])),
+        min_size=1,
+        max_size=8,
+    ),
+    st.randoms(),
+)
 @settings(max_examples=300)
 def test_the_order_of_arrival_does_not_matter(words, random):
     story = [report(turn.value, at, says=turn, anchor=bound(PROCESSES[0])) for at, turn in words]

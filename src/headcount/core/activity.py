@@ -133,7 +133,10 @@ def weigh(hook: Turned | None, registry: Status | None) -> Contest:
     if hook.turn in stands:
         return Contest(hook, registry, True, "the hook is newer" if hook_newer else "the hook says more")
     return Contest(
-        hook, registry, False, "the registry is rewritten at every change" if hook_newer else "the registry is newer"
+        hook,
+        registry,
+        False,
+        "the registry is rewritten at every change" if hook_newer else "the registry is newer",
     )
 
 

@@ -145,9 +145,7 @@ def _awake(draft: Draft, awake: Awake, now: float) -> None:
     if awake.stopping:
         draft.tell(EventType.HEADCOUNT_STOPPED, awake.at)
     else:
-        draft.tell(
-            EventType.HEADCOUNT_STARTED, awake.at, version=awake.version, blind_since=awake.seen_until
-        )
+        draft.tell(EventType.HEADCOUNT_STARTED, awake.at, version=awake.version, blind_since=awake.seen_until)
 
 
 DECIDERS: dict[type, Callable[[Draft, Any, float], Any]] = {

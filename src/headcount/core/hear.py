@@ -107,7 +107,14 @@ def _open(draft: Draft, report: Report, seat: Fresh, now: float) -> Session:
     if report.leaving is not None:
         fields["leaving"] = Leaving(report.at, report.leaving)
     session = _begin(
-        draft, report.agent, report.conversation, report.anchor, seat, min(report.at, now), fields, report.opening
+        draft,
+        report.agent,
+        report.conversation,
+        report.anchor,
+        seat,
+        min(report.at, now),
+        fields,
+        report.opening,
     )
     return _end_if_reported(draft, session, report)
 
@@ -242,7 +249,12 @@ def _kind(session: Session, delta: dict[str, Any], activity: Activity) -> EventT
         return EventType.SESSION_REOPENED
     if "process" in delta:
         return EventType.SESSION_BOUND
-    shown = (session.activity.doing, session.activity.waiting_on, session.activity.label, session.activity.failure)
+    shown = (
+        session.activity.doing,
+        session.activity.waiting_on,
+        session.activity.label,
+        session.activity.failure,
+    )
     if (activity.doing, activity.waiting_on, activity.label, activity.failure) != shown:
         return EventType.SESSION_ACTIVITY
     if set(delta) <= {"last_event_at", "activity", "turned", "status"}:

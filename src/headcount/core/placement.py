@@ -47,7 +47,9 @@ def place_report(draft: Draft, report: Report, now: float) -> Seat:
         return _without_process(draft, report, now)
     current = draft.current(anchor.process)
     if current is None:
-        return _in_empty_process(draft, report.agent, report.conversation, anchor, leaving=report.leaving is not None)
+        return _in_empty_process(
+            draft, report.agent, report.conversation, anchor, leaving=report.leaving is not None
+        )
     if current.conversation == report.conversation:
         return Existing(current)
     if current.conversation is None:
@@ -94,10 +96,14 @@ def _without_process(draft: Draft, report: Report, now: float) -> Seat:
     return Fresh(predecessor=last, provisional=report.opening is not None)
 
 
-def _in_empty_process(draft: Draft, agent: str, conversation: str, anchor: Anchor, leaving: bool = False) -> Seat:
+def _in_empty_process(
+    draft: Draft, agent: str, conversation: str, anchor: Anchor, leaving: bool = False
+) -> Seat:
     assert anchor.process is not None
     past = draft.of_process(anchor.process)
-    if past and all(each.ended is not None and each.ended.kind is not EndKind.SUPERSEDED for each in past[-1:]):
+    if past and all(
+        each.ended is not None and each.ended.kind is not EndKind.SUPERSEDED for each in past[-1:]
+    ):
         same = [each for each in past if each.conversation == conversation]
         return Misfit("its process has ended", same[-1] if same else past[-1])
     known = draft.of_conversation(agent, conversation)
@@ -111,7 +117,9 @@ def _in_empty_process(draft: Draft, agent: str, conversation: str, anchor: Ancho
 
 def _name_the_nameless(draft: Draft, current: Session, agent: str, conversation: str) -> Seat:
     """A process that was found without a conversation says which one it has."""
-    unbound = [each for each in draft.of_conversation(agent, conversation) if each.process is None and each.is_open]
+    unbound = [
+        each for each in draft.of_conversation(agent, conversation) if each.process is None and each.is_open
+    ]
     if unbound:
         return Existing(unbound[-1], supersedes=current)
     return Existing(current)

@@ -115,7 +115,8 @@ class Anchors:
         if known is not None:
             return Anchor(known, False, "stat line")
         return Anchor(
-            by="stat line", why=f"pid {claimed.pid} of then is not here: it ended, or it is in another pid namespace"
+            by="stat line",
+            why=f"pid {claimed.pid} of then is not here: it ended, or it is in another pid namespace",
         )
 
 

@@ -14,7 +14,12 @@ from headcount.daemon.view import LIVENESS_WORDS, session_row, time_text
 from headcount.wire.messages import Belief, EvidenceLine, Explanation
 
 WOULD_CHANGE = {
-    Doing.WORKING: ["exit", "a permission request or question", "the end of the turn", "Esc (by its registry)"],
+    Doing.WORKING: [
+        "exit",
+        "a permission request or question",
+        "the end of the turn",
+        "Esc (by its registry)",
+    ],
     Doing.WAITING: ["exit", "the tool's result", "registry idle"],
     Doing.DONE: ["exit", "the next prompt"],
     Doing.FAILED: ["exit", "the next prompt"],
@@ -93,7 +98,9 @@ def _says(status: Status) -> Doing:
 
 def _hook_line(turned: Turned, stands: bool, why: str) -> EvidenceLine:
     because = f"{turned.event} {turned.label}" if turned.label else turned.event
-    return _line(BY_TURN[turned.turn].value, because, turned.source, turned.at, stands, None if stands else why)
+    return _line(
+        BY_TURN[turned.turn].value, because, turned.source, turned.at, stands, None if stands else why
+    )
 
 
 def _registry_line(status: Status, stands: bool, why: str) -> EvidenceLine:
@@ -103,7 +110,10 @@ def _registry_line(status: Status, stands: bool, why: str) -> EvidenceLine:
 
 
 def _binding(session: Session) -> Belief:
-    lines = [_line("not bound", "offered as evidence", note.source, note.at, False, note.what) for note in session.notes]
+    lines = [
+        _line("not bound", "offered as evidence", note.source, note.at, False, note.what)
+        for note in session.notes
+    ]
     if session.process is None:
         because = session.notes[-1].what if session.notes else "no process was ever named"
         return Belief(value="none", because=because, source="none", at=None, evidence=lines)
@@ -117,7 +127,14 @@ def _binding(session: Session) -> Belief:
     )
 
 
-def _line(says: str, because: str, source: str, at: float, stands: bool, why: str | None = None) -> EvidenceLine:
+def _line(
+    says: str, because: str, source: str, at: float, stands: bool, why: str | None = None
+) -> EvidenceLine:
     return EvidenceLine(
-        says=says, because=because, source=source, at=time_text(at) if at else None, stands=stands, why_not=why
+        says=says,
+        because=because,
+        source=source,
+        at=time_text(at) if at else None,
+        stands=stands,
+        why_not=why,
     )

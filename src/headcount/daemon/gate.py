@@ -56,7 +56,10 @@ class Gate:
             nonlocal answered
             if message["type"] == "http.response.start":
                 answered = True
-                message["headers"] = [*message.get("headers", ()), (b"headcount-version", __version__.encode())]
+                message["headers"] = [
+                    *message.get("headers", ()),
+                    (b"headcount-version", __version__.encode()),
+                ]
             await send(message)
 
         try:
@@ -71,7 +74,9 @@ class Gate:
         except Exception:
             log.exception("a request failed: %s %s", scope["method"], scope["path"])
             if not answered:
-                body = FaultBody(error=Fault(code="bug", message="This is a bug in headcount.", hint="See its log."))
+                body = FaultBody(
+                    error=Fault(code="bug", message="This is a bug in headcount.", hint="See its log.")
+                )
                 await answer(sending, 500, body)
 
     def _check(self, scope: Scope, headers: dict[bytes, bytes]) -> None:
@@ -96,7 +101,10 @@ class Gate:
         kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
         if kind != b"application/json":
             raise Refused(
-                415, "not-json", "The body must be sent as application/json.", "Add: Content-Type: application/json"
+                415,
+                "not-json",
+                "The body must be sent as application/json.",
+                "Add: Content-Type: application/json",
             )
 
 

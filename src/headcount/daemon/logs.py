@@ -18,14 +18,21 @@ KEPT = 3
 class JsonLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
-        line = {"at": at, "level": record.levelname.lower(), "from": record.name, "message": record.getMessage()}
+        line = {
+            "at": at,
+            "level": record.levelname.lower(),
+            "from": record.name,
+            "message": record.getMessage(),
+        }
         if record.exc_info:
             line["trace"] = self.formatException(record.exc_info)
         return json.dumps(line, ensure_ascii=True)
 
 
 def open_log(path: Path) -> None:
-    handler = logging.handlers.RotatingFileHandler(path, maxBytes=SIZE_MOST, backupCount=KEPT, encoding="utf-8")
+    handler = logging.handlers.RotatingFileHandler(
+        path, maxBytes=SIZE_MOST, backupCount=KEPT, encoding="utf-8"
+    )
     handler.setFormatter(JsonLines())
     root = logging.getLogger()
     root.handlers[:] = [handler]

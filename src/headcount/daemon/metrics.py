@@ -77,7 +77,9 @@ class _Collector:
         yield GaugeMetricFamily("headcount_store_bytes", "Size of the store.", value=service.store.size())
         for name, text in COUNTERS.items():
             yield CounterMetricFamily(f"headcount_{name}", text, value=service.loop.counts[name])
-        mailbox = CounterMetricFamily("headcount_mailbox", "Mailbox files by what became of them.", labels=["what"])
+        mailbox = CounterMetricFamily(
+            "headcount_mailbox", "Mailbox files by what became of them.", labels=["what"]
+        )
         for what, count in service.mailbox.counts.items():
             mailbox.add_metric([what], count)
         yield mailbox

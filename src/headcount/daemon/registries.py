@@ -46,7 +46,9 @@ class Registries:
         if directory.is_dir():
             self.directories.append(directory)
             self._files.watch(
-                directory, IN_CLOSE_WRITE | IN_MOVED_TO, lambda events: self._changed(registry, directory, events)
+                directory,
+                IN_CLOSE_WRITE | IN_MOVED_TO,
+                lambda events: self._changed(registry, directory, events),
             )
             self._read_all(registry, directory)
             return

@@ -41,8 +41,8 @@ from headcount.system.files import open_file_events
 from headcount.system.notify import notify
 from headcount.system.processes.features import Features
 from headcount.system.processes.linux import LinuxProcesses
-from headcount.system.processes.portable import PortableProcesses
 from headcount.system.processes.port import Processes
+from headcount.system.processes.portable import PortableProcesses
 from headcount.times import PRUNE_EVERY
 
 log = logging.getLogger("headcount.daemon")
@@ -71,7 +71,12 @@ def open_processes(event_loop: asyncio.AbstractEventLoop, config: Config) -> Pro
 
 
 async def _run(
-    places: Places, config: Config, clock: Clock, processes: Processes, store: SqliteStore, ready: Callable[[], None]
+    places: Places,
+    config: Config,
+    clock: Clock,
+    processes: Processes,
+    store: SqliteStore,
+    ready: Callable[[], None],
 ) -> None:
     event_loop = asyncio.get_running_loop()
     world = World(processes.place(), store.loaded.sessions, store.loaded.seq)
@@ -115,7 +120,9 @@ async def _run(
         loop.put(evidence)
     await loop.ask(Retire(clock.now() - config.retention_days * DAY, config.sessions_kept))
 
-    watchdog = Watchdog(event_loop, Path(places.log).with_name("stacks.txt"), on_alive=lambda: notify("WATCHDOG=1"))
+    watchdog = Watchdog(
+        event_loop, Path(places.log).with_name("stacks.txt"), on_alive=lambda: notify("WATCHDOG=1")
+    )
     watchdog.start()
     mailbox.open()
     for agent in AGENTS.values():
@@ -129,7 +136,12 @@ async def _run(
     serving = asyncio.create_task(server._serve(sockets=[sock]))
     ready()
     notify(f"READY=1\nSTATUS=headcount {__version__}, {len(world.sessions)} sessions remembered")
-    log.info("headcount %s is up: %s adapter, %d sessions remembered", __version__, processes.name, len(world.sessions))
+    log.info(
+        "headcount %s is up: %s adapter, %d sessions remembered",
+        __version__,
+        processes.name,
+        len(world.sessions),
+    )
     await server.ended()
     notify("STOPPING=1")
     broadcast.close()

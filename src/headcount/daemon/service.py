@@ -85,7 +85,13 @@ class Service:
             processes=self.processes.name,
             watched=self.processes.watched(),
             polled=self.processes.polled(),
-            store={"path": self.places.database, "bytes": self.store.size(), "seq": self.loop.world.seq},
+            store={
+                "path": self.places.database,
+                "bytes": self.store.size(),
+                "seq": self.loop.world.seq,
+                "fault": self.loop.fault,
+                "set_aside": str(self.set_aside) if self.set_aside else None,
+            },
             warnings=self.warnings(),
             unknown_events=dict(self.drift.unknown),
         )
@@ -93,11 +99,15 @@ class Service:
     def warnings(self) -> list[str]:
         found = []
         if self.set_aside is not None:
-            found.append(f"the store was damaged and is set aside as {self.set_aside}; history before it is there")
+            found.append(
+                f"the store was damaged and is set aside as {self.set_aside}; history before it is there"
+            )
         if self.loop.fault is not None:
             found.append(f"nothing can be stored now: {self.loop.fault}")
         if self.loop.counts["bugs"]:
-            found.append(f"{self.loop.counts['bugs']} pieces of evidence could not be weighed; see {self.places.log}")
+            found.append(
+                f"{self.loop.counts['bugs']} pieces of evidence could not be weighed; see {self.places.log}"
+            )
         if shutil.disk_usage(self.places.state).free < DISK_LOW:
             found.append("the disk of the store is nearly full")
         return found

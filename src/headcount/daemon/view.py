@@ -55,7 +55,8 @@ def session_row(session: Session) -> messages.SessionRow:
         last_event_at=time_text(session.last_event_at),
         source=activity.source,
         background=[
-            messages.BackgroundWork(id=each.id, kind=each.kind, label=each.label) for each in session.background
+            messages.BackgroundWork(id=each.id, kind=each.kind, label=each.label)
+            for each in session.background
         ],
         provisional=session.provisional,
         parent=session.parent,

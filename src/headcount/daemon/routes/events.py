@@ -93,4 +93,3 @@ async def history(call: Call) -> History:
     return History(
         events=[event_row(event, service.loop.world) for event in events], oldest=await service.store.oldest()
     )
-

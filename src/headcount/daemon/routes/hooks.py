@@ -25,7 +25,8 @@ async def take_report(call: Call) -> Any:
     anchors, peer, headers = call.service.anchors, call.peer, call.request.headers
     named = [headers[name] for name in PID_HEADERS if name in headers]
     anchor = first_bound(
-        lambda: anchors.by_peer(agent, peer), *(lambda text=text: anchors.by_header(agent, text) for text in named)
+        lambda: anchors.by_peer(agent, peer),
+        *(lambda text=text: anchors.by_header(agent, text) for text in named),
     )
     payload = await call.request.body()
     report = agent.translate(payload, call.service.clock.now(), "http")

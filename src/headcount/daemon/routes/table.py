@@ -27,7 +27,11 @@ ROUTES: tuple[Route, ...] = (
     Route("GET", "/v1/sessions", sessions.list_sessions, "All sessions", messages.Sessions, ("all",)),
     Route("GET", "/v1/sessions/{id}", sessions.show_session, "One session", messages.SessionRow),
     Route(
-        "GET", "/v1/sessions/{id}/explain", sessions.explain_session, "Why we believe it", messages.Explanation
+        "GET",
+        "/v1/sessions/{id}/explain",
+        sessions.explain_session,
+        "Why we believe it",
+        messages.Explanation,
     ),
     Route(
         "POST",
@@ -86,7 +90,9 @@ def _as_refused(fault: HTTPException, scope: Scope) -> Refused:
     path = scope["path"]
     if fault.status_code == 405:
         allowed = ", ".join(route.method for route in ROUTES if _matches(route.path, path))
-        return Refused(405, "wrong-method", f"{scope['method']} is not used here; this route takes {allowed}.")
+        return Refused(
+            405, "wrong-method", f"{scope['method']} is not used here; this route takes {allowed}."
+        )
     return Refused(fault.status_code, "no-such-route", f"There is no {path[:80]} here.", "See: /openapi.json")
 
 
