@@ -208,6 +208,16 @@ async def test_a_zombie_is_dead_at_the_watch(world: World) -> None:
     assert verdict.exit == (Exit(code=6) if world.guarantees.exit_of_zombies else Exit())
 
 
+async def test_the_next_watch_after_a_death_is_told_too(world: World) -> None:
+    """It gets the descriptor number of the dead one: nothing of the first may be left on the loop."""
+    processes, actors = world.adapter(), [world.stranger() for _ in range(3)]
+    for actor in actors:
+        deaths = Deaths()
+        processes.watch(seen(processes, actor.pid).identity, deaths)
+        actor.kill()
+        await until(lambda deaths=deaths: deaths.told)  # type: ignore[misc]
+
+
 async def test_after_unwatch_nothing_is_told(world: World) -> None:
     processes, actor, deaths = world.adapter(), world.stranger(), Deaths()
     identity = seen(processes, actor.pid).identity

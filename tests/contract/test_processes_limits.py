@@ -13,12 +13,15 @@ from typing import Any
 
 import pytest
 
-from headcount.core.identity import ProcessFacts
-from headcount.core.verdict import Exit, Standing
+from headcount import times
+from headcount.core.identity import ProcessFacts, ProcessIdentity
+from headcount.core.verdict import Exit, Standing, Verdict
+from headcount.system.processes import pidfd
 from headcount.system.processes.ancestry import ancestors
 from headcount.system.processes.features import Features
 from headcount.system.processes.linux import LinuxProcesses
 from headcount.system.processes.port import Gone, Unreadable
+from headcount.system.processes.portable import PortableProcesses
 from tests.rig.spawn import Spawner
 
 ROOT = Path(__file__).parents[2]
@@ -98,6 +101,30 @@ def test_without_inodes_only_a_reuse_within_one_tick_goes_unseen(adapter: str) -
     assert result["called_alive"] == result["same_tick"]
 
 
+async def test_the_portable_adapter_believes_an_absence_only_when_it_is_seen_again(
+    spawner: Spawner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(times, "POLL_EVERY", 0.02)
+    passes: list[Standing] = []
+
+    class Counting(PortableProcesses):
+        def _judge_batch(self, identities: tuple[ProcessIdentity, ...]) -> dict[ProcessIdentity, Verdict]:
+            verdicts = super()._judge_batch(identities)
+            passes.extend(verdict.standing for verdict in verdicts.values())
+            return verdicts
+
+    processes, told = Counting(asyncio.get_running_loop()), asyncio.Event()
+    stranger = spawner.stranger()
+    seen = processes.look(stranger.pid)
+    assert isinstance(seen, ProcessFacts)
+    processes.watch(seen.identity, lambda *_: told.set())
+    stranger.kill()
+    stranger.wait_reaped()
+    await asyncio.wait_for(told.wait(), 10)
+    assert passes == [Standing.UNKNOWN, Standing.UNKNOWN]
+    processes.close()
+
+
 # --- odd numbers, odd names -----------------------------------------------------------------------
 
 
@@ -116,6 +143,9 @@ async def test_the_number_of_a_thread_is_not_a_process(without: tuple[str, ...])
     ready.wait()
     try:
         assert processes.look(ids[0]) == Gone()
+        here = processes.place()
+        before = ProcessIdentity(here.boot, here.namespace, ids[0])
+        assert processes.prove(before, "").standing is Standing.DEAD, "a process had it; now a thread has"
     finally:
         hold.set()
         thread.join()
@@ -156,6 +186,16 @@ async def test_a_proc_of_another_namespace_is_not_read(
         processes = LinuxProcesses(asyncio.get_running_loop(), features)
         assert isinstance(processes.look(spawner.child().pid), Unreadable)
         processes.close()
+
+
+def test_every_way_to_ask_a_handle_for_its_pid_gives_the_same(spawner: Spawner) -> None:
+    neglected = spawner.neglected()
+    assert pidfd.pid_of(neglected.pidfd) == pidfd.shown_pid(neglected.pidfd) == neglected.pid
+    neglected.kill()
+    neglected.wait_ended()
+    assert pidfd.pid_of(neglected.pidfd) == pidfd.shown_pid(neglected.pidfd) == neglected.pid
+    neglected.let_reap()
+    assert pidfd.pid_of(neglected.pidfd) == pidfd.shown_pid(neglected.pidfd) == pidfd.REAPED
 
 
 # --- ancestry -------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ Not here: what a stale handle proves (linux.py).
 import ctypes
 import errno
 import os
+import struct
 import sys
 from dataclasses import dataclass
 
@@ -20,14 +21,7 @@ from headcount.system.processes.port import Gone, Unreadable
 
 AT_EMPTY_PATH = 0x1000
 HANDLE_MOST = 128  # MAX_HANDLE_SZ
-
-
-class _FileHandle(ctypes.Structure):
-    _fields_ = (
-        ("handle_bytes", ctypes.c_uint),
-        ("handle_type", ctypes.c_int),
-        ("f_handle", ctypes.c_ubyte * HANDLE_MOST),
-    )
+HEAD = struct.Struct("=Ii")  # struct file_handle: how many bytes follow, and of which type
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +34,16 @@ class HandleKind:
 
 def learn_handles(pidfd: int) -> HandleKind | None:
     """From a pidfd of our own; None: this kernel has none that we can read and open."""
-    handle = _FileHandle(handle_bytes=HANDLE_MOST)
+    buffer = ctypes.create_string_buffer(HEAD.pack(HANDLE_MOST, 0), HEAD.size + HANDLE_MOST)
     mount = ctypes.c_int()
     try:
-        libc.call("name_to_handle_at", pidfd, b"", ctypes.byref(handle), ctypes.byref(mount), AT_EMPTY_PATH)
+        libc.call("name_to_handle_at", pidfd, b"", buffer, ctypes.byref(mount), AT_EMPTY_PATH)
     except OSError:
         return None
-    kind = HandleKind(handle.handle_type, handle.handle_bytes)
+    size, number = HEAD.unpack_from(buffer)
+    kind = HandleKind(number, size)
     inode = os.fstat(pidfd).st_ino
-    if bytes(handle.f_handle[: kind.size]) != _packed(inode, kind):
+    if buffer.raw[: HEAD.size + size] != _packed(inode, kind):
         return None
     again = open_handle(inode, kind, pidfd)
     if not isinstance(again, int):
@@ -59,10 +54,8 @@ def learn_handles(pidfd: int) -> HandleKind | None:
 
 def open_handle(inode: int, kind: HandleKind, pidfs: int) -> int | Gone | Unreadable:
     """A pidfd of that very process. `pidfs` is any pidfd: it says in which file system to look."""
-    handle = _FileHandle(handle_bytes=kind.size, handle_type=kind.type)
-    handle.f_handle[: kind.size] = _packed(inode, kind)
     try:
-        return libc.call("open_by_handle_at", pidfs, ctypes.byref(handle), os.O_CLOEXEC)
+        return libc.call("open_by_handle_at", pidfs, _packed(inode, kind), os.O_CLOEXEC)
     except OSError as error:
         if error.errno == errno.ESTALE:
             return Gone()
@@ -70,4 +63,6 @@ def open_handle(inode: int, kind: HandleKind, pidfs: int) -> int | Gone | Unread
 
 
 def _packed(inode: int, kind: HandleKind) -> bytes:
-    return inode.to_bytes(8, sys.byteorder)[: kind.size].ljust(kind.size, b"\0")
+    return HEAD.pack(kind.size, kind.type) + inode.to_bytes(8, sys.byteorder)[: kind.size].ljust(
+        kind.size, b"\0"
+    )

@@ -12,6 +12,7 @@ import errno
 import os
 import select
 
+from headcount.system.processes import info
 from headcount.system.processes.port import Gone, Unreadable
 
 NO_SUCH_PROCESS = frozenset({errno.ESRCH, errno.EINVAL, errno.ENOENT})
@@ -71,9 +72,17 @@ def is_reaped(pidfd: int) -> bool:
 
 def pid_of(pidfd: int) -> int | None:
     """The pid as the kernel shows it for the descriptor, REAPED once it has none; None: it would not say."""
+    answer = info.ask(pidfd)
+    if answer is None:
+        return shown_pid(pidfd)
+    return REAPED if answer.pid is None else answer.pid
+
+
+def shown_pid(pidfd: int) -> int | None:
+    """The same as every kernel with pidfds shows it, at ten times the cost."""
     try:
-        with open(f"/proc/self/fdinfo/{pidfd}", "rb", buffering=0) as info:
-            _, found, rest = info.read().partition(b"\nPid:")
+        with open(f"/proc/self/fdinfo/{pidfd}", "rb", buffering=0) as file:
+            _, found, rest = file.read().partition(b"\nPid:")
         return int(rest.split(maxsplit=1)[0]) if found else None
     except (OSError, ValueError, IndexError):
         return None

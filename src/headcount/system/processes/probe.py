@@ -7,11 +7,10 @@ Rules of this file
 Not here: what is allowed (features.py).
 """
 
-import fcntl
 import os
 import socket
 
-from headcount.system.processes import exits, handle, pidfd
+from headcount.system.processes import handle, info, pidfd
 from headcount.system.processes.features import Features
 
 SO_PEERPIDFD = 77  # asm-generic/socket.h
@@ -26,7 +25,7 @@ def probe() -> Features:
             pidfd=True,
             inode=_has_own_inodes(ours),
             handle=handle.learn_handles(ours) is not None,
-            exit_info=_answers_info(ours),
+            exit_info=info.ask(ours) is not None,
             peer_pidfd=_names_peers(),
         )
     finally:
@@ -40,14 +39,6 @@ def _has_own_inodes(ours: int) -> bool:
         return os.fstat(ours).st_dev != os.fstat(anonymous).st_dev
     finally:
         os.close(anonymous)
-
-
-def _answers_info(ours: int) -> bool:
-    try:
-        fcntl.ioctl(ours, exits.PIDFD_GET_INFO, bytearray(exits.INFO.size))
-    except OSError:
-        return False
-    return True
 
 
 def _names_peers() -> bool:

@@ -1,0 +1,39 @@
+"""What a pidfd says of its process when asked by ioctl: PIDFD_GET_INFO, Linux 6.13 and later.
+
+Rules of this file
+  1. One question, one answer: the pid while it has one, the exit status once it was reaped.
+  2. A kernel that does not know the question is told apart from one that says "reaped".
+
+Not here: older kernels' ways to the same facts (pidfd.py, exits.py).
+"""
+
+import errno
+import fcntl
+import struct
+from dataclasses import dataclass
+
+PIDFD_GET_INFO = 0xC040FF0B  # _IOWR(0xFF, 11, 64 bytes), linux/pidfd.h
+ASK_PID = 0x1
+ASK_EXIT = 0x8  # answered since 6.15
+ANSWER = struct.Struct("=QQ12i")  # mask, cgroup, pid and ten more ids, exit status
+
+
+@dataclass(frozen=True, slots=True)
+class Info:
+    pid: int | None = None  # None: it was reaped
+    exit_status: int | None = None  # as wait(2) gives it; None: not reaped yet, or not told
+
+
+def ask(pidfd: int) -> Info | None:
+    """None: this kernel does not answer."""
+    answer = bytearray(ANSWER.size)
+    ANSWER.pack_into(answer, 0, ASK_PID | ASK_EXIT, *([0] * 13))
+    try:
+        fcntl.ioctl(pidfd, PIDFD_GET_INFO, answer)
+    except OSError as error:
+        return Info() if error.errno == errno.ESRCH else None
+    mask, _, pid, *_, status = ANSWER.unpack(answer)
+    return Info(
+        pid=pid if mask & ASK_PID and not mask & ASK_EXIT else None,
+        exit_status=status if mask & ASK_EXIT else None,
+    )
