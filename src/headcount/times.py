@@ -121,3 +121,7 @@ milliseconds; a hung file system must not hold an agent for the default of ten m
 
 TRY_LINE_WITHIN: Final = 10.0
 """How long one trial of a hook line may take before the installer refuses to install it."""
+
+CENSUS_SETTLES: Final = 1.0
+"""A process younger than this is left to the next census: between fork and exec a child still looks
+like the agent that started it, and an agent's own registry file takes 0.4 to 0.7 s to appear."""

@@ -65,6 +65,11 @@ def test_the_table_holds_the_33_events_of_the_cli() -> None:
     assert all(row.why for row in EVENTS.values())
 
 
+def test_only_events_that_an_older_cli_knows_are_registered() -> None:
+    """2.1.197 meets an unknown event with a dialog at every start."""
+    assert not {"PreModelSwitch", "PostModelSwitch", "DirectoryAdded"} & {row.name for row in OBSERVED}
+
+
 def test_every_observed_event_has_a_translation_and_no_other_has() -> None:
     assert {row.name for row in OBSERVED} == set(SAYS)
 

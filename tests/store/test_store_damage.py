@@ -95,9 +95,12 @@ def test_garbage_instead_of_pages_is_set_aside(open_store: Opener, path: Path) -
 
 
 @pytest.mark.parametrize("content", [b"\xa5" * PAGE, bytes(PAGE)], ids=["garbage", "zeros"])
-def test_one_bad_page_among_the_sessions_is_set_aside(open_store: Opener, path: Path, content: bytes) -> None:
+@pytest.mark.parametrize("tree", ["sessions", "sqlite_autoindex_sessions_1"])
+def test_one_bad_page_among_the_sessions_is_set_aside(
+    open_store: Opener, path: Path, tree: str, content: bytes
+) -> None:
     fill(open_store)
-    page = pages_of(path, "sessions")[2]
+    page = pages_of(path, tree)[-1]
     garble(path, range(page, page + 1), content)
     assert_set_aside(open_store, path)
 

@@ -17,7 +17,9 @@ from headcount.daemon.anchor import Anchors
 from headcount.daemon.loop import Loop
 from headcount.system.clock import Clock
 from headcount.system.processes.port import Processes
-from headcount.times import CENSUS_EVERY, CENSUS_FRESH
+from headcount.times import CENSUS_EVERY, CENSUS_FRESH, CENSUS_SETTLES
+
+TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Census:
@@ -57,13 +59,18 @@ class Census:
         found = []
         for pid in self._processes.pids():
             facts = self._processes.look(pid)
-            if not isinstance(facts, ProcessFacts) or facts.uid != self._uid:
+            if not isinstance(facts, ProcessFacts) or facts.uid != self._uid or self._is_fresh(facts):
                 continue
             agent = next((each for each in AGENTS.values() if each.recognise(facts)), None)
             if agent is not None:
                 above = self._anchors.agent_above(facts)
                 found.append(Found(agent.name, facts.identity, now, facts.cwd, above))
         return sorted(found, key=lambda each: each.process.started or 0)  # parents before their children
+
+    def _is_fresh(self, facts: ProcessFacts) -> bool:
+        """An agent that starts a program is, between fork and exec, two processes that look alike."""
+        started = facts.identity.started
+        return started is not None and self._clock.boottime() - started / TICKS < CENSUS_SETTLES
 
     def _is_known(self, found: Found) -> bool:
         return any(

@@ -33,7 +33,11 @@ BATCH_MOST = 1024
 
 
 class NotStored(Exception):
-    """The commit failed; nothing of it is true."""
+    """The commit failed; nothing of it is true. Asking again later may succeed."""
+
+
+class NotWeighed(Exception):
+    """Deciding on it failed: a bug of ours. Asking again does not help."""
 
 
 class Writer(Protocol):
@@ -152,7 +156,7 @@ class Loop:
                 log.error("evidence %s set aside: %s", type(entry.evidence).__name__, type(bug).__name__)
                 batch.remove(entry)
                 if entry.answer is not None and not entry.answer.done():
-                    entry.answer.set_exception(NotStored("headcount could not weigh this; see its log"))
+                    entry.answer.set_exception(NotWeighed("headcount could not weigh this; see its log"))
             else:
                 sound.append(entry.evidence)
         return sound

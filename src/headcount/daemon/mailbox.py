@@ -78,6 +78,7 @@ class Mailbox:
         self._names: dict[str, None] = {}  # waiting, in order of arrival
         self._wake = asyncio.Event()
         self._rescan = True
+        self._settling: asyncio.TimerHandle | None = None
 
     def open(self) -> None:
         """Watches first and lists afterwards, so that nothing falls between."""
@@ -89,6 +90,8 @@ class Mailbox:
     def close(self, *, for_good: bool) -> None:
         """`for_good`: told to stop, so per-tool hooks need not write any more."""
         self._files.unwatch(self.directory)
+        if self._settling is not None:
+            self._settling.cancel()
         if for_good:
             (self.directory / FLAG).unlink(missing_ok=True)
 
@@ -105,6 +108,16 @@ class Mailbox:
             while self._names:
                 names = [name for name, _ in zip(self._names, range(CHUNK), strict=False)]
                 await self._deliver(names)
+
+    def _look_again(self) -> None:
+        """A file that was not whole is looked at once more when it must be."""
+        if self._settling is None:
+            self._settling = asyncio.get_running_loop().call_later(SETTLE_WITHIN, self._settled)
+
+    def _settled(self) -> None:
+        self._settling = None
+        self._rescan = True
+        self._wake.set()
 
     def _arrived(self, events: list[FileEvent]) -> None:
         for event in events:
@@ -179,6 +192,7 @@ class Mailbox:
         slips = split(letter.data)
         if slips is None:
             if self._clock.now() - letter.written_at < SETTLE_WITHIN:
+                self._look_again()
                 return None
             self._reject(letter.path, "damaged", letter.size)
             return None

@@ -115,7 +115,7 @@ async def _run(
     for number in (signal.SIGTERM, signal.SIGINT):
         event_loop.add_signal_handler(number, server.end)
 
-    chores = [asyncio.create_task(loop.run(), name="loop")]
+    chores = [_chore(loop.run(), "loop", server)]
     for evidence in recover(world, store.loaded, processes, doing.died, clock.now()):
         loop.put(evidence)
     await loop.ask(Retire(clock.now() - config.retention_days * DAY, config.sessions_kept))
@@ -151,7 +151,7 @@ async def _run(
         chore.cancel()
     loop.put(Awake(clock.now(), stopping=True))
     loop.stop()
-    await chores[0]
+    await asyncio.wait(chores[:1])
     watchdog.stop()
     files.close()
     Path(places.socket).unlink(missing_ok=True)

@@ -5,6 +5,8 @@ Rules of this file
   2. Only events that merely tell are registered. One that *replaces* what the agent does, never (accident H6).
   3. Dropped always: what a session cannot be understood without, at most a few a turn. Dropped only while
      somebody listens: whatever comes with every tool, so that an abandoned install cannot fill the disk.
+  4. Only events that 2.1.197 knows already: a CLI that finds an unknown event in its settings stops its user
+     with a warning at every start.
 
 Not here: what an event means (translate.py), the line that is installed (hooks.py).
 """
@@ -59,7 +61,7 @@ _ROWS = (
     HookEvent(
         "PostModelSwitch",
         Use.IGNORED,
-        "the transcript names the model; CLIs before it warn of an unknown event",
+        "unknown to 2.1.197 (rule 4); the transcript names the model",
     ),
     HookEvent("Setup", Use.IGNORED, "runs before there is a session to see"),
     HookEvent("TeammateIdle", Use.IGNORED, "a teammate is a process with hooks of its own"),
