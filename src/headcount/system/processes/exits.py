@@ -1,7 +1,22 @@
 """How a process that is not our child ended: its exit code or signal, as far as the kernel still says.
 
 Rules of this file
-  1. While it is a zombie its stat line shows the status; once reaped, def read_exit(pidfd: int, pid: int, started: int | None, exit_info: bool) -> Exit:
+  1. While it is a zombie its stat line shows the status; once reaped, its pidfd does. Both are asked.
+  2. A stat line is believed only when its start is the process's own and the process was still
+     unreaped after the read: else the number may already belong to another.
+  3. What nobody says is not made up: an empty Exit.
+
+Not here: whether it ended (pidfd.py).
+"""
+
+import os
+
+from headcount.core.verdict import Exit
+from headcount.system.processes import info, procfs
+from headcount.system.processes import pidfd as pidfds
+
+
+def read_exit(pidfd: int, pid: int, started: int | None, exit_info: bool) -> Exit:
     """Of an ended process, pinned by its pidfd."""
     status = _reaped_status(pidfd) if exit_info else None
     if status is None:

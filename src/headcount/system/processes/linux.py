@@ -197,7 +197,7 @@ class LinuxProcesses:
 
     def _on_readable(self, identity: ProcessIdentity) -> None:
         pinned = self._pidfds.pop(identity)
-        #: it stays readable for ever
+        self._loop.remove_reader(pinned)  # first: it stays readable for ever
         with _closing(pinned):
             verdict = self._ended(identity, pinned)
         self._tell(identity, verdict)
