@@ -224,10 +224,10 @@ class Tui:
     def wait_ready(self, within: float = 30.0) -> None:
         self.wait_screen(r"(?m)^\s*[❯>]", within)
         self.wait_status("idle", within=within)
-        self._settle()
+        self.wait_still()
 
-    def _settle(self, still_for: float = 0.7) -> None:
-        """The prompt appears before keys are read: wait until the screen has stopped changing."""
+    def wait_still(self, still_for: float = 0.8) -> None:
+        """Prompts and dialogs appear before their keys are read: wait until the screen has stopped changing."""
         seen, since = self.screen, time.monotonic()
         until = since + 15
         while time.monotonic() - since < still_for and time.monotonic() < until:
@@ -243,7 +243,7 @@ class Tui:
         before = self.screen
         self._tmux("send-keys", "-t", "s", "-l", text)
         wait_for("the typed text", lambda: self.screen != before, 10)
-        self._settle(0.25)
+        self.wait_still(0.25)
         self.keys("Enter")
 
     def close(self) -> None:

@@ -34,6 +34,7 @@ class Scene:
         tui.type(script(*steps))
 
     def press(self, tui: Tui, *keys: str) -> None:
+        tui.wait_still()
         self.recorder.did(" ".join(keys))
         tui.keys(*keys)
 
@@ -183,11 +184,10 @@ def question_esc(scene: Scene) -> None:
 def plan(scene: Scene) -> None:
     with scene.claude.open_tui("--permission-mode", "plan") as tui:
         scene.ask(tui, {"use": ["ExitPlanMode", {"plan": "1. do it"}]}, {"bash": "sh -c 'sleep 1'"}, {"say": "finished"})
-        tui.wait_screen("(?i)plan.*(proceed|ready)|Would you like to proceed")
+        tui.wait_screen("Exit plan mode|Would you like to proceed")
         tui.wait_status("waiting")
         scene.recorder.truth("waiting", "plan")
         scene.press(tui, "Enter")
-        tui.wait_status("busy")
         scene.wait_hook("Stop")
         tui.wait_status("idle")
         scene.recorder.truth("done")
@@ -198,7 +198,8 @@ def esc_streaming(scene: Scene) -> None:
         scene.ask(tui, {"slow": [30, "word " * 200]})
         tui.wait_screen("word word")
         scene.recorder.truth("working")
-        scene.press(tui, "Escape")
+        scene.recorder.did("Escape")
+        tui.keys("Escape")
         tui.wait_status("idle")
         scene.recorder.truth("idle")
 
@@ -210,7 +211,8 @@ def esc_tool(scene: Scene) -> None:
         tui.wait_status("busy")
         scene.recorder.truth("working")
         time.sleep(0.5)  # the tool itself must be running, which nothing tells
-        scene.press(tui, "Escape")
+        scene.recorder.did("Escape")
+        tui.keys("Escape")
         tui.wait_status("idle")
         scene.recorder.truth("idle")
 
