@@ -8,7 +8,7 @@ import pytest
 from tests.rules.source import modules, short, tree
 
 LINES_MOST = 350
-RULES_FROM = 100  # lines: a file of this size has rules worth writing down
+RULES_FROM = 120  # lines: a file of this size has rules worth writing down
 EMPTY_NAMES = re.compile(r"(^|_)(utils?|helpers?|manager|misc|common|stuff)(_|$)")
 
 

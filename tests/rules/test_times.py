@@ -23,7 +23,10 @@ WORDS = re.compile(
     r"(^|_)(timeout|within|delay|interval|every|seconds?|minutes?|hours?|days?|retention|grace|ttl|deadline)(_|$)"
 )
 ONLY_TIMES = frozenset({3_600, 86_400, 604_800, 2_592_000})
-UNITS = frozenset({"retention_days"})  # a setting in days, whose default is made from times.RETENTION
+NOT_TIMES = frozenset({
+    "retention_days",  # a setting in days, whose default is made from times.RETENTION
+    "LOOK_AT_EVERY",  # every so many reports, not every so many seconds
+})  # fmt: skip
 
 
 def numbers(node: ast.AST) -> Iterator[ast.Constant]:
@@ -57,7 +60,7 @@ def literals_of_time(source: ast.AST) -> Iterator[tuple[int, str]]:
                         (each.lineno, f"{keyword.arg}={each.value}") for each in numbers(keyword.value)
                     )
         for name, value in named(node):
-            if is_time(name) and name not in UNITS:
+            if is_time(name) and name not in NOT_TIMES:
                 yield from ((each.lineno, f"{name} = {each.value}") for each in numbers(value))
 
 

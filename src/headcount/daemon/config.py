@@ -11,9 +11,8 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from headcount.times import RETENTION
+from headcount.times import DAY, RETENTION
 
-DAY = 86_400
 MEGABYTE = 1024 * 1024
 
 

@@ -43,11 +43,10 @@ from headcount.system.processes.features import Features
 from headcount.system.processes.linux import LinuxProcesses
 from headcount.system.processes.port import Processes
 from headcount.system.processes.portable import PortableProcesses
-from headcount.times import PRUNE_EVERY
+from headcount.times import DAY, PRUNE_EVERY
 
 log = logging.getLogger("headcount.daemon")
 
-DAY = 86_400
 MEGABYTE = 1024 * 1024
 
 
