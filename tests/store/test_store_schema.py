@@ -80,11 +80,13 @@ def test_a_newer_file_is_refused_untouched(open_store: Opener, path: Path) -> No
     newer = sqlite3.connect(path, isolation_level=None)
     newer.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 7}")
     newer.close()
+    path.chmod(0o640)
     before = {file.name: file.read_bytes() for file in path.parent.iterdir()}
     with pytest.raises(NewerSchema, match="upgrade headcount") as told:
         open_store()
     assert (told.value.found, told.value.known) == (SCHEMA_VERSION + 7, SCHEMA_VERSION)
     assert {file.name: file.read_bytes() for file in path.parent.iterdir()} == before
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
 
 
 def test_a_newer_version_that_is_still_in_the_log_is_refused_too(open_store: Opener, path: Path) -> None:
