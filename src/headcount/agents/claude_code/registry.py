@@ -43,6 +43,8 @@ SERVICE_KINDS = frozenset({"daemon", "daemon-worker"})
 
 NAMESPACE = re.compile(r"linux:.*:pid:\[([0-9]{1,10})\]", re.ASCII)
 
+BRANCH_NAME = re.compile(r"\(Branch(?: [0-9]+)?\)\Z")
+
 KNOWN = frozenset({
     "pid", "sessionId", "cwd", "startedAt", "procStart", "version", "peerProtocol", "peerFeatures",
     "kind", "entrypoint", "pidDomain", "asksForConvertedSkills", "messagingSocketPath", "name",
@@ -117,7 +119,7 @@ def parse(content: bytes, pid: int, written_at: float = 0.0) -> Entry | None:
         status_at=_seconds(found.get("statusUpdatedAt")) or _seconds(found.get("updatedAt")),
         opened_at=_seconds(found.get("startedAt")),
         written_at=written_at,
-        name=_line(found.get("name")),
+        name=_name(found.get("name")),
         version=plain(found.get("version"), 40),
         kind=plain(found.get("kind"), 40),
         entrypoint=plain(found.get("entrypoint"), 40),
@@ -173,5 +175,8 @@ def _directory(value: Any) -> str | None:
     return path if path is not None and path.startswith("/") else None
 
 
-def _line(value: Any) -> str | None:
-    return one_line(value) or None if isinstance(value, str) else None
+def _name(value: Any) -> str | None:
+    """The session's name. A branch is called by its first prompt, and prompts are not kept."""
+    if not isinstance(value, str) or BRANCH_NAME.search(value):
+        return None
+    return one_line(value) or None

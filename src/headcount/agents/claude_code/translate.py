@@ -6,7 +6,8 @@ Rules of this file
   2. No prompt, no answer, no tool output leaves this file.
   3. A dialog inside a subagent waits on the user all the same: it says ASKED and names the subagent. What
      else happens in a subagent is told with the subagent's name, for the core to keep apart (S1).
-  4. Notifications come seconds late: `permission_prompt` confirms, the others say nothing (S4).
+  4. Notifications say nothing here: they come seconds late, and `permission_prompt` is also sent for a
+     question and for a plan, so that it would say less than what is known (S4; traces question-noticed, plan).
 
 Not here: which events are registered (events.py), what follows from a report (core).
 """
@@ -41,11 +42,6 @@ OPENINGS = {
 
 ASKING_TOOLS = {"AskUserQuestion": WaitingOn.QUESTION, "ExitPlanMode": WaitingOn.PLAN}
 """Tools that do nothing but ask the user."""
-
-ASKING_NOTIFICATIONS = {
-    "permission_prompt": WaitingOn.PERMISSION,
-    "elicitation_dialog": WaitingOn.QUESTION,
-}
 
 LIMITS = frozenset({"rate_limit", "usage_limit", "usage_limit_reached", "billing_error", "credits_required"})
 """Errors of StopFailure that mean: not now, whatever one asks."""
@@ -163,12 +159,6 @@ def _elicitation(read: Payload) -> Said:
     return Said(Turn.ASKED, waiting_on=WaitingOn.QUESTION, doing=f"{server} asks")
 
 
-def _notification(read: Payload) -> Said:
-    kind = read.notification_type if isinstance(read.notification_type, str) else ""
-    waiting_on = ASKING_NOTIFICATIONS.get(kind)
-    return Said(Turn.ASKED, waiting_on=waiting_on) if waiting_on is not None else NOTHING
-
-
 def _stop(read: Payload) -> Said:
     return Said(Turn.STOPPED, background=_background(read, ended=None))
 
@@ -219,7 +209,6 @@ SAYS: dict[str, Callable[[Payload], Said]] = {
     "PostToolUseFailure": _after_failed_tool,
     "PermissionRequest": _permission,
     "PermissionDenied": _after_tool,
-    "Notification": _notification,
     "Elicitation": _elicitation,
     "ElicitationResult": _after_tool,
     "SubagentStart": _subagent_start,
