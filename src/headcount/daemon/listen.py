@@ -131,13 +131,17 @@ class Protocol(HttpToolsProtocol):
             self.transport.close()
 
 
+async def _nobody(*_: Any) -> None:
+    raise RuntimeError("no application yet")
+
+
 class Server(uvicorn.Server):
     """uvicorn's server, waiting on an event instead of waking ten times a second."""
 
-    def __init__(self, app: Any) -> None:
+    def __init__(self) -> None:
         super().__init__(
             uvicorn.Config(
-                app,
+                _nobody,
                 http=Protocol,
                 ws="none",
                 lifespan="off",
@@ -153,6 +157,14 @@ class Server(uvicorn.Server):
             )
         )
         self._ending = asyncio.Event()
+
+    def serve_app(self, app: Any) -> None:
+        """The application is made of the parts that need the server, so it comes last."""
+        self.config.app = app
+
+    async def serve_on(self, sock: socket.socket) -> None:
+        """Without uvicorn's own signal handlers: the daemon has its own."""
+        await self._serve(sockets=[sock])
 
     async def main_loop(self) -> None:
         await self._ending.wait()

@@ -127,6 +127,8 @@ class Loop:
             try:
                 await self._store.commit(decision.events, list(decision.rows.values()), decision.dropped)
             except StoreFault as fault:
+                if fault.kind == "corrupt":
+                    raise  # a new start sets the file aside and rebuilds from the living
                 self._not_stored(batch, fault)
                 return False
         self.fault = None

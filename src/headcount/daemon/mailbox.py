@@ -12,7 +12,6 @@ Not here: what a payload means (agents/), which process sent it (anchor.py).
 
 import asyncio
 import contextlib
-import json
 import logging
 import os
 import stat
@@ -25,6 +24,7 @@ from headcount.agents.port import Agent, Unread
 from headcount.core.report import Report
 from headcount.daemon.anchor import Anchors
 from headcount.daemon.drift import Drift
+from headcount.daemon.letters import split
 from headcount.daemon.loop import Loop, NotStored
 from headcount.system.clock import Clock
 from headcount.system.files import IN_CLOSE_WRITE, IN_MOVED_TO, FileEvent, FileEvents
@@ -45,15 +45,6 @@ class Letter:
     written_at: float
     size: int
     data: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Slip:
-    """One report inside a file: the sender's pid and start by the kernel's word, and the payload."""
-
-    pid: int
-    started: int
-    payload: bytes
 
 
 class Mailbox:
@@ -232,38 +223,3 @@ class Mailbox:
 def _serial(name: str) -> int:
     last = name.rpartition(".")[2]
     return int(last) if last.isascii() and last.isdigit() else 0
-
-
-def split(data: bytes) -> list[Slip] | None:
-    """The reports in one file: a stat line, then one JSON value, perhaps again. None: not whole."""
-    line, newline, rest = data.partition(b"\n")
-    sender = parse_stat(line)
-    if sender is None or not newline or not rest.strip():
-        return None
-    if rest.rstrip().endswith(b"}") and rest.count(b"\n") <= 1:
-        return [Slip(*sender, rest)]
-    return _split_slowly(sender, rest)
-
-
-def _split_slowly(sender: tuple[int, int], rest: bytes) -> list[Slip] | None:
-    text = rest.decode("utf-8", "surrogatepass" if b"\xed" in rest else "replace")
-    try:
-        _, end = json.JSONDecoder().raw_decode(text.lstrip())
-    except (ValueError, RecursionError):
-        return None
-    end += len(text) - len(text.lstrip())
-    first = Slip(*sender, text[:end].encode("utf-8", "replace"))
-    tail = text[end:].lstrip()
-    if not tail:
-        return [first]
-    others = split(tail.encode("utf-8", "replace"))
-    return [first, *others] if others is not None else None
-
-
-def parse_stat(line: bytes) -> tuple[int, int] | None:
-    """(pid, start ticks) of a `/proc/<pid>/stat` line; the name in it may hold anything."""
-    head, _, _ = line.partition(b" (")
-    fields = line.rpartition(b") ")[2].split()
-    if not head.isdigit() or len(fields) < 20 or not fields[19].isdigit() or len(head) > 10:
-        return None
-    return int(head), int(fields[19])

@@ -17,13 +17,19 @@ import os
 import signal
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from headcount import __version__
 from headcount.paths import Places
 
+if TYPE_CHECKING:
+    from headcount.daemon.singleton import Singleton
+
 log = logging.getLogger("headcount.main")
 
 EXIT_BUSY = 75
+RESTARTS = "HEADCOUNT_RESTARTS"
+RESTARTS_MOST = 3
 
 
 def main() -> int:
@@ -70,12 +76,14 @@ def _serve(word: Word) -> int:
     if lock is None:
         word.say("busy")
         return EXIT_BUSY
-    try:
-        from headcount.daemon.logs import open_log
-        from headcount.daemon.running import run
+    from headcount.daemon.logs import open_log
+    from headcount.daemon.running import StoreDamaged, run
 
+    try:
         open_log(Path(places.log))
         asyncio.run(run(places, lambda: word.say("ready")))
+    except StoreDamaged:
+        _start_anew(lock)
     except Exception as fault:
         log.exception("headcount ends by a fault")
         word.say(f"failed: {fault}")
@@ -83,6 +91,20 @@ def _serve(word: Word) -> int:
         return 1
     log.info("headcount %s stopped", __version__)
     return 0
+
+
+def _start_anew(lock: "Singleton") -> None:
+    """The same process, a new program: it sets the damaged store aside. Not for ever, if disks are bad."""
+    times = int(os.environ.get(RESTARTS, "0"))
+    if times >= RESTARTS_MOST:
+        log.critical("the store was damaged %d times in a row; headcount ends", times)
+        return
+    log.critical("the store is damaged; starting anew to set it aside")
+    lock.release()
+    environment = {**os.environ, RESTARTS: str(times + 1)}
+    os.execve(
+        sys.executable, [sys.executable, "-P", "-m", "headcount.daemon.main", "--foreground"], environment
+    )
 
 
 if __name__ == "__main__":

@@ -24,7 +24,6 @@ OnDeath = Callable[[ProcessIdentity, Verdict], None]
 def recover(
     world: World, loaded: Loaded, processes: Processes, on_death: OnDeath, now: float
 ) -> list[Evidence]:
-    machine = loaded.machine or world.place.machine
     evidence: list[Evidence] = [
         Awake(
             now,
@@ -33,10 +32,11 @@ def recover(
             seen_until=loaded.last_seen,
         )
     ]
-    if machine == world.place.machine:
+    if loaded.machine in (None, world.place.machine):
         evidence.append(Rebooted(now))
     for session in world.open_sessions():
         if session.process is not None:
+            machine = loaded.machines.get(session.id, world.place.machine)
             verdict = _reprove(session.process, processes, on_death, world, machine)
             evidence.append(Judged(session.process, verdict, now, away=verdict.standing is Standing.DEAD))
     return evidence
