@@ -102,9 +102,8 @@ def _start_anew(lock: "Singleton") -> None:
     log.critical("the store is damaged; starting anew to set it aside")
     lock.release()
     environment = {**os.environ, RESTARTS: str(times + 1)}
-    os.execve(
-        sys.executable, [sys.executable, "-P", "-m", "headcount.daemon.main", "--foreground"], environment
-    )
+    command = [sys.executable, "-P", "-m", "headcount.daemon.main", "--foreground"]
+    os.execve(sys.executable, command, environment)  # noqa: S606 (no shell is the point)
 
 
 if __name__ == "__main__":

@@ -152,7 +152,8 @@ class Running:
             Retire(now - service.config.retention_days * DAY, service.config.sessions_kept)
         )
         self.deciding = self._chore(self.loop.run(), "loop")
-        await asyncio.wait([kept, self.deciding], return_when=asyncio.FIRST_COMPLETED)
+        waiting: list[asyncio.Future[Any]] = [kept, self.deciding]
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         if not kept.done():
             self._raise_damage()
         elif kept.exception() is not None:
