@@ -72,6 +72,11 @@ stacks are logged and the daemon ends, so that the next contact starts one that 
 EFFECT_WITHIN: Final = 10.0
 """An effect (a watch, a file to remove) that takes longer is given up and reported."""
 
+UNANCHORED_FRESH: Final = 1.0
+"""For how long "no agent is above that process" is believed without walking up again. A connection
+that sends hundreds of reports a second is asked once; a shell that becomes an agent by exec is noticed
+before its user has typed."""
+
 POLL_EVERY: Final = 1.0
 """The portable adapter, and the fallback for processes that found no descriptor, look this often."""
 

@@ -18,6 +18,7 @@ from headcount.agents.port import Agent
 from headcount.agents.table import AGENTS
 from headcount.core.identity import Match, ProcessFacts, ProcessIdentity, same_process
 from headcount.core.report import Anchor
+from headcount.daemon.settled import Settled
 from headcount.system.clock import Clock
 from headcount.system.peer import Peer
 from headcount.system.processes.ancestry import ancestors
@@ -37,30 +38,32 @@ class Anchors:
         self._known = known
         self._place = processes.place()
         self._uid = os.getuid()
-        self._settled: dict[tuple[str, int, int], Anchor] = {}  # (agent, pid, start) of the living
+        self._settled = Settled(clock)
 
     def forget(self, process: ProcessIdentity) -> None:
         """It ended: what its pid and start meant must be asked again."""
-        gone = [
-            key
-            for key, anchor in self._settled.items()
-            if key[1] == process.pid or (anchor.process is not None and anchor.process.pid == process.pid)
-        ]
-        for key in gone:
-            del self._settled[key]
+        self._settled.forget(process.pid)
 
     # --- the rungs -----------------------------------------------------------------------------------
 
     def by_peer(self, agent: Agent, peer: Peer | None) -> Anchor:
         if peer is None:
             return Anchor(by="peer", why="the transport does not name its peer")
+        inode = peer.inode()
+        settled = self._settled.find((agent.name, "peer", peer.pid, inode)) if inode is not None else None
+        if settled is not None and not peer.has_ended():
+            return settled
         facts = peer.look(self._processes)
         if facts is None:
             return Anchor(by="peer", why="the caller was gone or unreadable before it could be asked")
-        return self._nearest(agent, facts, "peer")
+        anchor = self._nearest(agent, facts, "peer")
+        if inode is not None and inode == facts.identity.inode:  # else inodes name nobody on this kernel
+            self._settled.keep((agent.name, "peer", peer.pid, inode), anchor)
+        return anchor
 
     def by_stat_line(self, agent: Agent, pid: int, started: int, written_at: float) -> Anchor:
-        settled = self._settled.get((agent.name, pid, started))
+        key = (agent.name, "stat line", pid, started)
+        settled = self._settled.find(key)
         if settled is not None:
             return settled
         claimed = ProcessIdentity(self._place.boot, self._place.namespace, pid, started)
@@ -74,7 +77,7 @@ class Anchors:
             return self._not_here(claimed)
         anchor = self._nearest(agent, facts, "stat line")
         if anchor.alive:
-            self._settled[(agent.name, pid, started)] = anchor
+            self._settled.keep(key, anchor)
         return anchor
 
     def by_header(self, agent: Agent, text: str) -> Anchor:
@@ -90,9 +93,16 @@ class Anchors:
             return Anchor(by="header", why=f"pid {pid} cannot be read: {facts.why}")
         if facts.uid != self._uid:
             return Anchor(by="header", why=f"pid {pid} belongs to another user")
+        inode = facts.identity.inode
+        settled = self._settled.find((agent.name, "header", pid, inode)) if inode is not None else None
+        if settled is not None:
+            return settled
         if not agent.recognise(facts):
             return Anchor(by="header", why=f"pid {pid} is not recognised as {agent.name}")
-        return Anchor(facts.identity, True, "header", parent=self.agent_above(facts))
+        anchor = Anchor(facts.identity, True, "header", parent=self.agent_above(facts))
+        if inode is not None:
+            self._settled.keep((agent.name, "header", pid, inode), anchor)
+        return anchor
 
     # --- walking up ----------------------------------------------------------------------------------
 
