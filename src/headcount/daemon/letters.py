@@ -36,10 +36,11 @@ class Slip:
 
 def split(data: bytes) -> list[Slip] | None:
     """The reports in one file; None: it is not whole."""
-    line, newline, rest = data.partition(b"\n")
-    if newline and not line.startswith(b"{") and rest.rstrip().endswith(b"}") and rest.count(b"\n") <= 1:
+    line, _, rest = data.partition(b"\n")
+    rest = rest.rstrip()
+    if rest.endswith(b"}") and b"\n" not in rest and not line.startswith(b"{"):
         return [Slip(parse_stat(line), rest)]
-    return _split_slowly(data.decode("utf-8", "surrogatepass" if b"\xed" in data else "replace"))
+    return _split_slowly(data.decode("utf-8", "replace"))
 
 
 def _split_slowly(text: str) -> list[Slip] | None:
@@ -48,9 +49,11 @@ def _split_slowly(text: str) -> list[Slip] | None:
     while at < len(text):
         sender = None
         if text[at] != "{":
-            line, newline, _ = text[at:].partition("\n")
-            sender = parse_stat(line.encode("utf-8", "replace"))
-            at = _past_space(text, at + len(line) + len(newline))
+            end = text.find("\n", at)
+            if end < 0:
+                return None
+            sender = parse_stat(text[at:end].encode("utf-8", "replace"))
+            at = _past_space(text, end)
         try:
             _, end = _decoder.raw_decode(text, at)
         except (ValueError, RecursionError):
@@ -70,7 +73,11 @@ def parse_stat(line: bytes) -> Sender | None:
     """Of a `/proc/<pid>/stat` line; the name in it may hold anything."""
     head, _, _ = line.partition(b" (")
     fields = line.rpartition(b") ")[2].split()
-    if len(fields) < 20 or not _is_number(head, PID_DIGITS_MOST) or not _is_number(fields[19], TICK_DIGITS_MOST):
+    if (
+        len(fields) < 20
+        or not _is_number(head, PID_DIGITS_MOST)
+        or not _is_number(fields[19], TICK_DIGITS_MOST)
+    ):
         return None
     return Sender(int(head), int(fields[19]))
 

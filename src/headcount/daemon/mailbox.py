@@ -7,11 +7,12 @@ Rules of this file
   4. What cannot be read is counted and removed: it may hold a prompt. One that may still be being
      written is left alone.
 
-Not here: what a payload means (agents/), which process sent it (anchor.py).
+Not here: the form of a file (letters.py), what a payload means (agents/), who sent it (anchor.py).
 """
 
 import asyncio
 import contextlib
+import errno
 import logging
 import os
 import stat
@@ -21,13 +22,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from headcount.agents.port import Agent, Unread
-from headcount.core.report import Report
+from headcount.core.report import Anchor, Report
 from headcount.daemon.anchor import Anchors
 from headcount.daemon.drift import Drift
-from headcount.daemon.letters import split
+from headcount.daemon.letters import Sender, split
 from headcount.daemon.loop import Loop, NotStored
 from headcount.system.clock import Clock
-from headcount.system.files import IN_CLOSE_WRITE, IN_MOVED_TO, FileEvent, FileEvents
+from headcount.system.files import IN_CLOSE_WRITE, IN_IGNORED, IN_MOVED_TO, FileEvent, FileEvents
 from headcount.times import COMMIT_RETRY_MOST, SETTLE_WITHIN
 
 log = logging.getLogger("headcount.mailbox")
@@ -35,6 +36,7 @@ log = logging.getLogger("headcount.mailbox")
 SIZE_MOST = 32 * 1024 * 1024  # a report holds what a tool wrote; more than this is no report
 CHUNK = 256
 FLAG = ".listening"  # while it is there, per-tool hooks report too
+PASSING = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO})  # reading may succeed later
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,7 @@ class Mailbox:
                 await self._deliver(names)
 
     def _look_again(self) -> None:
-        """A file that was not whole is looked at once more when it must be."""
+        """A file that was not whole, or could not be read, is looked at once more."""
         if self._settling is None:
             self._settling = asyncio.get_running_loop().call_later(SETTLE_WITHIN, self._settled)
 
@@ -112,19 +114,35 @@ class Mailbox:
 
     def _arrived(self, events: list[FileEvent]) -> None:
         for event in events:
-            if event.name is None:
+            if event.mask & IN_IGNORED:
+                self._reopen()
+            elif event.name is None:
                 self._rescan = True
             elif not event.name.startswith("."):
                 self._names[event.name] = None
         self._wake.set()
 
+    def _reopen(self) -> None:
+        """Its directory was removed under us: without a new one every hook would write into nothing."""
+        log.warning("the mailbox was removed; it is made again")
+        self._rescan = True
+        try:
+            self.open()
+        except OSError as error:
+            log.error("the mailbox cannot be made again: %s", error.strerror)
+
     def _listed(self) -> list[str]:
-        with os.scandir(self.directory) as entries:
-            found = [
-                (entry.stat(follow_symlinks=False).st_mtime_ns, _serial(entry.name), entry.name)
-                for entry in entries
-                if not entry.name.startswith(".") and entry.is_file(follow_symlinks=False)
-            ]
+        found = []
+        try:
+            with os.scandir(self.directory) as entries:
+                for entry in entries:
+                    if not entry.name.startswith(".") and entry.is_file(follow_symlinks=False):
+                        with contextlib.suppress(FileNotFoundError):
+                            written = entry.stat(follow_symlinks=False).st_mtime_ns
+                            found.append((written, _serial(entry.name), entry.name))
+        except OSError as error:
+            log.warning("the mailbox cannot be listed: %s", error.strerror)
+            self._look_again()
         return [name for _, _, name in sorted(found)]
 
     async def _deliver(self, names: Iterable[str]) -> None:
@@ -158,8 +176,11 @@ class Mailbox:
         path = f"{self.directory}/{name}"
         try:
             fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        except OSError:
-            return None  # already delivered, or not a plain file
+        except OSError as error:
+            if error.errno in PASSING:
+                log.warning("a report cannot be opened now: %s", error.strerror)
+                self._look_again()
+            return None  # or it is delivered already, or not a plain file
         try:
             facts = os.fstat(fd)
             if not stat.S_ISREG(facts.st_mode) or facts.st_uid != os.getuid():
@@ -171,9 +192,10 @@ class Mailbox:
             data = os.read(fd, facts.st_size + 1)
             while len(data) < facts.st_size and (more := os.read(fd, facts.st_size)):
                 data += more
-            return Letter(path, facts.st_mtime, len(data), data)
+            return Letter(path, self._date(facts.st_mtime), len(data), data)
         except OSError as error:
             log.warning("a report cannot be read: %s", error.strerror)
+            self._look_again()
             return None
         finally:
             os.close(fd)
@@ -195,10 +217,18 @@ class Mailbox:
                 log.warning("a report says nothing we can read: %s", report.why)
                 continue
             self._drift.see(self._agent, report.event, slip.payload)
-            anchor = self._anchors.by_stat_line(self._agent, slip.pid, slip.started, letter.written_at)
-            reports.append(replace(report, anchor=anchor))
+            reports.append(replace(report, anchor=self._anchor(slip.sender, letter.written_at)))
             self.counts["reports"] += 1
         return reports
+
+    def _anchor(self, sender: Sender | None, written_at: float) -> Anchor:
+        if sender is None:
+            return Anchor(by="stat line", why="its first line names no process")
+        return self._anchors.by_stat_line(self._agent, sender.pid, sender.started, written_at)
+
+    def _date(self, mtime: float) -> float:
+        """A file's time may be anything; nothing was written in the future, or before there were clocks."""
+        return max(0.0, min(mtime, self._clock.now()))
 
     def _reject(self, path: str, why: str, size: int) -> None:
         self.counts[why] += 1
