@@ -11,6 +11,7 @@ Rules of this file
 import argparse
 import ast
 import re
+import tomllib
 from collections.abc import Callable, Iterable
 from dataclasses import fields
 from pathlib import Path
@@ -42,7 +43,7 @@ EVENT_WORDS = {
     EventType.SESSION_REOPENED: "an end that was only reported was wrong",
     EventType.ALARM_RAISED: "something about it needs a look",
     EventType.ALARM_CLEARED: "and no longer does",
-    EventType.HEADCOUNT_STARTED: "the daemon is up; `facts.blind_since` is the last thing seen before",
+    EventType.HEADCOUNT_STARTED: "the daemon is up; `facts.blind_since` (unix seconds) is when anything was last seen before",
     EventType.HEADCOUNT_STOPPED: "the daemon stops in order; from here on nothing is seen",
     EventType.STORE_LOST: "the store was damaged; `facts.set_aside` names where it is kept",
 }
@@ -66,7 +67,13 @@ def code(*words: object) -> str:
 
 
 def liveness_diagram() -> str:
-    lines = ["```mermaid", "stateDiagram-v2", "    [*] --> unbound: no process named", "    [*] --> alive: process named"]
+    lines = [
+        "```mermaid",
+        "stateDiagram-v2",
+        "    [*] --> unbound: no process named",
+        "    [*] --> alive: process named",
+        "    [*] --> doubted: process named, but not here",
+    ]
     for before, row in LIVENESS.items():
         for after in dict.fromkeys(row.values()):
             if after is not before:
@@ -81,7 +88,9 @@ def liveness_diagram() -> str:
 def liveness_table() -> str:
     points = list(dict.fromkeys(point for row in LIVENESS.values() for point in row))
     head = ["", *(point.value for point in points)]
-    rows = [[f"**{state.value}**", *(_to(row.get(point)) for point in points)] for state, row in LIVENESS.items()]
+    rows = [
+        [f"**{state.value}**", *(_to(row.get(point)) for point in points)] for state, row in LIVENESS.items()
+    ]
     reopened = ["**ended**, only reported", *(_to(REOPENS.get(point)) for point in points)]
     return table(head, [*rows, reopened])
 
@@ -91,7 +100,9 @@ def _to(state: Liveness | None) -> str:
 
 
 def liveness_words() -> str:
-    return table(["inside", "on the wire"], ([code(state.value), code(word)] for state, word in LIVENESS_WORDS.items()))
+    return table(
+        ["inside", "on the wire"], ([code(state.value), code(word)] for state, word in LIVENESS_WORDS.items())
+    )
 
 
 def activity_by_turn() -> str:
@@ -108,7 +119,10 @@ def activity_by_turn() -> str:
 
 
 def activity_by_status() -> str:
-    return table(["the registry's word", "means"], ([code(word), code(doing.value)] for word, doing in BY_STATUS.items()))
+    return table(
+        ["the registry's word", "means"],
+        ([code(word), code(doing.value)] for word, doing in BY_STATUS.items()),
+    )
 
 
 def activity_contest() -> str:
@@ -192,11 +206,15 @@ def error_codes() -> str:
     by_code: dict[str, set[str]] = {}
     for name, status in found:
         by_code.setdefault(name, set()).add(status)
-    return table(["code", "status"], ([code(name), ", ".join(sorted(by_code[name]))] for name in sorted(by_code)))
+    return table(
+        ["code", "status"], ([code(name), ", ".join(sorted(by_code[name]))] for name in sorted(by_code))
+    )
 
 
 def metrics() -> str:
-    return table(["counter", "what"], ([code(f"headcount_{name}_total"), text] for name, text in COUNTERS.items()))
+    return table(
+        ["counter", "what"], ([code(f"headcount_{name}_total"), text] for name, text in COUNTERS.items())
+    )
 
 
 # --- the command line --------------------------------------------------------------------------------
@@ -216,7 +234,9 @@ def commands() -> str:
         head = f"## headcount {name}\n\n{verb.help[:1].upper()}{verb.help[1:]}."
         parts.append(
             "\n\n".join(
-                part for part in (head, table(["argument", "what"], rows), note, f"```\n{examples}\n```") if part
+                part
+                for part in (head, table(["argument", "what"], rows), note, f"```\n{examples}\n```")
+                if part
             )
         )
     return "\n\n".join(parts)
@@ -227,7 +247,10 @@ def _argument(action: argparse.Action) -> list[str]:
     choices = f" ({', '.join(map(str, action.choices))})" if action.choices else ""
     value = f" {action.metavar or action.dest.upper()}" if action.option_strings and action.nargs != 0 else ""
     required = " Required." if action.required and action.option_strings else ""
-    return [", ".join(f"`{name}{value}`" for name in names), f"{action.help or ''}{choices}{required}".strip()]
+    return [
+        ", ".join(f"`{name}{value}`" for name in names),
+        f"{action.help or ''}{choices}{required}".strip(),
+    ]
 
 
 def settings() -> str:
@@ -243,7 +266,46 @@ def _plain(value: object) -> str:
 
 
 def hook_events() -> str:
-    return table(["event", "use", "why"], ([code(row.name), row.use.value, row.why] for row in EVENTS.values()))
+    return table(
+        ["event", "use", "why"], ([code(row.name), row.use.value, row.why] for row in EVENTS.values())
+    )
+
+
+# --- the track record --------------------------------------------------------------------------------
+
+
+def tests_in(directory: Path) -> dict[str, list[str]]:
+    """The tests of each file below a directory, by the file's path in the project."""
+    found = {}
+    for path in sorted(directory.rglob("test_*.py")):
+        names = [
+            node.name
+            for node in ast.walk(ast.parse(path.read_text("utf-8")))
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_")
+        ]
+        found[str(path.relative_to(ROOT))] = sorted(names)
+    return found
+
+
+def accidents() -> str:
+    listed = tomllib.loads((ROOT / "docs" / "accidents.toml").read_text("utf-8"))["accident"]
+    named = [
+        (name.split("_")[1], f"{path}::{name}")
+        for path, names in tests_in(ROOT / "tests" / "accidents").items()
+        for name in names
+    ]
+    rows = []
+    for each in listed:
+        tests = [f"named: `{test}`" for id, test in named if id == each["id"]]
+        tests += [f"also: `{test}`" for test in each["also"]]
+        waits = (
+            ""
+            if any(test.startswith("named") for test in tests)
+            else f"named test waits for {each['milestone']}"
+        )
+        proof = "<br>".join([*tests, *([waits] if waits else [])])
+        rows.append([each["id"], each["happened"], each["holds"], proof])
+    return table(["id", "what happened", "what holds here", "tests"], rows)
 
 
 # --- writing -----------------------------------------------------------------------------------------
@@ -270,6 +332,7 @@ PARTS: dict[str, dict[str, Callable[[], str]]] = {
     },
     "docs/cli.md": {"commands": commands, "settings": settings},
     "docs/claude-code.md": {"hook-events": hook_events},
+    "docs/trackrecord.md": {"accidents": accidents},
 }
 
 
