@@ -19,6 +19,7 @@ from starlette.requests import ClientDisconnect
 
 from headcount import __version__
 from headcount.daemon.loop import NotStored
+from headcount.store.port import StoreFault
 from headcount.wire.messages import Fault, FaultBody
 
 log = logging.getLogger("headcount.gate")
@@ -72,9 +73,11 @@ class Gate:
             await answer(sending, refused.status, refused.body)
         except ClientDisconnect:
             log.info("a sender left in the middle of its request, or was too slow")
-        except NotStored as fault:
-            body = FaultBody(error=Fault(code="not-stored", message=str(fault), hint="See: headcount doctor"))
-            await answer(sending, 503, body)
+        except (NotStored, StoreFault) as fault:
+            code = "not-stored" if isinstance(fault, NotStored) else "not-readable"
+            body = FaultBody(error=Fault(code=code, message=str(fault), hint="See: headcount doctor"))
+            if not answered:
+                await answer(sending, 503, body)
         except Exception:
             log.exception("a request failed: %s %s", scope["method"], scope["path"])
             if not answered:
