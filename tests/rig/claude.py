@@ -248,7 +248,10 @@ class Tui:
 
     def close(self) -> None:
         """Closes the terminal: the CLI gets SIGHUP, and takes a second or three to leave."""
+        socket = self._tmux("display-message", "-p", "#{socket_path}").strip()
         self._tmux("kill-server")
+        if socket:
+            Path(socket).unlink(missing_ok=True)  # tmux leaves it
         wait_for(f"the end of {self.pid}", lambda: not self.is_running, 20)
 
     @property
