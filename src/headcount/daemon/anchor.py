@@ -22,6 +22,7 @@ from headcount.daemon.settled import Settled
 from headcount.system.clock import Clock
 from headcount.system.peer import Peer
 from headcount.system.processes.ancestry import ancestors
+from headcount.system.processes.pidfd import find_inode
 from headcount.system.processes.port import Gone, Processes, Unreadable
 from headcount.times import CLOCK_SLACK
 
@@ -86,6 +87,10 @@ class Anchors:
             return Anchor(by="header", why="the header names no pid in plain digits")
         if pid <= 1:
             return Anchor(by="header", why=f"pid {pid} is never an agent")
+        seen = find_inode(pid)
+        settled = self._settled.find((agent.name, "header", pid, seen)) if seen is not None else None
+        if settled is not None:
+            return settled
         facts = self._processes.look(pid)
         if isinstance(facts, Gone):
             return Anchor(by="header", why=f"no process has pid {pid}")
@@ -93,14 +98,11 @@ class Anchors:
             return Anchor(by="header", why=f"pid {pid} cannot be read: {facts.why}")
         if facts.uid != self._uid:
             return Anchor(by="header", why=f"pid {pid} belongs to another user")
-        inode = facts.identity.inode
-        settled = self._settled.find((agent.name, "header", pid, inode)) if inode is not None else None
-        if settled is not None:
-            return settled
         if not agent.recognise(facts):
             return Anchor(by="header", why=f"pid {pid} is not recognised as {agent.name}")
         anchor = Anchor(facts.identity, True, "header", parent=self.agent_above(facts))
-        if inode is not None:
+        inode = facts.identity.inode
+        if inode is not None:  # else inodes name nobody on this kernel
             self._settled.keep((agent.name, "header", pid, inode), anchor)
         return anchor
 

@@ -35,6 +35,7 @@ log = logging.getLogger("headcount.mailbox")
 
 SIZE_MOST = 32 * 1024 * 1024  # a report holds what a tool wrote; more than this is no report
 CHUNK = 256
+A_FEW = 8  # files that are removed sooner than a thread is asked to
 FLAG = ".listening"  # while it is there, per-tool hooks report too
 PASSING = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO})  # reading may succeed later
 
@@ -72,6 +73,7 @@ class Mailbox:
         self._wake = asyncio.Event()
         self._rescan = True
         self._settling: asyncio.TimerHandle | None = None
+        self._removing: asyncio.Future[list[Letter]] | None = None
 
     def open(self) -> None:
         """Watches first and lists afterwards, so that nothing falls between."""
@@ -101,6 +103,8 @@ class Mailbox:
             while self._names:
                 names = [name for name, _ in zip(self._names, range(CHUNK), strict=False)]
                 await self._deliver(names)
+                if not self._names:
+                    await self._remove_all([])
 
     def _look_again(self) -> None:
         """A file that was not whole, or could not be read, is looked at once more."""
@@ -161,11 +165,23 @@ class Mailbox:
                 done.append(letter)
                 answers.extend(self._loop.submit(report) for report in reports)  # type: ignore[misc]
         if answers and not await self._committed(answers):
-            self._names.update(dict.fromkeys(os.path.basename(letter.path) for letter in done))  # noqa: PTH119
+            self._again(done)
             await asyncio.sleep(COMMIT_RETRY_MOST)
             return
-        for letter in done:
-            self._remove(letter)
+        await self._remove_all(done)
+
+    async def _remove_all(self, letters: list[Letter]) -> None:
+        """Many are removed by a thread, while the next are read: it is a fifth of the work."""
+        if self._removing is not None:
+            self._again(await self._removing)
+            self._removing = None
+        if len(letters) < A_FEW:
+            self._again(_remove(letters))
+        else:
+            self._removing = asyncio.get_running_loop().run_in_executor(None, _remove, letters)
+
+    def _again(self, letters: Iterable[Letter]) -> None:
+        self._names.update(dict.fromkeys(letter.path.rpartition("/")[2] for letter in letters))
 
     @staticmethod
     async def _committed(answers: list["asyncio.Future[object]"]) -> bool:
@@ -236,18 +252,21 @@ class Mailbox:
         with contextlib.suppress(OSError):
             os.unlink(path)
 
-    def _remove(self, letter: Letter) -> None:
-        """A second hook of the same shell pid may have appended meanwhile: then it is read again."""
+
+def _remove(letters: Iterable[Letter]) -> list[Letter]:
+    """Those to be read again: a second hook of the same shell pid appended meanwhile."""
+    grown = []
+    for letter in letters:
         try:
-            now = os.lstat(letter.path)
-            if now.st_size == letter.size:
+            if os.lstat(letter.path).st_size == letter.size:
                 os.unlink(letter.path)
             else:
-                self._names[letter.path.rpartition("/")[2]] = None
+                grown.append(letter)
         except FileNotFoundError:
             pass
         except OSError as error:
             log.error("a delivered report cannot be removed: %s", error.strerror)
+    return grown
 
 
 def _serial(name: str) -> int:
