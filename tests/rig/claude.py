@@ -254,8 +254,8 @@ class Tui:
     def close(self) -> None:
         """Closes the terminal: the CLI gets SIGHUP, and takes a second or three to leave."""
         self._tmux("kill-server")
-        self._socket_file.unlink(missing_ok=True)  # tmux leaves it
         wait_for(f"the end of {self.pid}", lambda: not self.is_running, 20)
+        self._socket_file.unlink(missing_ok=True)  # tmux leaves it
 
     @property
     def is_running(self) -> bool:
