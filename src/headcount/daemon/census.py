@@ -3,11 +3,13 @@
 Rules of this file
   1. It adds, it never subtracts: who is missing from a census is not asked about here.
   2. It runs in a thread, at the start, seldom, and when somebody asks who is there.
+  3. One that fails says nothing about anybody.
 
 Not here: how agents are recognised (agents/).
 """
 
 import asyncio
+import logging
 import os
 
 from headcount.agents.table import AGENTS
@@ -20,6 +22,8 @@ from headcount.system.processes.port import Processes
 from headcount.times import CENSUS_EVERY, CENSUS_FRESH, CENSUS_SETTLES
 
 TICKS = os.sysconf("SC_CLK_TCK")
+
+log = logging.getLogger("headcount.census")
 
 
 class Census:
@@ -48,11 +52,16 @@ class Census:
         await asyncio.shield(self._running)
 
     async def _take(self) -> None:
-        found = await asyncio.to_thread(self._find)
+        try:
+            found = await asyncio.to_thread(self._find)
+        except OSError as error:  # no descriptor left: who could not be looked for is not missing (D5)
+            log.warning("a census could not be taken: %s", error.strerror)
+            return
         answers = [self._loop.submit(each) for each in found if not self._is_known(each)]
         self._taken_at = self._clock.boottime()
-        if answers:
-            await asyncio.wait(answers)
+        await asyncio.gather(
+            *answers, return_exceptions=True
+        )  # not stored now: the next one finds them again
 
     def _find(self) -> list[Found]:
         now = self._clock.now()
