@@ -45,7 +45,11 @@ def hook(body: bytes, *headers: str, agent: str = "claude-code") -> bytes:
 def connect(path: Path, within: float = WITHIN) -> socket.socket:
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     sock.settimeout(within)
-    sock.connect(str(path))
+    try:
+        sock.connect(str(path))
+    except BaseException:
+        sock.close()
+        raise
     return sock
 
 
@@ -87,7 +91,6 @@ for line in sys.stdin:
     sock.settimeout(10)
     sock.connect(path)
     sock.sendall(base64.b64decode(data))
-    sock.shutdown(socket.SHUT_WR)
     got = b""
     while piece := sock.recv(65536): got += piece
     sock.close()
