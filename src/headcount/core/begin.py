@@ -3,10 +3,12 @@
 Rules of this file
   1. A process hosts one session: whoever takes it over ends the one before in the same breath.
   2. A provisional session has no process yet, whatever its anchor says.
+  3. The registry tells of a swap before the hook that says by which command: the word is put right then.
 
 Not here: whether it begins (placement.py), what it was told since (hear.py).
 """
 
+from dataclasses import replace
 from typing import Any
 
 from headcount.core.delta import parent_of
@@ -79,9 +81,26 @@ def supersede(draft: Draft, old: Session, new: Session, at: float, opening: Open
     )
 
 
+def retell_swap(draft: Draft, session: Session, at: float, opening: Opening | None) -> None:
+    """What its process hosted before it is told to have been left by the command that this start names."""
+    if session.process is None or opening is None or opening.value not in SWAP_WORDS:
+        return
+    for old in draft.of_process(session.process):
+        if old.ended is not None and old.ended.successor == session.id:
+            because = _continued(session, old, opening)
+            if because != old.ended.because:
+                ended = replace(old.ended, because=because)
+                draft.emit(EventType.SESSION_CHANGED, at, old.id, ended=ended)
+
+
+def _continued(new: Session, old: Session, opening: Opening | None) -> str:
+    """/branch says farewell as /resume does; only the start that follows tells them apart."""
+    reasons = (opening.value if opening else None, old.leaving.reason if old.leaving else None)
+    how = next((f" ({SWAP_WORDS[reason]})" for reason in reasons if reason in SWAP_WORDS), "")
+    return f"continued as {new.id[:4]}{how}"
+
+
 def _end_superseded(draft: Draft, old: Session, new: Session, at: float, opening: Opening | None) -> None:
-    reason = old.leaving.reason if old.leaving else (opening.value if opening else None)
-    how = f" ({SWAP_WORDS[reason]})" if reason in SWAP_WORDS else ""
     draft.emit(
         EventType.SESSION_ENDED,
         at,
@@ -89,5 +108,5 @@ def _end_superseded(draft: Draft, old: Session, new: Session, at: float, opening
         liveness=after(old, Turnpoint.SUPERSEDED),
         liveness_because="its process hosts another conversation",
         liveness_at=at,
-        ended=Ended(at, EndKind.SUPERSEDED, f"continued as {new.id[:4]}{how}", successor=new.id),
+        ended=Ended(at, EndKind.SUPERSEDED, _continued(new, old, opening), successor=new.id),
     )

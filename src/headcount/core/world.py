@@ -159,8 +159,11 @@ class Draft:
         before = self.sessions.get(session.id)
         self.sessions[session.id] = session
         self.decision.rows[session.id] = session
-        if session.conversation and (before is None or before.conversation != session.conversation):
-            self._index(self._by_conversation, (session.agent, session.conversation), session.id)
+        if before is None or before.conversation != session.conversation:
+            if before is not None and before.conversation:
+                self._unindex(self._by_conversation, (before.agent, before.conversation), session.id)
+            if session.conversation:
+                self._index(self._by_conversation, (session.agent, session.conversation), session.id)
         if session.process and (before is None or before.process is None):
             self._index(self._by_pid, session.process.pid, session.id)
         if session.liveness in ADRIFT:

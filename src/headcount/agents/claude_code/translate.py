@@ -49,6 +49,8 @@ LIMITS = frozenset({"rate_limit", "usage_limit", "usage_limit_reached", "billing
 OVER = frozenset({"completed", "failed", "killed", "stopped", "cancelled", "canceled", "done"})
 """Statuses of a background task that does not run any more."""
 
+BRANCH_NAME = re.compile(r"\(Branch(?: [0-9]+)?\)\Z")
+
 RESETS = re.compile(r"\bresets?\b[^.\n·|]{1,40}")
 
 
@@ -122,7 +124,7 @@ def unknown_fields(payload: bytes) -> tuple[str, ...]:
 
 
 def _session_start(read: Payload) -> Said:
-    name, model = _name(read.session_title), plain(read.model, 100)
+    name, model = name_of(read.session_title), plain(read.model, 100)
     if read.source == "compact":  # the same conversation, shorter: nothing opened
         return Said(Turn.COMPACTED, name=name, model=model)
     source = read.source if isinstance(read.source, str) else ""
@@ -130,7 +132,7 @@ def _session_start(read: Payload) -> Said:
 
 
 def _prompt(read: Payload) -> Said:
-    return Said(Turn.PROMPTED, name=_name(read.session_title))
+    return Said(Turn.PROMPTED, name=name_of(read.session_title))
 
 
 def _before_tool(read: Payload) -> Said:
@@ -251,8 +253,11 @@ def _id(value: Any) -> str | None:
     return value if isinstance(value, str) and CONVERSATION.fullmatch(value) else None
 
 
-def _name(value: Any) -> str | None:
-    return one_line(value) or None if isinstance(value, str) else None
+def name_of(value: Any) -> str | None:
+    """The session's name. A branch is called by its first prompt, and prompts are not kept."""
+    if not isinstance(value, str) or BRANCH_NAME.search(value):
+        return None
+    return one_line(value) or None
 
 
 def _directory(value: Any) -> str | None:
