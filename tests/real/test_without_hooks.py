@@ -4,8 +4,8 @@ import time
 
 from tests.rig.claude import Claude, Tui
 from tests.rig.fake_anthropic import script
-from tests.rig.stage import Stage, note, stage, wait_file
 from tests.rig.record_traces import DIALOG, QUESTION
+from tests.rig.stage import Stage, note, stage, wait_file
 
 GENEROUS = 3.0  # the figure is printed; a loaded machine must not fail the gate
 

@@ -44,7 +44,8 @@ class Seen(NamedTuple):
 class Feed:
     """The event stream in a thread, each row stamped on its arrival."""
 
-    def __init__(self, socket: Path) -> None:
+    def __init__(self, socket: Path, below: Path) -> None:
+        self._below = str(below.resolve())  # only what runs there: a machine has other agents
         self._connection = Connection(str(socket))
         self._stream = self._connection.stream("/v1/events", None)
         self._seen: list[Seen] = []
@@ -64,8 +65,11 @@ class Feed:
         at, data = time.time(), json.loads(event.data)
         rows = data["sessions"] if event.type == "snapshot" else [data.get("session")]
         with self._news:
-            self._seen += [Seen(at, row, event.type) for row in rows if row]
+            self._seen += [Seen(at, row, event.type) for row in rows if row and self._is_ours(row)]
             self._news.notify_all()
+
+    def _is_ours(self, row: Row) -> bool:
+        return (row["cwd"] or "").startswith(self._below)
 
     def mark(self) -> int:
         """A place in the stream: later words only."""
@@ -122,7 +126,7 @@ class Stage:
 
     def __enter__(self) -> "Stage":
         self.daemon.ready()
-        self.feed = Feed(self.daemon.socket)
+        self.feed = Feed(self.daemon.socket, self.claude.place)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -135,16 +139,22 @@ class Stage:
 
     def start_daemon(self) -> None:
         self.daemon.ready()
-        self.feed = Feed(self.daemon.socket)
+        self.feed = Feed(self.daemon.socket, self.claude.place)
 
     # --- what is known ---------------------------------------------------------------------------------
 
     def wait_row(self, *, since: int = 0, within: float = 20.0, **wanted: Any) -> Seen:
         return self.feed.wait(lambda row: is_like(row, wanted), since=since, within=within, what=str(wanted))
 
+    def rows(self, **wanted: Any) -> list[Row]:
+        """Of this home, oldest first."""
+        below = str(self.claude.place.resolve())
+        rows = [row for row in self.daemon.sessions(**wanted) if (row["cwd"] or "").startswith(below)]
+        return sorted(rows, key=lambda row: (row["started_at"], row["id"]))
+
     def row(self, **wanted: Any) -> Row:
         """The one such row as it is now."""
-        rows = self.daemon.sessions(**wanted)
+        rows = self.rows(**wanted)
         assert len(rows) == 1, (wanted, [short(each) for each in rows])
         return rows[0]
 
