@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headcount.agents.claude_code.transcript import TAIL, Tail, parse, read_tail, report
+from headcount.agents.claude_code.transcript import TAIL, Tail, glimpse, parse, read_tail
 from headcount.core.report import Turn, WaitingOn
 
 SAMPLE = Path(__file__).parent.parent / "rig" / "samples" / "claude-code" / "transcript.jsonl"
@@ -124,9 +124,11 @@ def test_only_the_conversations_own_file_is_read(tmp_path: Path) -> None:
     assert read_tail(tmp_path / "gone.jsonl", "gone") is None
 
 
-def test_a_tail_becomes_a_report_at_its_own_time() -> None:
-    tail = until('"end_turn"')
-    made = report(tail, "conv", "/p/conv.jsonl")
-    assert made is not None
-    assert (made.says, made.at, made.source) == (Turn.STOPPED, tail.turn_at, "transcript")
-    assert report(Tail(), "conv", "/p/conv.jsonl") is None
+def test_a_tail_becomes_a_glimpse_at_its_own_time(tmp_path: Path) -> None:
+    path = tmp_path / "conv.jsonl"
+    path.write_bytes(SAMPLE.read_bytes())
+    seen, tail = glimpse(path, "conv"), parse(path.read_bytes())
+    assert seen is not None and seen.turned is not None
+    assert (seen.turned.turn, seen.turned.at, seen.turned.source) == (tail.turn, tail.turn_at, "transcript")
+    assert (seen.title, seen.model, seen.context_tokens) == (tail.title, tail.model, tail.context_tokens)
+    assert glimpse(tmp_path / "other.jsonl", "other") is None

@@ -14,13 +14,15 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from headcount.core.events import EventType
-from headcount.core.evidence import Awake, Evidence, Judged, Rebooted, Retire, Tick
-from headcount.core.hear import hear_found, hear_record, hear_report
+from headcount.core.evidence import Awake, Evidence, Glimpse, Judged, Rebooted, Retire, Tick
+from headcount.core.hear import hear_found, hear_glimpse, hear_record, hear_report
 from headcount.core.report import Found, Record, Report
 from headcount.core.session import Ended, EndKind, Liveness, Session, SessionId, Turnpoint, after, can
 from headcount.core.verdict import Proof, Standing, Verdict
 from headcount.core.world import Draft, World
 from headcount.times import LOST_AFTER
+
+SIGNALLED = 128
 
 
 def decide(world: World, batch: Iterable[Evidence], now: float) -> tuple[Draft, list[SessionId | None]]:
@@ -83,11 +85,17 @@ def _ended(verdict: Verdict, session: Session, at: float, away: bool) -> Ended:
     if number is not None:
         return Ended(at, EndKind.KILLED, f"killed ({signal_name(number)})", None, number, away)
     if code is not None:
-        said = f" ({session.leaving.reason})" if session.leaving and session.leaving.reason != "other" else ""
         with_code = f" with code {code}" if code else ""
-        return Ended(at, EndKind.EXITED, f"exited{with_code}{said}", code, None, away)
+        return Ended(at, EndKind.EXITED, f"exited{with_code}{_why_it_left(session, code)}", code, None, away)
     because = "ended while headcount was away" if away else f"ended: {verdict.because}"
     return Ended(at, EndKind.UNSEEN, because, away=away)
+
+
+def _why_it_left(session: Session, code: int) -> str:
+    """Its own word, else the signal that it answered by an orderly end: by convention the code is 128 and more."""
+    if session.leaving and session.leaving.reason != "other":
+        return f" ({session.leaving.reason})"
+    return f" ({signal.Signals(code - SIGNALLED).name})" if code - SIGNALLED in list(signal.Signals) else ""
 
 
 def signal_name(number: int) -> str:
@@ -152,6 +160,7 @@ DECIDERS: dict[type, Callable[[Draft, Any, float], Any]] = {
     Report: hear_report,
     Record: hear_record,
     Found: hear_found,
+    Glimpse: hear_glimpse,
     Judged: _judged,
     Rebooted: _rebooted,
     Tick: _tick,

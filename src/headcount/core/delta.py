@@ -10,6 +10,7 @@ Not here: to which session a word belongs (placement.py), what follows from the 
 from typing import Any
 
 from headcount.core.activity import Turned
+from headcount.core.evidence import Glimpse
 from headcount.core.identity import ProcessIdentity
 from headcount.core.report import Anchor, Background, Details, Report, Turn
 from headcount.core.session import Liveness, Note, Session, SessionId, Turnpoint, after
@@ -28,7 +29,7 @@ def turned(report: Report) -> Turned | None:
 
 
 def identified(draft: Draft, session: Session, conversation: str) -> dict[str, Any]:
-    if session.conversation is not None:
+    if session.conversation == conversation:
         return {}
     known = draft.of_conversation(session.agent, conversation)
     return {"conversation": conversation, "predecessor": known[-1].id if known else None}
@@ -56,19 +57,32 @@ def bound(draft: Draft, session: Session, anchor: Anchor) -> dict[str, Any]:
 
 
 def details(session: Session | None, details: Details, level: bool = False) -> dict[str, Any]:
-    """New facts beside the turn. A registry (`level`) gives a directory only where none is known:
-    it does not follow a `cd`, hooks do."""
+    """New facts beside the turn. A registry (`level`) gives a directory and a transcript only where none
+    is known: it does not follow a `cd` or a move, hooks do."""
     given = {
-        "cwd": details.cwd if not (level and session is not None and session.cwd) else None,
+        "cwd": details.cwd,
         "name": details.name,
         "model": details.model,
         "transcript": details.transcript,
         "permission_mode": details.permission_mode,
     }
+    if level and session is not None:
+        given = {
+            key: value
+            for key, value in given.items()
+            if key not in ("cwd", "transcript") or not getattr(session, key)
+        }
     return {
         key: value
         for key, value in given.items()
         if value is not None and (session is None or getattr(session, key) != value)
+    }
+
+
+def seen(session: Session, glimpse: Glimpse) -> dict[str, Any]:
+    given = {"title": glimpse.title, "model": glimpse.model, "context_tokens": glimpse.context_tokens}
+    return {
+        key: value for key, value in given.items() if value is not None and getattr(session, key) != value
     }
 
 

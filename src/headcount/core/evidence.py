@@ -7,6 +7,7 @@ Rules of this file
 
 from dataclasses import dataclass
 
+from headcount.core.activity import Turned
 from headcount.core.identity import ProcessIdentity
 from headcount.core.report import Found, Record, Report
 from headcount.core.verdict import Verdict
@@ -20,6 +21,19 @@ class Judged:
     verdict: Verdict
     at: float
     away: bool = False  # learned after a restart: it happened while headcount was not running
+
+
+@dataclass(frozen=True, slots=True)
+class Glimpse:
+    """What the tail of a conversation's transcript shows: details, and how its last turn stands. The
+    turn is a word like a hook's, for whoever missed the hooks; it counts only where it is newer."""
+
+    agent: str
+    conversation: str
+    title: str | None = None
+    model: str | None = None
+    context_tokens: int | None = None
+    turned: Turned | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,4 +67,4 @@ class Awake:
     seen_until: float | None = None  # the last event before it was away
 
 
-Evidence = Report | Record | Found | Judged | Rebooted | Tick | Retire | Awake
+Evidence = Report | Record | Found | Glimpse | Judged | Rebooted | Tick | Retire | Awake

@@ -13,8 +13,9 @@ from typing import Any
 
 from headcount.core import delta
 from headcount.core.activity import Activity, Status, judge, newer
-from headcount.core.begin import begin, supersede
+from headcount.core.begin import begin, retell_swap, supersede
 from headcount.core.events import EventType
+from headcount.core.evidence import Glimpse
 from headcount.core.placement import Fresh, Misfit, place_record, place_report
 from headcount.core.report import Found, Record, Report
 from headcount.core.session import (
@@ -42,7 +43,9 @@ def hear_report(draft: Draft, report: Report, now: float) -> SessionId | None:
     session = seat.session
     if seat.supersedes is not None:
         session = supersede(draft, seat.supersedes, session, report.at, report.opening)
-    return _change(draft, session, report, now).id
+    session = _change(draft, session, report, now)
+    retell_swap(draft, session, min(report.at, now), report.opening)
+    return session.id
 
 
 def hear_record(draft: Draft, record: Record, now: float) -> SessionId | None:
@@ -68,6 +71,21 @@ def hear_record(draft: Draft, record: Record, now: float) -> SessionId | None:
         if session.status is None or (word.at >= min(session.status.at, now) and word != session.status):
             changes["status"] = word
     return _settle(draft, session, changes, at, now).id
+
+
+def hear_glimpse(draft: Draft, glimpse: Glimpse, now: float) -> SessionId | None:
+    """A transcript starts nothing and ends nothing; it only adds to what is open, when that is one."""
+    living = [each for each in draft.of_conversation(glimpse.agent, glimpse.conversation) if each.is_open]
+    if len(living) != 1:
+        return None
+    session = living[0]
+    changes = delta.seen(session, glimpse)
+    turned = glimpse.turned
+    if turned is not None and session.status is None and newer(turned, session.turned, now):
+        changes["turned"] = turned  # where the registry speaks it knows better
+    if changes:
+        _settle(draft, session, changes, session.last_event_at, now)
+    return session.id
 
 
 def hear_found(draft: Draft, found: Found, now: float) -> SessionId | None:

@@ -10,12 +10,13 @@ import asyncio
 import logging
 import os
 import signal
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 
 from headcount import __version__
 from headcount.agents.table import AGENTS
+from headcount.core.events import Event
 from headcount.core.evidence import Awake, Retire
 from headcount.core.world import World
 from headcount.daemon.anchor import Anchors
@@ -31,6 +32,7 @@ from headcount.daemon.recovery import recover
 from headcount.daemon.registries import Registries
 from headcount.daemon.routes.table import build_app
 from headcount.daemon.service import Service, find_incarnation
+from headcount.daemon.transcripts import Transcripts
 from headcount.daemon.watchdog import Watchdog
 from headcount.paths import Places
 from headcount.store.port import StoreFault
@@ -84,8 +86,9 @@ class Running:
             store,
             clock,
             start_effects=lambda effects: self.effects.start(effects),
-            tell=lambda events, committed: self.service.tell(events, committed),
+            tell=self._tell,
         )
+        self.transcripts = Transcripts(AGENTS, self.loop)
         self.effects = Effects(processes, clock, self.loop.put, self.anchors.forget)
         drift = Drift()
         self.service = Service(
@@ -100,7 +103,7 @@ class Running:
             mailbox=Mailbox(
                 Path(places.mailbox), AGENTS["claude-code"], self.loop, self.anchors, self.files, clock, drift
             ),
-            registries=Registries(self.loop, processes, self.anchors, self.files),
+            registries=Registries(self.loop, processes, self.anchors, self.files, drift),
             census=Census(self.loop, processes, self.anchors, clock),
             drift=drift,
             started_at=clock.now(),
@@ -114,6 +117,10 @@ class Running:
         self.chores: list[asyncio.Task[None]] = []
         self.serving: asyncio.Task[None] | None = None
 
+    def _tell(self, events: Sequence[Event], world: World) -> None:
+        self.service.tell(events, world)
+        self.transcripts.noticed(events, world)
+
     async def bring_up(self) -> None:
         service, event_loop = self.service, asyncio.get_running_loop()
         self.server.serve_app(build_app(service))
@@ -124,6 +131,8 @@ class Running:
         service.mailbox.open()
         for agent in AGENTS.values():
             service.registries.open(agent, os.environ, Path.home(), service.config.claude_roots)
+        for session in self.loop.world.open_sessions():
+            self.transcripts.want(session)
         sock = open_unix_socket(Path(service.places.socket))
         self.chores = [
             self._chore(service.mailbox.run(), "mailbox"),
@@ -170,6 +179,7 @@ class Running:
             chore.cancel()
         self.watchdog.stop()
         self.files.close()
+        self.transcripts.close()
         if self.deciding is not None:
             self.loop.put(Awake(service.clock.now(), stopping=True))
             self.loop.stop()

@@ -21,7 +21,9 @@ import msgspec
 from headcount.agents.claude_code.labels import ToolInput, label
 from headcount.agents.claude_code.translate import ASKING_TOOLS, LIMITS, NAME
 from headcount.agents.label import one_line, plain
-from headcount.core.report import Details, Report, Turn, WaitingOn
+from headcount.core.activity import Turned
+from headcount.core.evidence import Glimpse
+from headcount.core.report import Turn, WaitingOn
 
 TAIL = 64 * 1024
 
@@ -118,22 +120,17 @@ def parse(content: bytes) -> Tail:
     return tail
 
 
-def report(tail: Tail, conversation: str, transcript: str) -> Report | None:
-    """The tail as a report: older than a hook of the same turn, newer than one of the turn before."""
-    if tail.turn is None:
+def glimpse(path: Path, conversation: str) -> Glimpse | None:
+    """The tail as evidence: older than a hook of the same turn, newer than one of the turn before."""
+    tail = read_tail(path, conversation)
+    if tail is None:
         return None
-    return Report(
-        agent=NAME,
-        conversation=conversation,
-        at=tail.turn_at,
-        source="transcript",
-        event="transcript",
-        says=tail.turn,
-        waiting_on=tail.waiting_on,
-        doing=tail.doing,
-        failure=tail.failure,
-        details=Details(name=tail.title, model=tail.model, transcript=transcript),
-    )
+    turned = None
+    if tail.turn is not None:
+        turned = Turned(
+            tail.turn_at, tail.turn, "last turn", "transcript", tail.waiting_on, tail.doing, tail.failure
+        )
+    return Glimpse(NAME, conversation, tail.title, tail.model, tail.context_tokens, turned)
 
 
 def _line(row: bytes) -> Line | None:
