@@ -43,7 +43,7 @@ EVENT_WORDS = {
     EventType.SESSION_REOPENED: "an end that was only reported was wrong",
     EventType.ALARM_RAISED: "something about it needs a look",
     EventType.ALARM_CLEARED: "and no longer does",
-    EventType.HEADCOUNT_STARTED: "the daemon is up; `facts.blind_since` (unix seconds) is when anything was last seen before",
+    EventType.HEADCOUNT_STARTED: "the daemon is up; `facts.blind_since` is when anything was last seen before",
     EventType.HEADCOUNT_STOPPED: "the daemon stops in order; from here on nothing is seen",
     EventType.STORE_LOST: "the store was damaged; `facts.set_aside` names where it is kept",
 }

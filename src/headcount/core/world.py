@@ -82,6 +82,14 @@ class World:
     def draft(self) -> "Draft":
         return Draft(self)
 
+    def find_process(self, claimed: ProcessIdentity) -> ProcessIdentity | None:
+        """That very incarnation among those that sessions were ever bound to."""
+        for id in self.by_pid.get(claimed.pid, ()):
+            process = self.sessions[id].process
+            if process is not None and same_process(process, claimed) is Match.SAME:
+                return process
+        return None
+
     def open_sessions(self) -> Iterator[Session]:
         return (session for session in self.sessions.values() if session.is_open)
 

@@ -13,7 +13,7 @@ import logging
 import os
 
 from headcount.agents.table import AGENTS
-from headcount.core.identity import ProcessFacts
+from headcount.core.identity import ProcessFacts, ProcessIdentity
 from headcount.core.report import Found
 from headcount.daemon.anchor import Anchors
 from headcount.daemon.loop import Loop
@@ -53,37 +53,42 @@ class Census:
 
     async def _take(self) -> None:
         try:
-            found = await asyncio.to_thread(self._find)
+            seen = await asyncio.to_thread(self._look_at_all)
+            unknown = [(agent, facts) for agent, facts in seen if not self._is_known(facts.identity)]
+            found = await asyncio.to_thread(self._describe, unknown) if unknown else []
         except OSError as error:  # no descriptor left: who could not be looked for is not missing (D5)
             log.warning("a census could not be taken: %s", error.strerror)
             return
-        answers = [self._loop.submit(each) for each in found if not self._is_known(each)]
+        if self._taken_at is not None:
+            self._loop.counts["census_caught"] += len(found)  # what the event path missed
         self._taken_at = self._clock.boottime()
+        answers = [self._loop.submit(each) for each in found]
         await asyncio.gather(
             *answers, return_exceptions=True
         )  # not stored now: the next one finds them again
 
-    def _find(self) -> list[Found]:
-        now = self._clock.now()
-        found = []
+    def _look_at_all(self) -> list[tuple[str, ProcessFacts]]:
+        seen = []
         for pid in self._processes.pids():
             facts = self._processes.look(pid)
             if not isinstance(facts, ProcessFacts) or facts.uid != self._uid or self._is_fresh(facts):
                 continue
             agent = next((each for each in AGENTS.values() if each.recognise(facts)), None)
             if agent is not None:
-                above = self._anchors.agent_above(facts)
-                found.append(Found(agent.name, facts.identity, now, facts.cwd, above))
-        return sorted(found, key=lambda each: each.process.started or 0)  # parents before their children
+                seen.append((agent.name, facts))
+        return sorted(seen, key=lambda each: each[1].identity.started or 0)  # parents before their children
+
+    def _describe(self, unknown: list[tuple[str, ProcessFacts]]) -> list[Found]:
+        now = self._clock.now()
+        return [
+            Found(agent, facts.identity, now, facts.cwd, self._anchors.agent_above(facts))
+            for agent, facts in unknown
+        ]
 
     def _is_fresh(self, facts: ProcessFacts) -> bool:
         """An agent that starts a program is, between fork and exec, two processes that look alike."""
         started = facts.identity.started
         return started is not None and self._clock.boottime() - started / TICKS < CENSUS_SETTLES
 
-    def _is_known(self, found: Found) -> bool:
-        return any(
-            session.process == found.process
-            for id in self._loop.world.by_pid.get(found.process.pid, ())
-            if (session := self._loop.world.sessions[id])
-        )
+    def _is_known(self, process: ProcessIdentity) -> bool:
+        return self._loop.world.find_process(process) is not None

@@ -31,7 +31,7 @@ from headcount.daemon.mailbox import Mailbox
 from headcount.daemon.recovery import recover
 from headcount.daemon.registries import Registries
 from headcount.daemon.routes.table import build_app
-from headcount.daemon.service import Service, find_incarnation
+from headcount.daemon.service import Service
 from headcount.daemon.transcripts import Transcripts
 from headcount.daemon.watchdog import Watchdog
 from headcount.paths import Places
@@ -80,7 +80,7 @@ class Running:
         world = World(processes.place(), store.loaded.sessions, store.loaded.seq)
         self.server = Server()
         self.files = open_file_events(event_loop)
-        self.anchors = Anchors(processes, clock, lambda claimed: find_incarnation(world, claimed))
+        self.anchors = Anchors(processes, clock, world.find_process)
         self.loop = Loop(
             world,
             store,

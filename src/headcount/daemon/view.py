@@ -11,6 +11,7 @@ Not here: explanations (explain.py), drawing (cli/).
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 from headcount.core.events import Event
 from headcount.core.session import Ended, Liveness, Session
@@ -83,15 +84,26 @@ def _ended(ended: Ended) -> messages.Ended:
 
 def event_row(event: Event, world: World) -> messages.EventRow:
     session = world.sessions.get(event.session) if event.session else None
-    if session is not None and event.delta:
-        session = replace(session, **event.delta)
     return messages.EventRow(
         seq=event.seq,
         at=time_text(event.at),
         type=event.type.value,
-        session=session_row(session) if session else None,
-        facts=event.facts or None,
+        session=session_row(_as_of(session, event)) if session else None,
+        facts={key: _fact(key, value) for key, value in event.facts.items()} or None,
     )
+
+
+def _as_of(session: Session, event: Event) -> Session:
+    """What came later, its end above all, is not shown with what came before."""
+    then = replace(session, **event.delta)
+    if session.ended is None or "ended" in event.delta or event.at > session.ended.at:
+        return then
+    living = Liveness.ALIVE if then.process else Liveness.UNBOUND
+    return replace(then, ended=None, liveness=event.delta.get("liveness", living))
+
+
+def _fact(key: str, value: Any) -> Any:
+    return time_text(value) if key.endswith(("_at", "_since")) and isinstance(value, float) else value
 
 
 def visible(sessions: Iterable[Session], now: float, *, ended: bool) -> list[Session]:
