@@ -49,7 +49,7 @@ LIMITS = frozenset({"rate_limit", "usage_limit", "usage_limit_reached", "billing
 OVER = frozenset({"completed", "failed", "killed", "stopped", "cancelled", "canceled", "done"})
 """Statuses of a background task that does not run any more."""
 
-BRANCH_NAME = re.compile(r"\(Branch(?: [0-9]+)?\)\Z")
+PROMPT_NAME = re.compile(r"\(Branch(?: [0-9]+)?\)\Z|\A⑂")
 
 RESETS = re.compile(r"\bresets?\b[^.\n·|]{1,40}")
 
@@ -254,8 +254,8 @@ def _id(value: Any) -> str | None:
 
 
 def name_of(value: Any) -> str | None:
-    """The session's name. A branch is called by its first prompt, and prompts are not kept."""
-    if not isinstance(value, str) or BRANCH_NAME.search(value):
+    """The session's name. A branch or a fork is called by its prompt, and prompts are not kept."""
+    if not isinstance(value, str) or PROMPT_NAME.search(value):
         return None
     return one_line(value) or None
 
