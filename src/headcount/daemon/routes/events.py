@@ -12,11 +12,11 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import msgspec
-from starlette.responses import StreamingResponse
 
 from headcount.daemon.broadcast import Subscriber, frame_of
 from headcount.daemon.gate import Refused
 from headcount.daemon.routes.route import Call
+from headcount.daemon.routes.stream import StreamResponse
 from headcount.daemon.service import Service, sessions_shown
 from headcount.daemon.view import event_row, session_row
 from headcount.times import STREAM_PING_EVERY
@@ -34,7 +34,7 @@ async def stream_events(call: Call) -> Any:
         raise Refused(400, "bad-parameter", "Last-Event-ID must be a sequence number.")
     frames = _frames(call.service, int(last) if last is not None else None)
     headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
-    return StreamingResponse(frames, media_type="text/event-stream", headers=headers)
+    return StreamResponse(frames, headers, "text/event-stream")
 
 
 async def _frames(service: Service, last: int | None) -> AsyncIterator[bytes]:
