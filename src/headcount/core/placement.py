@@ -50,9 +50,7 @@ def place_report(draft: Draft, report: Report, now: float) -> Seat:
         return _without_process(draft, report, now)
     current = draft.current(anchor.process)
     if current is None:
-        return _in_empty_process(
-            draft, report.agent, report.conversation, anchor, leaving=report.leaving is not None
-        )
+        return _in_empty_process(draft, report.agent, report.conversation, anchor)
     if current.conversation == report.conversation:
         return Existing(current)
     if current.conversation is None:
@@ -99,22 +97,16 @@ def _without_process(draft: Draft, report: Report, now: float) -> Seat:
     return Fresh(predecessor=last, provisional=report.opening is not None)
 
 
-def _in_empty_process(
-    draft: Draft, agent: str, conversation: str, anchor: Anchor, leaving: bool = False
-) -> Seat:
+def _in_empty_process(draft: Draft, agent: str, conversation: str, anchor: Anchor) -> Seat:
     assert anchor.process is not None
     past = draft.of_process(anchor.process)
-    if past and all(
-        each.ended is not None and each.ended.kind is not EndKind.SUPERSEDED for each in past[-1:]
-    ):
+    if past:  # it hosted sessions and hosts none now: it is over, whatever is still on its way from it
         same = [each for each in past if each.conversation == conversation]
         return Misfit("its process has ended", same[-1] if same else past[-1])
     known = draft.of_conversation(agent, conversation)
     unbound = [each for each in known if each.process is None and (each.is_open or _only_reported(each))]
     if unbound and anchor.alive:
         return Existing(unbound[-1])
-    if leaving and not anchor.alive and not known:
-        return Fresh()  # all that is left of a session that lived while headcount was away
     return Fresh(predecessor=known[-1] if known else None)
 
 
