@@ -11,6 +11,7 @@ Not here: how agents are recognised (agents/).
 import asyncio
 import logging
 import os
+from dataclasses import dataclass
 
 from headcount.agents.table import AGENTS
 from headcount.core.identity import ProcessFacts, ProcessIdentity
@@ -26,6 +27,15 @@ TICKS = os.sysconf("SC_CLK_TCK")
 log = logging.getLogger("headcount.census")
 
 
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """An agent that was looked at, and the glance by which it is known again."""
+
+    agent: str
+    facts: ProcessFacts
+    glance: object | None
+
+
 class Census:
     def __init__(self, loop: Loop, processes: Processes, anchors: Anchors, clock: Clock) -> None:
         self._loop = loop
@@ -34,6 +44,7 @@ class Census:
         self._clock = clock
         self._uid = os.getuid()
         self._taken_at: float | None = None
+        self._passed: dict[int, object] = {}  # pid: glance of those that are no news
         self._running: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
@@ -54,7 +65,12 @@ class Census:
     async def _take(self) -> None:
         try:
             seen = await asyncio.to_thread(self._look_at_all)
-            unknown = [(agent, facts) for agent, facts in seen if not self._is_known(facts.identity)]
+            unknown = []
+            for sight in seen:
+                if self._is_known(sight.facts.identity):
+                    self._passed[sight.facts.pid] = sight.glance
+                else:
+                    unknown.append(sight)
             found = await asyncio.to_thread(self._describe, unknown) if unknown else []
         except OSError as error:  # no descriptor left: who could not be looked for is not missing (D5)
             log.warning("a census could not be taken: %s", error.strerror)
@@ -67,22 +83,33 @@ class Census:
             *answers, return_exceptions=True
         )  # not stored now: the next one finds them again
 
-    def _look_at_all(self) -> list[tuple[str, ProcessFacts]]:
+    def _look_at_all(self) -> list[Sight]:
+        """All that were not looked at before, or run another program now."""
+        passed: dict[int, object] = {}
         seen = []
         for pid in self._processes.pids():
+            glance = self._processes.glance(pid)
+            if glance is not None and self._passed.get(pid) == glance:
+                passed[pid] = glance
+                continue
             facts = self._processes.look(pid)
             if not isinstance(facts, ProcessFacts) or facts.uid != self._uid or self._is_fresh(facts):
                 continue
             agent = next((each for each in AGENTS.values() if each.recognise(facts)), None)
             if agent is not None:
-                seen.append((agent.name, facts))
-        return sorted(seen, key=lambda each: each[1].identity.started or 0)  # parents before their children
+                seen.append(Sight(agent.name, facts, glance))
+            else:
+                passed[pid] = glance
+        self._passed = passed
+        return sorted(
+            seen, key=lambda each: each.facts.identity.started or 0
+        )  # parents before their children
 
-    def _describe(self, unknown: list[tuple[str, ProcessFacts]]) -> list[Found]:
+    def _describe(self, unknown: list[Sight]) -> list[Found]:
         now = self._clock.now()
         return [
-            Found(agent, facts.identity, now, facts.cwd, self._anchors.agent_above(facts))
-            for agent, facts in unknown
+            Found(each.agent, each.facts.identity, now, each.facts.cwd, self._anchors.agent_above(each.facts))
+            for each in unknown
         ]
 
     def _is_fresh(self, facts: ProcessFacts) -> bool:
