@@ -131,7 +131,7 @@ class Loop:
                     raise  # a new start sets the file aside and rebuilds from the living
                 self._not_stored(batch, fault)
                 return False
-        self.fault = None
+            self.fault = None
         draft.settle()
         self.counts.update(decision.counts)
         self._answer(batch, outcomes)
