@@ -19,7 +19,9 @@ def main() -> int:
         print(f"== {name}", file=sys.stderr, flush=True)
         began = time.monotonic()
         figure = import_module(f"bench.{name}").measure()
-        print(figure.title, *figure.lines(), *(f"- {note}" for note in figure.notes), "", sep="\n", flush=True)
+        print(
+            figure.title, *figure.lines(), *(f"- {note}" for note in figure.notes), "", sep="\n", flush=True
+        )
         if not args.dry:
             page.write(figure, time.monotonic() - began)
     return 0

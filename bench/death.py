@@ -11,11 +11,11 @@ import threading
 import time
 
 from bench import floor_c
-from bench.crowd import Crowd
 from bench.figure import Figure, Row
 from bench.home import running, scratch
 from bench.numbers import median, ms, percentile, times
 from bench.sse import Stream
+from tests.rig.crowd import Crowd
 
 WATCHED = 1_000
 KILLS = 400
@@ -34,7 +34,13 @@ def measure() -> Figure:
             five, ten = _polled(crowd, 5.0), _polled(crowd, 10.0)
     base = median(ours)
     rows = [
-        _row("headcount, event on the stream", ours, base, "p50 about 1 ms, p99 under 100 ms", percentile(ours, 0.99) < 0.1),
+        _row(
+            "headcount, event on the stream",
+            ours,
+            base,
+            "p50 about 1 ms, p99 under 100 ms",
+            percentile(ours, 0.99) < 0.1,
+        ),
         _row("bare asyncio on pidfds", bare, base),
         *([_row("epoll in C", c, base)] if c else []),
         _row("`kill -0` every 5 s", five, base),

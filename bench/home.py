@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from bench.crowd import Crowd, Member
-from bench.letters import drop, payload
+from tests.rig.crowd import Crowd, Member
 from tests.rig.daemon import Daemon, eventually
+from tests.rig.letters import drop, payload
 
 
 @contextmanager
 def scratch() -> Iterator[Path]:
-    directory = Path(tempfile.mkdtemp(prefix="headcount-bench-", dir="/var/tmp"))  # noqa: S108  not a tmpfs
+    directory = Path(tempfile.mkdtemp(prefix="headcount-bench-", dir="/var/tmp"))
     try:
         yield directory
     finally:

@@ -8,11 +8,11 @@ import sys
 import time
 from pathlib import Path
 
-from bench.crowd import Crowd
 from bench.figure import Figure, Row
 from bench.home import running, scratch
 from bench.numbers import median, times
 from headcount.times import CENSUS_EVERY
+from tests.rig.crowd import Crowd
 
 SIZE = 1_000
 SPAN = 2 * CENSUS_EVERY  # whole census periods, so that their cost is in
@@ -46,8 +46,15 @@ def measure() -> Figure:
             (empty,) = _watch([daemon.pid], CENSUS_EVERY)
     bare = _bare_memory()
     rows = (
-        Row("CPU, share of a core", (_share(full), _share(empty), _share(polling)), "0.05 %", full[0] < 0.0005),
-        Row("wake-ups a second, all threads", tuple(f"{each[1]:.2f}" for each in (full, empty, polling)), "1", full[1] < 1),
+        Row(
+            "CPU, share of a core", (_share(full), _share(empty), _share(polling)), "0.05 %", full[0] < 0.0005
+        ),
+        Row(
+            "wake-ups a second, all threads",
+            tuple(f"{each[1]:.2f}" for each in (full, empty, polling)),
+            "1",
+            full[1] < 1,
+        ),
         Row("memory (PSS)", tuple(_mb(each[2]) for each in (full, empty, polling)), "40 MB", full[2] < 40e6),
         Row("  of it bare CPython", (f"{times(bare, full[2])}: {_mb(bare)}", "", "")),
         Row("  a session", (f"{(full[2] - empty[2]) / SIZE / 1024:.1f} KB", "", "")),

@@ -13,11 +13,11 @@ import sys
 import time
 from pathlib import Path
 
-from bench import letters
-from bench.crowd import Crowd
 from bench.figure import Figure, Row
 from bench.home import running, scratch
 from bench.numbers import median
+from tests.rig import letters
+from tests.rig.crowd import Crowd
 from tests.rig.daemon import Daemon, eventually
 
 AGENTS = 50

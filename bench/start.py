@@ -41,7 +41,9 @@ def measure() -> Figure:
         f"{ROUNDS} starts each, medians; the wheel in an environment of its own, its bytecode compiled.",
         "Ready is the daemon's own word on its pipe, after recovery was committed and the socket listens.",
     )
-    return Figure("start", "From a start to ready", ("median", "slowest", "× bare CPython"), tuple(rows), notes)
+    return Figure(
+        "start", "From a start to ready", ("median", "slowest", "× bare CPython"), tuple(rows), notes
+    )
 
 
 def _row(what: str, sample: list[float], bare: float, target: str = "", met: bool | None = None) -> Row:
@@ -64,7 +66,12 @@ def _fill(installed: Install, home: Path, size: int) -> None:
     connection.executemany(
         "INSERT INTO events (seq, at, type, session, body) VALUES (?, ?, 'session.activity', ?, ?)",
         (
-            (first + nth, now - (size - nth), f"{nth % 200:012x}", body % (now - size + nth, now - size + nth))
+            (
+                first + nth,
+                now - (size - nth),
+                f"{nth % 200:012x}",
+                body % (now - size + nth, now - size + nth),
+            )
             for nth in range(size)
         ),
     )
@@ -77,7 +84,16 @@ def _ready(installed: Install, home: Path) -> float:
     readable, writable = os.pipe()
     began = time.perf_counter()
     daemon = subprocess.Popen(
-        [str(installed.python), "-E", "-P", "-m", "headcount.daemon.main", "--foreground", "--ready-fd", str(writable)],
+        [
+            str(installed.python),
+            "-E",
+            "-P",
+            "-m",
+            "headcount.daemon.main",
+            "--foreground",
+            "--ready-fd",
+            str(writable),
+        ],
         env=installed.env(home),
         pass_fds=(writable,),
     )
@@ -95,7 +111,9 @@ def _up(installed: Install, home: Path) -> float:
     began = time.perf_counter()
     subprocess.run([str(installed.headcount), "up"], env=installed.env(home), check=True, capture_output=True)
     taken = time.perf_counter() - began
-    subprocess.run([str(installed.headcount), "down"], env=installed.env(home), check=True, capture_output=True)
+    subprocess.run(
+        [str(installed.headcount), "down"], env=installed.env(home), check=True, capture_output=True
+    )
     return taken
 
 

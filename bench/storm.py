@@ -9,11 +9,11 @@ import sqlite3
 import time
 from pathlib import Path
 
-from bench.crowd import Crowd
 from bench.figure import Figure, Row
 from bench.home import introduce, scratch
 from bench.numbers import median, ms, times
 from bench.sse import Stream
+from tests.rig.crowd import Crowd
 from tests.rig.daemon import Daemon
 
 SIZE = 1_000
@@ -43,7 +43,9 @@ def measure() -> Figure:
         Row("bare asyncio: last end seen, nothing stored", _cells(bare, base)),
         Row("bare asyncio, one durable commit a death", _cells(alone, base)),
     )
-    notes = (f"{SIZE:,} processes, {ROUNDS} rounds; from the first kill; a reader on the stream sees each death.",)
+    notes = (
+        f"{SIZE:,} processes, {ROUNDS} rounds; from the first kill; a reader on the stream sees each death.",
+    )
     return Figure("storm", "A thousand killed at once", ("median", "slowest round", "ratio"), rows, notes)
 
 

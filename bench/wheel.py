@@ -34,7 +34,17 @@ def install(directory: Path) -> Install:
     offline = ["--no-deps", "--no-build-isolation"] if _has_backend() else ["--no-deps"]
     _run(sys.executable, "-m", "pip", "wheel", "--quiet", *offline, "-w", str(wheels), str(ROOT))
     (wheel,) = wheels.glob("headcount-*.whl")
-    _run(sys.executable, "-m", "pip", "--python", str(venv / "bin/python"), "install", "--quiet", "--no-deps", str(wheel))
+    _run(
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        str(venv / "bin/python"),
+        "install",
+        "--quiet",
+        "--no-deps",
+        str(wheel),
+    )
     site = next((venv / "lib").glob("python*/site-packages"))
     (site / "bench-dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
     compileall.compile_dir(str(site), quiet=2)

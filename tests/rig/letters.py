@@ -9,7 +9,7 @@ import json
 import os
 from pathlib import Path
 
-from bench.crowd import Member
+from tests.rig.crowd import Member
 
 _serial = 0
 
@@ -30,15 +30,22 @@ def payload(member: Member, event: str, **fields: object) -> bytes:
 def tool_use(member: Member, nth: int) -> bytes:
     if nth % 2:
         return payload(
-            member, "PostToolUse", tool_name="Bash", tool_input={"command": "npm test"}, tool_response="ok" * 50
+            member,
+            "PostToolUse",
+            tool_name="Bash",
+            tool_input={"command": "npm test"},
+            tool_response="ok" * 50,
         )
     return payload(member, "PreToolUse", tool_name="Bash", tool_input={"command": f"npm test -- suite {nth}"})
 
 
-def drop(mailbox: Path, member: Member, body: bytes) -> None:
+def drop(mailbox: Path, member: Member, body: bytes, at: float | None = None) -> None:
+    """`at`: the time of the file, set before it is closed."""
     global _serial
     _serial += 1
     name = f"{mailbox}/{member.pid}.{os.getpid()}{_serial:07d}"
     fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     os.write(fd, member.stat + body)
+    if at is not None:
+        os.utime(fd, (at, at))
     os.close(fd)

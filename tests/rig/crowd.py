@@ -18,9 +18,12 @@ from pathlib import Path
 class Member:
     __slots__ = ("conversation", "pid", "pidfd", "stat")
 
-    def __init__(self, program: str, nth: int) -> None:
+    def __init__(self, program: str, nth: int, at: int | None = None) -> None:
+        if at is not None:  # this very number; only where nobody else forks, in a pid namespace of our own
+            Path("/proc/sys/kernel/ns_last_pid").write_text(str(at - 1))
         self.pid = os.posix_spawn(program, ["claude", "infinity"], {"PATH": os.defpath})
         self.pidfd = os.pidfd_open(self.pid)
+        assert at in (None, self.pid), (at, self.pid)
         self.conversation = f"crowd-{os.getpid()}-{nth}-{self.pid}"
         self.stat = b""
 
@@ -37,14 +40,19 @@ class Member:
         os.close(self.pidfd)
 
 
+def program(directory: Path) -> str:
+    directory.mkdir(parents=True, exist_ok=True)
+    path = directory / "claude"
+    if not path.exists():
+        shutil.copy("/bin/sleep", path)
+        path.chmod(0o755)
+    return str(path)
+
+
 class Crowd:
     def __init__(self, directory: Path, size: int) -> None:
-        directory.mkdir(parents=True, exist_ok=True)
-        program = directory / "claude"
-        if not program.exists():
-            shutil.copy("/bin/sleep", program)
-            program.chmod(0o755)
-        self.members = [Member(str(program), nth) for nth in range(size)]
+        path = program(directory)
+        self.members = [Member(path, nth) for nth in range(size)]
         for member in self.members:
             member.learn_stat()
 
