@@ -29,6 +29,8 @@ from headcount.times import STORE_BUSY_WITHIN
 
 T = TypeVar("T")
 
+STEPS_BETWEEN_ASKING = 20_000  # of SQLite's machine: about a millisecond
+
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
@@ -59,8 +61,6 @@ class Reader:
         if self._closed:
             return
         self._closed = True
-        if self._connection is not None:
-            self._connection.interrupt()
         self._thread.submit(self._disconnect)
         self._thread.shutdown(wait=True)
 
@@ -70,6 +70,9 @@ class Reader:
         try:
             if self._connection is None:
                 self._connection = _connect(self._path)
+                # A query asks now and then whether it should go on. `interrupt` would miss one that is
+                # about to begin.
+                self._connection.set_progress_handler(lambda: self._closed, STEPS_BETWEEN_ASKING)
             return question(self._connection)
         except msgspec.MsgspecError as error:
             suspect(self._path)
