@@ -2,7 +2,7 @@
 
 Rules of this file
   1. The connection cannot write, and is opened when it is first needed.
-  2. A reader never blocks the writer, and a stop interrupts it.
+  2. A reader never blocks the writer, and a stop ends its query.
   3. Events of a type that this version does not know are left out.
 
 Not here: the rows of sessions, which are read once at the start (opening.py).
@@ -135,7 +135,6 @@ def _connect(path: Path) -> sqlite3.Connection:
         path.absolute().as_uri() + "?mode=ro",
         uri=True,
         isolation_level=None,
-        check_same_thread=False,  # `interrupt` comes from the thread that closes
         timeout=STORE_BUSY_WITHIN,
     )
     connection.execute("PRAGMA cell_size_check = ON")
