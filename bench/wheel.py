@@ -9,9 +9,10 @@ import compileall
 import os
 import subprocess
 import sys
-import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 ROOT = Path(__file__).parent.parent
 
@@ -46,9 +47,10 @@ def install(directory: Path) -> Install:
         str(wheel),
     )
     site = next((venv / "lib").glob("python*/site-packages"))
-    (site / "bench-dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    compileall.compile_dir(str(site), quiet=2)
-    compileall.compile_dir(sysconfig.get_path("purelib"), quiet=2)
+    dependencies = Path(msgspec.__file__).parents[1]
+    (site / "bench-dependencies.pth").write_text(f"{dependencies}\n")
+    for place in (site, dependencies):
+        compileall.compile_dir(str(place), quiet=2)
     return Install(venv / "bin/python", venv / "bin/headcount")
 
 
