@@ -9,10 +9,10 @@ Not here: explanations (explain.py), drawing (cli/).
 """
 
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from headcount.core.change import changed
 from headcount.core.events import Event
 from headcount.core.session import Ended, Liveness, Session
 from headcount.core.world import World
@@ -95,11 +95,11 @@ def event_row(event: Event, world: World) -> messages.EventRow:
 
 def _as_of(session: Session, event: Event) -> Session:
     """What came later, its end above all, is not shown with what came before."""
-    then = replace(session, **event.delta)
+    then = changed(session, event.delta)
     if session.ended is None or "ended" in event.delta or event.at > session.ended.at:
         return then
     living = Liveness.ALIVE if then.process else Liveness.UNBOUND
-    return replace(then, ended=None, liveness=event.delta.get("liveness", living))
+    return changed(then, {"ended": None, "liveness": event.delta.get("liveness", living)})
 
 
 def _fact(key: str, value: Any) -> Any:
