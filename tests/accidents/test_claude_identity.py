@@ -220,8 +220,8 @@ def test_I9_a_helper_that_outlives_its_agent_keeps_nobody_alive(daemon: Daemon, 
         row = daemon.session(conversation=claude.conversation)
         assert row["pid"] == claude.pid
         claude.kill()
-        end = eventually(lambda: daemon.sessions(id=row["id"], liveness="ended"))[0]
-        assert end["ended"]["signal"] == 9
+        over = eventually(lambda: daemon.sessions(id=row["id"], liveness="ended"))[0]
+        assert over["ended"]["signal"] == 9
         assert naive.is_alive_by_registered_pid(server)  # an immortal ghost
     finally:
         end(server)
