@@ -94,12 +94,9 @@ def test_D3_who_is_missing_from_a_scan_is_looked_up_by_his_process(tmp_path: Pat
         witness = agent()  # found by a scan that was taken afterwards
         eventually(lambda: wrapped.sessions(pid=witness.pid))
         assert wrapped.session(conversation=hidden.conversation)["liveness"] == "alive"
-        scan = [
-            row["pid"]
-            for row in wrapped.sessions()
-            if os.readlink(f"/proc/{row['pid']}/exe").endswith("claude")
-        ]
-        assert naive.stopped_by_scan([hidden.pid, witness.pid], scan) == {hidden.pid}
+        both = [hidden.pid, witness.pid]
+        scan = [pid for pid in both if os.readlink(f"/proc/{pid}/exe").endswith("/claude")]
+        assert naive.stopped_by_scan(both, scan) == {hidden.pid}
         hidden.kill()
         eventually(lambda: wrapped.sessions(conversation=hidden.conversation, liveness="ended"))
     finally:

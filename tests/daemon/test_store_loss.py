@@ -1,13 +1,17 @@
 """A store that is lost: set aside, said, and rebuilt from the living. Never silently empty."""
 
+import contextlib
 import json
 import os
 import random
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from headcount.client.faults import ClientFault
 from tests.rig.agent import Agent
 from tests.rig.daemon import Daemon, eventually
 
@@ -75,31 +79,58 @@ def test_numbers_given_before_the_loss_are_not_given_again(daemon: Daemon) -> No
     assert daemon.get("/v1/history?limit=1")["events"][0]["seq"] > before
 
 
-def test_a_store_that_is_damaged_in_use_is_set_aside_by_a_new_start(
+def say(daemon: Daemon, conversation: str, count: int = 1) -> None:
+    for nth in range(count):
+        body = {"session_id": conversation, "hook_event_name": "PreToolUse", "tool_name": f"T{nth}"}
+        (daemon.mailbox / f"9.{nth}").write_text("\n" + json.dumps(body))
+
+
+def break_schema(store: Path) -> None:
+    """By another program, while the daemon has it open: the next commit finds no sound table."""
+    with contextlib.closing(sqlite3.connect(store)) as other, other:
+        other.execute("PRAGMA writable_schema = ON")
+        other.execute("UPDATE sqlite_schema SET rootpage = 99999 WHERE name IN ('sessions', 'events')")
+        ((version,),) = other.execute("PRAGMA schema_version").fetchall()
+        other.execute(f"PRAGMA schema_version = {version + 1}")
+
+
+def test_a_commit_that_meets_damage_starts_anew_and_the_living_are_found_again(
     daemon: Daemon, agent: Callable[..., Agent]
 ) -> None:
-    """Nobody is told anything that was not stored; the living are there again."""
     claude = agent()
     claude.hook(daemon.mailbox, "SessionStart", source="startup")
-    eventually(lambda: daemon.sessions(conversation=claude.conversation, liveness="alive"))
-    daemon.stop()
-    store = daemon.home / "headcount.db"
-    sound = store.read_bytes()
+    before = eventually(lambda: daemon.sessions(conversation=claude.conversation, liveness="alive"))[0]
+    break_schema(daemon.home / "headcount.db")
+    claude.hook(daemon.mailbox, "UserPromptSubmit", prompt="x")
+    eventually(lambda: list(daemon.home.glob("headcount.db.corrupt-*")))
+    row = eventually(lambda: known(daemon, claude.conversation))
+    assert (row["pid"], row["liveness"], row["activity"]) == (claude.pid, "alive", "working")
+    assert row["id"] != before["id"], "it is not known any more under which id it was shown"
+    assert daemon.get("/healthz")["pid"] == daemon.pid, "the same process"
+    assert "set aside" in daemon.get("/v1/status")["warnings"][0]
+
+
+def known(daemon: Daemon, conversation: str) -> Any:
+    """Its row, or nothing while the daemon is on its way."""
+    try:
+        rows = daemon.sessions(conversation=conversation)
+    except (ClientFault, AssertionError):
+        return None
+    return rows[0] if rows else None
+
+
+def test_damage_that_only_a_reader_meets_is_said_and_checked_at_the_next_start(daemon: Daemon) -> None:
+    say(daemon, "old", 300)
+    eventually(lambda: daemon.sessions(conversation="old", doing="T299"))
+    daemon.stop()  # all of it is in the file, nothing in the log
     daemon.ready()
-    data = bytearray(store.read_bytes())
-    data[4096:] = os.urandom(len(data) - 4096)
+    store = daemon.home / "headcount.db"
     with store.open("r+b") as file:  # in place: the daemon has it open
-        file.write(data)
-    (daemon.home / "headcount.db-wal").write_bytes(b"")
-    assert sound
-    for nth in range(400):
-        body = json.dumps({"session_id": claude.conversation, "hook_event_name": "Stop", "n": nth})
-        (daemon.mailbox / f"9.{nth}").write_text("\n" + body)
-
-    def rebuilt() -> bool:
-        try:
-            return bool(list(daemon.home.glob("*.corrupt-*"))) and bool(daemon.sessions(pid=claude.pid))
-        except Exception:
-            return False
-
-    eventually(rebuilt, within=30)
+        file.seek(4096)  # the first page holds the schema
+        file.write(os.urandom(store.stat().st_size - 4096))
+    answer = daemon.call("GET", "/v1/history?limit=10000")
+    assert (answer.status, answer.data["error"]["code"]) == (503, "not-readable")
+    assert daemon.get("/v1/sessions")["sessions"] is not None, "what is known is still shown"
+    daemon.kill()
+    daemon.ready()
+    assert "set aside" in daemon.get("/v1/status")["warnings"][0]
