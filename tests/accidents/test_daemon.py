@@ -25,7 +25,7 @@ from tests.rig.daemon import Daemon, eventually
 from tests.rig.spawn import Spawner
 from tests.rig.wire import connect, hook, read_reply, request
 
-ROUNDS = int(os.environ.get("HEADCOUNT_ROUNDS", "20"))
+ROUNDS = int(os.environ.get("HEADCOUNT_ROUNDS", "20"))  # more in a campaign
 UNSHARE = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
 HEADCOUNT = (sys.executable, "-m", "headcount")
 Make = Callable[..., Agent]
@@ -58,6 +58,7 @@ def end(pid: int) -> None:
 # --- H1 -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.timeout(100 + ROUNDS * 10)
 def test_H1_of_two_daemons_started_at_once_exactly_one_serves(tmp_path: Path) -> None:
     for _ in range(ROUNDS):
         rivals = [Daemon(tmp_path / "headcount") for _ in range(2)]
