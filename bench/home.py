@@ -1,5 +1,6 @@
 """A daemon in a home of its own, on the disk that a real home would be on, with a crowd that it knows."""
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from tests.rig.letters import drop, payload
 
 @contextmanager
 def scratch() -> Iterator[Path]:
-    directory = Path(tempfile.mkdtemp(prefix="headcount-bench-", dir="/var/tmp"))
+    directory = Path(tempfile.mkdtemp(prefix="headcount-bench-", dir=os.environ.get("BENCH_DIR", "/var/tmp")))
     try:
         yield directory
     finally:
