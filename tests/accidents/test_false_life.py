@@ -1,38 +1,27 @@
 """Accidents L1 to L4 and L6: the dead that were called alive. Each with the naive way that did it."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.rig import altered, naive
-from tests.rig.agent import Agent
 from tests.rig.daemon import Daemon, eventually
+from tests.rig.scenes import ROUNDS, UNSHARE, Make, seated
 from tests.rig.spawn import Spawner, state_of
 from tests.rig.wire import Orphan, hook
-
-ROUNDS = int(os.environ.get("HEADCOUNT_ROUNDS", "20")) // 4  # more in a campaign
-UNSHARE = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
-Make = Callable[..., Agent]
-
-
-def seated(daemon: Daemon, claude: Agent) -> dict[str, Any]:
-    claude.hook(daemon.mailbox, "SessionStart", source="startup")
-    return eventually(lambda: daemon.sessions(conversation=claude.conversation, liveness="alive"))[0]
 
 
 def reuse(home: Path, manner: str) -> list[dict[str, Any]]:
     if subprocess.run([*UNSHARE, "true"], capture_output=True).returncode != 0:
         pytest.skip("pid namespaces cannot be made here")
     done = subprocess.run(
-        [*UNSHARE, sys.executable, "-m", "tests.rig.reuse_scene", str(home), str(ROUNDS), manner],
+        [*UNSHARE, sys.executable, "-m", "tests.rig.reuse_scene", str(home), str(ROUNDS // 4), manner],
         cwd=altered.ROOT,
         capture_output=True,
         timeout=100 + ROUNDS * 5,

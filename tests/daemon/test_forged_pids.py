@@ -14,12 +14,9 @@ import pytest
 from tests.rig.agent import Agent, program
 from tests.rig.daemon import Daemon, eventually
 from tests.rig.naive import start_ticks
+from tests.rig.scenes import AS_NOBODY, needs_root
 from tests.rig.spawn import Spawner
 from tests.rig.wire import Orphan, files_waiting, hook
-
-NOBODY = 65_534
-AS_NOBODY = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")
-needs_root = pytest.mark.skipif(os.getuid() != 0, reason="becoming another user needs root")
 
 
 @pytest.fixture(scope="module", params=["linux", "portable"])

@@ -10,6 +10,7 @@ import base64
 import contextlib
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -149,3 +150,12 @@ class Traces:
 
 def files_waiting(daemon: Daemon) -> list[str]:
     return sorted(name for name in os.listdir(daemon.mailbox) if not name.startswith("."))
+
+
+def assert_refused(daemon: Daemon, data: bytes, *statuses: int) -> None:
+    """With one of those, in words, and without anything that would let a web page in."""
+    reply = exchange(daemon.socket, data)
+    assert reply.status in statuses, reply
+    error = reply.data["error"]
+    assert re.fullmatch(r"[a-z-]+", error["code"]) and len(error["message"]) > 10, error
+    assert not any(name.startswith("access-control") for name in reply.headers)
