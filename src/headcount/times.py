@@ -103,6 +103,13 @@ this long starts one again."""
 SLOW_ANSWER: Final = 0.25
 """`doctor` calls an answer slow from here: a hundred times the usual, and already felt by people."""
 
+HOLD_LOOKS_AGAIN: Final = 0.5
+"""`hold` looks again this often while the daemon is away: its claim cannot be given to another meanwhile."""
+
+GUARD_WITHIN: Final = 0.25
+"""What an agent's edit waits for the guard's word, and its start for the context: felt, but not long; after
+that the edit goes on as if there were no guard."""
+
 MINUTE: Final = 60
 HOUR: Final = 3_600
 DAY: Final = 86_400
