@@ -32,8 +32,9 @@ class Answer(NamedTuple):
 
 
 class Connection:
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, credential: str = "") -> None:
         self._path = path
+        self._credential = f"authorization: {credential}\r\n" if credential else ""
         self._socket: _socket.socket | None = None
         self._reader: Reader | None = None
         self._deadline = 0.0
@@ -41,7 +42,7 @@ class Connection:
     def call(self, method: str, path: str, body: Any = None, within: float = times.CALL_WITHIN) -> Answer:
         """The daemon's answer, whatever its status is; a fault when there is none."""
         self._deadline = time.monotonic() + within
-        request = _request(method, path, body)
+        request = _request(method, path, body, self._credential)
         kept = self._socket is not None
         try:
             head, content = self._exchange(request)
@@ -60,7 +61,7 @@ class Connection:
         resume = f"last-event-id: {last_event_id}\r\n" if last_event_id is not None else ""
         self._deadline = time.monotonic() + times.CALL_WITHIN
         try:
-            reader = self._send(_request("GET", path, None, f"accept: text/event-stream\r\n{resume}"))
+            reader = self._send(_request("GET", path, None, f"accept: text/event-stream\r\n{resume}{self._credential}"))
             head = reader.head()
             if head.status != 200:
                 raise refusal(head.status, _parsed(reader.body(head)))
