@@ -51,9 +51,9 @@ class Keeper:
     def _is_lost(self) -> bool:
         """Returns when it is certain; a stream that breaks is a fault, and one looks again."""
         for event in self._client.events():
-            if event.type == "snapshot" or (event.type == OVER and self._names_us(event.data)):
-                if self._is_stale():
-                    return True
+            told = event.type == "snapshot" or (event.type == OVER and self._names_us(event.data))
+            if told and self._is_stale():
+                return True
             if self._child.poll() is not None:
                 return False
         return False

@@ -61,7 +61,9 @@ class Connection:
         resume = f"last-event-id: {last_event_id}\r\n" if last_event_id is not None else ""
         self._deadline = time.monotonic() + times.CALL_WITHIN
         try:
-            reader = self._send(_request("GET", path, None, f"accept: text/event-stream\r\n{resume}{self._credential}"))
+            reader = self._send(
+                _request("GET", path, None, f"accept: text/event-stream\r\n{resume}{self._credential}")
+            )
             head = reader.head()
             if head.status != 200:
                 raise refusal(head.status, _parsed(reader.body(head)))

@@ -61,7 +61,11 @@ def _stale(client: Any, args: Any, answer: dict[str, Any]) -> str:
 
     item = clean(answer.get("item")) or clean(args.item)
     holder = answer.get("holder")
-    now = "nobody holds it" if not isinstance(holder, dict) else f"held by {name_of(holder, row_of(client, holder))}"
+    now = (
+        "nobody holds it"
+        if not isinstance(holder, dict)
+        else f"held by {name_of(holder, row_of(client, holder))}"
+    )
     return f"{item}: #{args.fence} is stale; now {now}."
 
 

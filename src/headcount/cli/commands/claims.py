@@ -33,7 +33,11 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
 
 
 def parse_plain(words: list[str]) -> SimpleNamespace | None:
-    return None if set(words) - {"--json"} else SimpleNamespace(history=None, accept_loss=False, json=bool(words))
+    return (
+        None
+        if set(words) - {"--json"}
+        else SimpleNamespace(history=None, accept_loss=False, json=bool(words))
+    )
 
 
 def run(args: Any) -> int:
@@ -68,7 +72,9 @@ def _names(client: Client) -> dict[str, str]:
 def table(claims: list[dict[str, Any]], names: dict[str, str], now: float) -> list[str]:
     if not claims:
         return ["Nothing is claimed."]
-    ordered = sorted(claims, key=lambda claim: (moments.parse(claim.get("since")) or now, str(claim.get("item"))))
+    ordered = sorted(
+        claims, key=lambda claim: (moments.parse(claim.get("since")) or now, str(claim.get("item")))
+    )
     rows = [TITLES, *(_row(claim, names, now) for claim in ordered)]
     widths = [max(width(row[column]) for row in rows) for column in range(len(TITLES))]
     return [

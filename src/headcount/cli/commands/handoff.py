@@ -33,5 +33,7 @@ def run(args: Any) -> int:
         return codes.DONE
     holder = answer.get("holder")
     to = name_of(holder) if isinstance(holder, dict) else clean(args.to)
-    print(f"{clean(answer.get('item')) or clean(args.item)} is now {to}'s: claim #{clean(answer.get('fence'))}.")
+    print(
+        f"{clean(answer.get('item')) or clean(args.item)} is now {to}'s: claim #{clean(answer.get('fence'))}."
+    )
     return codes.DONE

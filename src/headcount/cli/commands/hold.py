@@ -82,7 +82,7 @@ def run(args: Any) -> int:
 
 def _run(command: list[str], item: str, fence: int) -> int:
     try:
-        child = subprocess.Popen(command, preexec_fn=end_with_us)  # noqa: PLW1509 (no thread runs yet)
+        child = subprocess.Popen(command, preexec_fn=end_with_us)  # no thread of ours runs yet
     except FileNotFoundError:
         print(f"headcount: there is no command {clean(command[0])}.", file=sys.stderr)
         return NO_SUCH_COMMAND

@@ -44,7 +44,9 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.usage = "headcount launch [--name N] [--role R] [--group G]... [--anyway] -- CMD ..."
     parser.add_argument("--name", help="what the session is called in listings")
     parser.add_argument("--role", help="what it is for: reviewer, builder")
-    parser.add_argument("--group", action="append", default=[], metavar="G", help="may be given several times")
+    parser.add_argument(
+        "--group", action="append", default=[], metavar="G", help="may be given several times"
+    )
     parser.add_argument("--agent", help="which agent it is, when the command's name does not say")
     parser.add_argument("--anyway", action="store_true", help="although the conversation is alive elsewhere")
     parser.add_argument("command", nargs="*", metavar="CMD", help="the command and its words, after --")

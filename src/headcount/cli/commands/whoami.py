@@ -25,7 +25,9 @@ SWITCHES = {"--explain": "explain", "--json": "json"}
 
 
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
-    parser.add_argument("--explain", action="store_true", help="every way that was tried, and what came of it")
+    parser.add_argument(
+        "--explain", action="store_true", help="every way that was tried, and what came of it"
+    )
 
 
 def parse_plain(words: list[str]) -> SimpleNamespace | None:
