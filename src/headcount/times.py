@@ -20,6 +20,10 @@ CLOCK_SLACK: Final = 2.0
 """A stored time this far in the future means that the wall clock was set back, not that an event
 came early; file times and the clock differ by milliseconds only."""
 
+WAITER_LOOKED_AT_AGAIN: Final = 1.0
+"""Whoever waits for a free item and could not be proved alive (no descriptor left, mostly) is asked again
+after this: as often as the fallback for processes without a descriptor looks."""
+
 # --- store ---------------------------------------------------------------------------------------
 
 RETENTION: Final = 30 * 86_400.0
