@@ -136,3 +136,13 @@ TRY_LINE_WITHIN: Final = 10.0
 CENSUS_SETTLES: Final = 1.0
 """A process younger than this is left to the next census: between fork and exec a child still looks
 like the agent that started it, and an agent's own registry file takes 0.4 to 0.7 s to appear."""
+
+# --- tokens --------------------------------------------------------------------------------------
+
+TOKEN_CEILING: Final = 86_400.0
+"""A token whose process cannot be asked any more is good for a day after it was last seen alive; one that
+is over is remembered as long, so that whoever offers it hears why."""
+
+TOKEN_RENEW_AFTER: Final = 3_600.0
+"""A living process's token is renewed at most once an hour: often enough for a ceiling of a day, and a
+question costs no write."""

@@ -20,6 +20,7 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from headcount.daemon.lineage import Seen
 from headcount.system.peer import Peer
 from headcount.times import BODY_WITHIN, DRAIN_STREAMS_WITHIN, HEADERS_WITHIN, KEEP_ALIVE
 
@@ -62,7 +63,7 @@ class Protocol(HttpToolsProtocol):
         if sock is not None and sock.family == socket.AF_UNIX:
             with contextlib.suppress(OSError):
                 self._peer = Peer.of(sock)
-        self.app_state = {**self.app_state, "peer": self._peer}
+        self.app_state = {**self.app_state, "peer": self._peer, "seen": Seen()}
         self._within(HEADERS_WITHIN)
 
     def connection_lost(self, exc: Exception | None) -> None:

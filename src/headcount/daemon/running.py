@@ -18,7 +18,9 @@ from typing import Any
 from headcount import __version__
 from headcount.agents.table import AGENTS
 from headcount.core.evidence import Awake, Retire
+from headcount.core.identity import ProcessIdentity
 from headcount.core.world import World
+from headcount.daemon.actor import Actors
 from headcount.daemon.anchor import Anchors
 from headcount.daemon.broadcast import Broadcast
 from headcount.daemon.census import Census
@@ -32,6 +34,7 @@ from headcount.daemon.recovery import recover
 from headcount.daemon.registries import Registries
 from headcount.daemon.routes.table import build_app
 from headcount.daemon.service import Service, find_incarnation
+from headcount.daemon.tokens import Tokens
 from headcount.daemon.watchdog import Watchdog
 from headcount.paths import Places
 from headcount.store.port import StoreFault
@@ -89,7 +92,13 @@ async def _run(
         start_effects=lambda effects: doing.start(effects),
         tell=lambda events, now: service.tell(events, now),
     )
-    doing = Effects(processes, clock, loop.put, anchors.forget)
+    tokens = Tokens(Path(places.state) / "tokens", store.tokens, processes, clock)
+
+    def forget(process: ProcessIdentity) -> None:
+        anchors.forget(process)
+        tokens.withdraw(process)
+
+    doing = Effects(processes, clock, loop.put, forget)
     drift = Drift()
     mailbox = Mailbox(Path(places.mailbox), AGENTS["claude-code"], loop, anchors, files, clock, drift)
     server = Server(None)
@@ -106,6 +115,8 @@ async def _run(
         registries=Registries(loop, processes, anchors, files),
         census=Census(loop, processes, anchors, clock),
         drift=drift,
+        tokens=tokens,
+        actors=Actors(processes, loop, clock, tokens),
         started_at=clock.now(),
         set_aside=store.loaded.set_aside,
         ask_to_stop=lambda: event_loop.call_soon(server.end),

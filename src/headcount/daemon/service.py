@@ -17,6 +17,7 @@ from headcount.core.events import Event, EventType
 from headcount.core.identity import Match, ProcessIdentity, same_process
 from headcount.core.session import Session
 from headcount.core.world import World
+from headcount.daemon.actor import Actors
 from headcount.daemon.anchor import Anchors
 from headcount.daemon.broadcast import Broadcast
 from headcount.daemon.census import Census
@@ -26,6 +27,7 @@ from headcount.daemon.loop import Loop
 from headcount.daemon.mailbox import Mailbox
 from headcount.daemon.metrics import Histogram
 from headcount.daemon.registries import Registries
+from headcount.daemon.tokens import Tokens
 from headcount.daemon.view import LIVENESS_WORDS, time_text, visible
 from headcount.paths import Places
 from headcount.store.sqlite import SqliteStore
@@ -50,6 +52,8 @@ class Service:
     registries: Registries
     census: Census
     drift: Drift
+    tokens: Tokens
+    actors: Actors
     started_at: float
     ask_to_stop: Callable[[], object]
     set_aside: Path | None = None

@@ -19,6 +19,7 @@ from headcount.store.opening import open_file
 from headcount.store.port import Loaded
 from headcount.store.pruning import prune
 from headcount.store.reader import Reader, Wanted, history, oldest
+from headcount.store.tokens import TokenTable
 from headcount.store.writer import SessionRow, Write, Writer
 
 
@@ -38,6 +39,7 @@ class SqliteStore:
         self._writer = writer
         self._reader = reader
         self.loaded = loaded
+        self.tokens = TokenTable(writer, reader)
 
     @classmethod
     def open(cls, path: Path, *, machine: str, now: Callable[[], float]) -> "SqliteStore":

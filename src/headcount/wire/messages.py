@@ -138,3 +138,59 @@ class Fault(msgspec.Struct, kw_only=True):
 
 class FaultBody(msgspec.Struct, kw_only=True):
     error: Fault
+
+
+# --- who is calling ------------------------------------------------------------------------------
+
+
+class Rung(msgspec.Struct, kw_only=True):
+    rung: str  # peer, token, environment, operator
+    taken: bool
+    why: str
+    session: str | None
+
+
+class Me(msgspec.Struct, kw_only=True):
+    kind: str  # agent, descendant; with explain also operator, nobody
+    session: str | None
+    agent: str | None
+    conversation: str | None
+    pid: int | None  # of the agent's process
+    resolved_by: str | None  # peer, token, environment
+    name: str | None
+    role: str | None
+    groups: list[str]
+    above: list[str]  # the sessions that this one was started inside, nearest first
+    rungs: list[Rung]  # empty unless asked for
+
+
+class Registration(msgspec.Struct, kw_only=True):
+    """What is registered. `pid`: the process of the session; without it the agent above the caller, or the caller."""
+
+    agent: str
+    conversation: str | None = None
+    pid: int | None = None
+    name: str | None = None
+    role: str | None = None
+    groups: list[str] = []
+    anyway: bool = False  # although the conversation is alive elsewhere
+    launch: bool = False  # a token is wanted
+
+
+class Registered(msgspec.Struct, kw_only=True):
+    session: str
+    pid: int
+    token_file: str | None  # the path of a private file; the token is nowhere else
+
+
+class NotRegistered(msgspec.Struct, kw_only=True):
+    """The 409 of a registration: the fault, and the session that is in the way."""
+
+    error: Fault
+    session: SessionRow | None
+
+
+class Withdrawn(msgspec.Struct, kw_only=True):
+    session: str
+    withdrawn: bool  # false: it had no registration
+    alive: bool  # its process goes on, and so does the session

@@ -8,8 +8,9 @@ from starlette.responses import Response
 from starlette.routing import Route as StarletteRoute
 from starlette.routing import Router
 
+from headcount.daemon.authority import AUTHORITY, Need, check
 from headcount.daemon.gate import Gate, Receive, Refused, Scope, Send
-from headcount.daemon.routes import daemon, events, hooks, sessions
+from headcount.daemon.routes import daemon, events, hooks, sessions, whoami
 from headcount.daemon.routes.openapi import document
 from headcount.daemon.routes.route import Call, Route, json_response
 from headcount.daemon.service import Service
@@ -25,6 +26,7 @@ ROUTES: tuple[Route, ...] = (
     Route("GET", "/v1/status", daemon.status, "The daemon about itself", messages.Status, ("settled",)),
     Route("POST", "/v1/stop", daemon.stop, "Stop the daemon", status=202),
     Route("GET", "/v1/sessions", sessions.list_sessions, "All sessions", messages.Sessions, ("all",)),
+    Route("GET", "/v1/sessions/me", whoami.who_am_i, "Who is calling", messages.Me, ("explain",)),
     Route("GET", "/v1/sessions/{id}", sessions.show_session, "One session", messages.SessionRow),
     Route(
         "GET",
@@ -79,8 +81,13 @@ def build_app(service: Service) -> Gate:
 
 
 def _endpoint(service: Service, route: Route) -> Any:
+    rule = AUTHORITY[route.method, route.path]
+
     async def endpoint(request: Request) -> Response:
-        answer = await route.handler(Call(service, request))
+        call = Call(service, request)
+        if rule.need is not Need.ANYBODY:
+            check(rule, await call.who(), request.query_params)
+        answer = await route.handler(call)
         return answer if isinstance(answer, Response) else json_response(answer)
 
     return endpoint
