@@ -1,4 +1,4 @@
-"""`headcount check ITEM FENCE`: for whoever guards a resource: is that claim still the current one?
+"""`headcount check ITEM FENCE`: for whoever guards a resource, whether a claim is still the current one.
 
 Rules of this file
   1. Exit 0: current. 3: stale, or never given. Nothing is printed that a script must parse.

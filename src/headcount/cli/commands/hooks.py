@@ -31,6 +31,16 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument("action", choices=["install", "uninstall", "status"])
     parser.add_argument("--agent", choices=[AGENT], default=AGENT, help="only this agent's settings")
     parser.add_argument("--dry-run", action="store_true", help="show the change as a diff, write nothing")
+    parser.add_argument(
+        "--guard",
+        action="store_true",
+        help="also: edits of paths that another session has claimed are refused (uninstall: only this)",
+    )
+    parser.add_argument(
+        "--context",
+        action="store_true",
+        help="also: a starting session is told what it held before and who works here (uninstall: only this)",
+    )
 
 
 def run(args: Any) -> int:
@@ -42,7 +52,8 @@ def run(args: Any) -> int:
         raise _InsideAgent(mark)
     if args.action == "install" and not args.dry_run:
         places.make()
-    outcomes = [_change(args.action, root, places, dry=args.dry_run) for root in roots]
+    asks = frozenset(kind for kind in ("guard", "context") if getattr(args, kind))
+    outcomes = [_change(args.action, root, places, asks, dry=args.dry_run) for root in roots]
     if args.json:
         printing.print_document({"files": [_document(each) for each in outcomes]})
     else:
@@ -82,12 +93,16 @@ def _roots(places: Places) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
-def _change(action: str, root: Path, places: Places, *, dry: bool) -> "Plan | Refusal":
+def _change(action: str, root: Path, places: Places, asks: frozenset[str], *, dry: bool) -> "Plan | Refusal":
     from headcount.agents.claude_code import hooks
+    from headcount.agents.claude_code.asking import Asking
 
-    mailbox, state = Path(places.mailbox), Path(places.state)
-    if action == "install":
-        return hooks.plan_install(root, mailbox, state) if dry else hooks.install(root, mailbox, state)
+    mailbox, state, socket = Path(places.mailbox), Path(places.state), Path(places.socket)
+    if action == "install" or asks:
+        taken = asks if action == "uninstall" else frozenset()
+        asking = Asking(socket, asks - taken, taken)
+        run = hooks.plan_install if dry else hooks.install
+        return run(root, mailbox, state, asking)
     return hooks.plan_uninstall(root, state) if dry else hooks.uninstall(root, state)
 
 
@@ -153,7 +168,8 @@ def _status(roots: list[Path], places: Places, *, as_json: bool) -> int:
 def _standing_line(standing: "Standing") -> str:
     count = f" ({standing.events} of {standing.wanted} events)" if standing.events else ""
     note = f"; {clean(standing.note)}" if standing.note else ""
-    return f"{SHORT:<9} {_home(standing.settings)}   {standing.state.value}{count}{note}"
+    asks = f"; asks: {', '.join(standing.asks)}" if standing.asks else ""
+    return f"{SHORT:<9} {_home(standing.settings)}   {standing.state.value}{count}{asks}{note}"
 
 
 def _standing_document(standing: "Standing") -> dict[str, Any]:
@@ -164,6 +180,7 @@ def _standing_document(standing: "Standing") -> dict[str, Any]:
         "events": standing.events,
         "wanted": standing.wanted,
         "note": standing.note or None,
+        "asks": list(standing.asks),
     }
 
 
