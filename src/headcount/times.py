@@ -20,9 +20,17 @@ CLOCK_SLACK: Final = 2.0
 """A stored time this far in the future means that the wall clock was set back, not that an event
 came early; file times and the clock differ by milliseconds only."""
 
+WAIT_MOST: Final = 86_400.0
+"""The longest that one question for a claim waits: by then whoever asked should look again whether it still
+wants it."""
+
 WAITER_LOOKED_AT_AGAIN: Final = 1.0
 """Whoever waits for a free item and could not be proved alive (no descriptor left, mostly) is asked again
 after this: as often as the fallback for processes without a descriptor looks."""
+
+COLLISION_WITHIN: Final = 1_800.0
+"""Two sessions that edited one file within this long of each other are told so. An edit older than half an
+hour is usually committed, or known to whoever comes next."""
 
 # --- store ---------------------------------------------------------------------------------------
 
@@ -82,6 +90,11 @@ POLL_EVERY: Final = 1.0
 SETTLE_WITHIN: Final = 5.0
 """A mailbox file that is not whole at the first drain may still be being written; after this long
 it is called damaged. A hook's `cat` takes milliseconds."""
+
+WORKTREE_FRESH: Final = 15.0
+WORKTREE_WITHIN: Final = 0.5
+"""Which branch a directory is on is read again after the first, soon enough to see a switch; a file system
+that does not answer within the second is left alone, and the report goes on without it."""
 
 # --- command line --------------------------------------------------------------------------------
 

@@ -14,12 +14,14 @@ import signal
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from headcount.core import collision
 from headcount.core.claim import Answer
 from headcount.core.commands import AcceptLoss, Acquire, HandOff, Release, Withdraw
 from headcount.core.events import EventType
 from headcount.core.evidence import Awake, Evidence, Judged, Rebooted, Retire, Tick
 from headcount.core.hear import hear_found, hear_record, hear_report
 from headcount.core.ledger import accept_loss, acquire, free_all_of, hand_off, release
+from headcount.core.registration import Register, TurnedAway, Unregister, register, unregister
 from headcount.core.report import Found, Record, Report
 from headcount.core.session import Ended, EndKind, Liveness, Session, SessionId, Turnpoint, after, can
 from headcount.core.verdict import Proof, Standing, Verdict
@@ -27,7 +29,7 @@ from headcount.core.waiting import look_again, next_look, serve, withdraw
 from headcount.core.world import NOT_ASKED, Draft, Verdicts, World
 from headcount.times import LOST_AFTER
 
-Outcome = SessionId | Answer | None
+Outcome = SessionId | Answer | TurnedAway | None
 """Which session a report was about, or what a command is answered."""
 
 
@@ -44,13 +46,23 @@ def decide(
     for evidence in batch:
         outcomes.append(DECIDERS[type(evidence)](draft, evidence, now))
         serve(draft, now)
+    collision.settle(draft, now)
     return draft, outcomes
 
 
 def next_deadline(world: World) -> float | None:
     """When time itself will next be evidence."""
     lost = min(world.adrift.values()) + LOST_AFTER if world.adrift else None
-    return min((at for at in (lost, next_look(world)) if at is not None), default=None)
+    return min(
+        (at for at in (lost, next_look(world), collision.next_expiry(world)) if at is not None), default=None
+    )
+
+
+def _report(draft: Draft, report: Report, now: float) -> SessionId | None:
+    session = hear_report(draft, report, now)
+    if report.edits or report.worktree:
+        collision.notice(draft, session, report, now)
+    return session
 
 
 def _judged(draft: Draft, judged: Judged, now: float) -> None:
@@ -175,10 +187,11 @@ def _awake(draft: Draft, awake: Awake, now: float) -> None:
         draft.tell(EventType.HEADCOUNT_STOPPED, awake.at)
     else:
         draft.tell(EventType.HEADCOUNT_STARTED, awake.at, version=awake.version, blind_since=awake.seen_until)
+        collision.forget(draft, now)
 
 
 DECIDERS: dict[type, Callable[[Draft, Any, float], Any]] = {
-    Report: hear_report,
+    Report: _report,
     Record: hear_record,
     Found: hear_found,
     Judged: _judged,
@@ -191,4 +204,6 @@ DECIDERS: dict[type, Callable[[Draft, Any, float], Any]] = {
     HandOff: hand_off,
     Withdraw: withdraw,
     AcceptLoss: accept_loss,
+    Register: register,
+    Unregister: unregister,
 }

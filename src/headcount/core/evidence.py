@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from headcount.core.commands import Command
 from headcount.core.identity import ProcessIdentity
+from headcount.core.registration import Register, Unregister
 from headcount.core.report import Found, Record, Report
 from headcount.core.verdict import Verdict
 
@@ -54,4 +55,4 @@ class Awake:
     seen_until: float | None = None  # the last event before it was away
 
 
-Evidence = Report | Record | Found | Judged | Rebooted | Tick | Retire | Awake | Command
+Evidence = Report | Record | Found | Judged | Rebooted | Tick | Retire | Awake | Command | Register | Unregister

@@ -14,6 +14,7 @@ from typing import Any
 from headcount.core.activity import Activity, Status, Turned, judge, newer
 from headcount.core.events import EventType
 from headcount.core.placement import Fresh, Misfit, place_record, place_report
+from headcount.core.registration import carried
 from headcount.core.report import Anchor, Background, Details, Found, Opening, Record, Report, Turn
 from headcount.core.session import (
     Ended,
@@ -137,6 +138,7 @@ def _begin(
     else:
         liveness, because = Liveness.DOUBTED, f"named by {anchor.by}, to be asked"
     fields |= {"notes": (Note(at, anchor.by or "binding", anchor.why),)} if anchor.why else {}
+    fields |= carried(seat.supersedes)
     session = draft.start(
         at,
         agent=agent,
@@ -176,6 +178,7 @@ def _supersede(draft: Draft, old: Session, new: Session, at: float, opening: Ope
         liveness_at=at,
         provisional=False,
         ended=None,
+        **carried(old),
     )
 
 
@@ -329,7 +332,7 @@ def _details(session: Session | None, details: Details, level: bool = False) -> 
     it does not follow a `cd`, hooks do."""
     given = {
         "cwd": details.cwd if not (level and session is not None and session.cwd) else None,
-        "name": details.name,
+        "name": details.name if session is None or not _is_named(session) else None,
         "model": details.model,
         "transcript": details.transcript,
         "permission_mode": details.permission_mode,
@@ -339,6 +342,11 @@ def _details(session: Session | None, details: Details, level: bool = False) -> 
         for key, value in given.items()
         if value is not None and (session is None or getattr(session, key) != value)
     }
+
+
+def _is_named(session: Session) -> bool:
+    """By whoever registered it, whose word on the name stands."""
+    return session.registration is not None and session.registration.name is not None
 
 
 def _background(known: tuple[Background, ...], report: Report) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from headcount.core.events import Event, EventType, apply, apply_claim
 from headcount.core.identity import Match, Place, ProcessIdentity, same_process
 from headcount.core.layer import Layer, add_to, take_from
 from headcount.core.session import EndKind, Liveness, Session, SessionId
+from headcount.core.traces import Traces
 from headcount.core.verdict import Proof, Verdict, dead, unknown
 
 Verdicts = Mapping[ProcessIdentity, Verdict]
@@ -43,6 +44,7 @@ class World:
         self.by_conversation: dict[Conversation, tuple[SessionId, ...]] = {}
         self.by_pid: dict[int, tuple[SessionId, ...]] = {}
         self.adrift: dict[SessionId, float] = {}  # without a process: when last heard
+        self.traces = Traces()  # memory only
         draft = self.draft()
         for session in sorted(sessions, key=lambda each: (each.started_at, each.id)):
             draft.put(session)
@@ -81,6 +83,7 @@ class Draft:
         self._over: list[ProcessIdentity] = []  # proved dead in this batch
         self.page = Page(world.book)
         self.place = world.place
+        self.traces = world.traces
         self.seq = world.seq
         self.sessions = Layer(world.sessions)
         self._by_conversation = Layer(world.by_conversation)
@@ -123,9 +126,11 @@ class Draft:
         id = SessionId(blake2s(key.encode("utf-8", "replace"), digest_size=6).hexdigest())
         return self.emit(EventType.SESSION_STARTED, at, id, **fields)
 
-    def emit(self, type: EventType, at: float, id: SessionId, **delta: Any) -> Session:
+    def emit(
+        self, type: EventType, at: float, id: SessionId, *, facts: dict[str, Any] | None = None, **delta: Any
+    ) -> Session:
         self.seq += 1
-        event = Event(self.seq, at, type, id, delta)
+        event = Event(self.seq, at, type, id, delta, facts or {})
         before = self.sessions.get(id)
         session = apply(before, event)
         self.decision.events.append(event)

@@ -30,12 +30,13 @@ from headcount.daemon.effects import Effects
 from headcount.daemon.listen import Server, open_unix_socket
 from headcount.daemon.loop import Loop, NotStored
 from headcount.daemon.mailbox import Mailbox
-from headcount.daemon.recovery import recover
+from headcount.daemon.recovery import open_book, recover
 from headcount.daemon.registries import Registries
 from headcount.daemon.routes.table import build_app
 from headcount.daemon.service import Service, find_incarnation
 from headcount.daemon.tokens import Tokens
 from headcount.daemon.watchdog import Watchdog
+from headcount.daemon.worktrees import Worktrees
 from headcount.paths import Places
 from headcount.store.port import StoreFault
 from headcount.store.sqlite import SqliteStore
@@ -81,7 +82,9 @@ async def _run(
     ready: Callable[[], None],
 ) -> None:
     event_loop = asyncio.get_running_loop()
-    world = World(processes.place(), store.loaded.sessions, store.loaded.seq)
+    world = World(
+        processes.place(), store.loaded.sessions, store.loaded.seq, open_book(store.loaded, clock.now())
+    )
     anchors = Anchors(processes, clock, lambda claimed: find_incarnation(world, claimed))
     broadcast = Broadcast()
     files = open_file_events(event_loop)
@@ -91,6 +94,7 @@ async def _run(
         clock,
         start_effects=lambda effects: doing.start(effects),
         tell=lambda events, now: service.tell(events, now),
+        prove=lambda process: processes.prove(process, world.place.machine),
     )
     tokens = Tokens(Path(places.state) / "tokens", store.tokens, processes, clock)
 
@@ -100,7 +104,10 @@ async def _run(
 
     doing = Effects(processes, clock, loop.put, forget)
     drift = Drift()
-    mailbox = Mailbox(Path(places.mailbox), AGENTS["claude-code"], loop, anchors, files, clock, drift)
+    worktrees = Worktrees(clock)
+    mailbox = Mailbox(
+        Path(places.mailbox), AGENTS["claude-code"], loop, anchors, files, clock, drift, worktrees
+    )
     server = Server(None)
     service = Service(
         places=places,
@@ -115,6 +122,7 @@ async def _run(
         registries=Registries(loop, processes, anchors, files),
         census=Census(loop, processes, anchors, clock),
         drift=drift,
+        worktrees=worktrees,
         tokens=tokens,
         actors=Actors(processes, loop, clock, tokens),
         started_at=clock.now(),
@@ -130,6 +138,7 @@ async def _run(
         loop.put(evidence)
     await loop.ask(Retire(clock.now() - config.retention_days * DAY, config.sessions_kept))
 
+    await tokens.open()
     watchdog = Watchdog(
         event_loop, Path(places.log).with_name("stacks.txt"), on_alive=lambda: notify("WATCHDOG=1")
     )
@@ -186,5 +195,6 @@ async def _prune(service: Service) -> None:
         try:
             await service.loop.ask(Retire(before, service.config.sessions_kept))
             await service.store.prune(before=before, max_bytes=int(service.config.store_max_mb * MEGABYTE))
+            await service.tokens.tidy()
         except (NotStored, StoreFault) as fault:
             log.warning("old events could not be pruned: %s", fault)

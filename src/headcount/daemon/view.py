@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from headcount.core.claim import Claim
 from headcount.core.events import Event
 from headcount.core.session import Ended, Liveness, Session
 from headcount.core.world import World
@@ -31,7 +32,7 @@ def time_text(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")[:-6] + "Z"
 
 
-def session_row(session: Session) -> messages.SessionRow:
+def session_row(session: Session, world: World) -> messages.SessionRow:
     activity = session.activity
     return messages.SessionRow(
         id=session.id,
@@ -61,9 +62,34 @@ def session_row(session: Session) -> messages.SessionRow:
         provisional=session.provisional,
         parent=session.parent,
         predecessor=session.predecessor,
-        claims=[],
+        claims=held_by(session, world),
         alarms=list(session.alarms),
         ended=_ended(session.ended) if session.ended else None,
+    )
+
+
+def held_by(session: Session, world: World) -> list[str]:
+    """What its process holds. A session that was superseded in it or ended holds nothing."""
+    if not session.is_open or session.process is None:
+        return []
+    return sorted(world.book.items_of(session.process))
+
+
+def hosted_by(claim: Claim, world: World) -> Session | None:
+    """The session that speaks for the holder: what its process hosts now, else the one that asked."""
+    for id in reversed(world.by_pid.get(claim.holder.pid, ()) if claim.holder else ()):
+        session = world.sessions[id]
+        if session.is_open and claim.is_held_by(session.process):
+            return session
+    return world.sessions.get(claim.session) if claim.session else None
+
+
+def holder_of(claim: Claim, session: Session | None) -> messages.Holder:
+    return messages.Holder(
+        session=session.id if session else claim.session,
+        conversation=session.conversation if session else claim.conversation,
+        pid=claim.holder.pid if claim.holder else None,
+        name=session.name if session else None,
     )
 
 
@@ -83,13 +109,19 @@ def event_row(event: Event, world: World) -> messages.EventRow:
     session = world.sessions.get(event.session) if event.session else None
     if session is not None and event.delta:
         session = replace(session, **event.delta)
-    return messages.EventRow(
+    row = messages.EventRow(
         seq=event.seq,
         at=time_text(event.at),
         type=event.type.value,
-        session=session_row(session) if session else None,
-        facts=event.facts or None,
+        session=session_row(session, world) if session else None,
     )
+    if event.claim is None:
+        row.facts = event.facts or None
+    else:
+        row.item, row.fence = event.claim.item, event.claim.fence
+        row.holder = holder_of(event.claim, session)
+        row.because, row.by = event.facts.get("because"), event.facts.get("by")
+    return row
 
 
 def visible(sessions: Iterable[Session], now: float, *, ended: bool) -> list[Session]:

@@ -10,7 +10,7 @@ from starlette.routing import Router
 
 from headcount.daemon.authority import AUTHORITY, Need, check
 from headcount.daemon.gate import Gate, Receive, Refused, Scope, Send
-from headcount.daemon.routes import daemon, events, hooks, sessions, whoami
+from headcount.daemon.routes import claims, daemon, events, hooks, register, sessions, whoami
 from headcount.daemon.routes.openapi import document
 from headcount.daemon.routes.route import Call, Route, json_response
 from headcount.daemon.service import Service
@@ -27,6 +27,22 @@ ROUTES: tuple[Route, ...] = (
     Route("POST", "/v1/stop", daemon.stop, "Stop the daemon", status=202),
     Route("GET", "/v1/sessions", sessions.list_sessions, "All sessions", messages.Sessions, ("all",)),
     Route("GET", "/v1/sessions/me", whoami.who_am_i, "Who is calling", messages.Me, ("explain",)),
+    Route(
+        "POST",
+        "/v1/sessions/register",
+        register.register,
+        "Announce a session and its process",
+        messages.Registered,
+        status=201,
+        takes="a Registration: agent, conversation, pid, name, role, groups, anyway, launch",
+    ),
+    Route(
+        "DELETE",
+        "/v1/sessions/{id}",
+        register.withdraw,
+        "Take a registration back; a living session goes on",
+        messages.Withdrawn,
+    ),
     Route("GET", "/v1/sessions/{id}", sessions.show_session, "One session", messages.SessionRow),
     Route(
         "GET",
@@ -34,6 +50,46 @@ ROUTES: tuple[Route, ...] = (
         sessions.explain_session,
         "Why we believe it",
         messages.Explanation,
+    ),
+    Route("GET", "/v1/claims", claims.list_claims, "Who holds what", messages.Claims, ("history",)),
+    Route(
+        "POST",
+        "/v1/claims",
+        claims.acquire,
+        "Ask for an item",
+        messages.ClaimAnswer,
+        takes="ClaimWish: item, request, note, wait, as, until_empty, own",
+    ),
+    Route(
+        "POST",
+        "/v1/claims/accept-loss",
+        claims.accept_loss,
+        "Grant again after a lost store",
+        messages.LossAccepted,
+    ),
+    Route(
+        "POST",
+        "/v1/claims/{item}/check",
+        claims.check,
+        "Whether a fence is current",
+        messages.CheckAnswer,
+        takes="FenceCheck: fence",
+    ),
+    Route(
+        "POST",
+        "/v1/claims/{item}/handoff",
+        claims.hand_off,
+        "Give a claim to another session",
+        messages.ClaimAnswer,
+        takes="HandOffWish: to, fence",
+    ),
+    Route(
+        "DELETE",
+        "/v1/claims/{item}",
+        claims.release,
+        "Give an item back",
+        messages.ReleaseAnswer,
+        ("fence", "force", "as"),
     ),
     Route(
         "POST",
@@ -66,7 +122,10 @@ ROUTES: tuple[Route, ...] = (
 
 def build_app(service: Service) -> Gate:
     router = Router(
-        [StarletteRoute(route.path, _endpoint(service, route), methods=[route.method]) for route in ROUTES],
+        [
+            StarletteRoute(_pattern(route), _endpoint(service, route), methods=[route.method])
+            for route in ROUTES
+        ],
         redirect_slashes=False,
     )
 
@@ -78,6 +137,11 @@ def build_app(service: Service) -> Gate:
             raise _as_refused(fault, scope) from fault
 
     return Gate(routed)
+
+
+def _pattern(route: Route) -> str:
+    """An item may hold slashes, and a percent-encoded one is a plain one by the time it is routed."""
+    return route.path.replace("{item}", "{item:path}")
 
 
 def _endpoint(service: Service, route: Route) -> Any:
@@ -105,6 +169,9 @@ def _as_refused(fault: HTTPException, scope: Scope) -> Refused:
 
 def _matches(template: str, path: str) -> bool:
     parts, given = template.split("/"), path.split("/")
+    if "{item}" in parts:
+        at = parts.index("{item}")
+        given[at : at + len(given) - len(parts) + 1] = ["item"]
     return len(parts) == len(given) and all(
         part == piece or part.startswith("{") for part, piece in zip(parts, given, strict=True)
     )
