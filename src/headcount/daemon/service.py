@@ -29,6 +29,7 @@ from headcount.daemon.metrics import Histogram
 from headcount.daemon.registries import Registries
 from headcount.daemon.tokens import Tokens
 from headcount.daemon.view import LIVENESS_WORDS, time_text, visible
+from headcount.daemon.worktrees import Worktrees
 from headcount.paths import Places
 from headcount.store.sqlite import SqliteStore
 from headcount.system.clock import Clock
@@ -52,6 +53,7 @@ class Service:
     registries: Registries
     census: Census
     drift: Drift
+    worktrees: Worktrees
     tokens: Tokens
     actors: Actors
     started_at: float

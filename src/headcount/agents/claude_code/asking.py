@@ -10,9 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from headcount.agents.ask_line import CONTEXT, GUARD, AskLine, line
-from headcount.agents.claude_code.translate import NAME
-
-EDITING_TOOLS = ("Edit", "Write", "MultiEdit", "NotebookEdit")
+from headcount.agents.claude_code.translate import EDITING_TOOLS, NAME
 
 QUESTIONS: dict[str, tuple[str, str | None]] = {
     GUARD: ("PreToolUse", "|".join(EDITING_TOOLS)),
