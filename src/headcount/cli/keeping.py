@@ -59,9 +59,7 @@ class Keeper:
         return False
 
     def _names_us(self, data: str) -> bool:
-        found = json.loads(data)
-        facts = found.get("facts") if isinstance(found.get("facts"), dict) else found
-        return bool(facts.get("item") == self._item)
+        return bool(json.loads(data).get("item") == self._item)
 
     def _is_stale(self) -> bool:
         try:

@@ -46,6 +46,9 @@ AUTHORITY: dict[tuple[str, str], Rule] = {
     ("POST", "/v1/hooks/{agent}"): ANYBODY,  # a report is weighed, never refused
     ("GET", "/v1/claims"): ANYBODY,
     ("POST", "/v1/claims/{item}/check"): ANYBODY,  # whoever guards a resource asks
+    ("POST", "/v1/guard/git"): ANYBODY,  # a guard asks and changes nothing
+    ("POST", "/v1/guard/{agent}"): ANYBODY,
+    ("POST", "/v1/context/{agent}"): ANYBODY,
     ("POST", "/v1/sessions/register"): Rule(Need.SOMEBODY, "register"),
     ("DELETE", "/v1/sessions/{id}"): Rule(Need.SOMEBODY, "withdraw"),
     ("POST", "/v1/claims"): Rule(Need.SOMEBODY, "claim"),

@@ -286,3 +286,26 @@ class HandOffWish(msgspec.Struct, kw_only=True):
 class LossAccepted(msgspec.Struct, kw_only=True):
     accepted: bool
     loss: str | None  # where the lost store lies
+
+
+# --- guarding ------------------------------------------------------------------------------------
+
+
+class GitIntent(msgspec.Struct, kw_only=True):
+    """What git is about to do: the files a commit touches, absolute, and the branches it moves, as items."""
+
+    paths: list[str] = []
+    items: list[str] = []
+
+
+class Conflict(msgspec.Struct, kw_only=True):
+    item: str
+    holder: Holder
+    since: str
+    liveness: str | None
+    activity: str | None
+    touches: list[str]  # of the paths asked for: those it covers, the first of them
+
+
+class Conflicts(msgspec.Struct, kw_only=True):
+    conflicts: list[Conflict]

@@ -100,14 +100,13 @@ def history_lines(answer: dict[str, Any], item: str, now: float) -> list[str]:
     from headcount.cli.holders import name_of
 
     lines = []
-    for event in answer.get("history") or answer.get("events") or ():
-        facts = event.get("facts") if isinstance(event.get("facts"), dict) else event
+    for event in answer.get("history") or ():
         at = moments.parse(event.get("at"))
         when = "-" if at is None else moments.clock(at, now)
         what = clean(event.get("type")).removeprefix("claim.")
-        because = clean(facts.get("because"))
+        because = clean(event.get("because"))
         lines.append(
-            f"{when}  {what:<9} #{clean(facts.get('fence'))}  {name_of(facts.get('holder'))}"
+            f"{when}  {what:<9} #{clean(event.get('fence'))}  {name_of(event.get('holder'))}"
             + (f"  ({because})" if because else "")
         )
     return lines or [f"{clean(item)} was never claimed, as far back as the journal goes."]

@@ -87,7 +87,7 @@ def lines_of(conflicts: list[dict[str, Any]], hook: str) -> list[str]:
     lines = [f"headcount: this {verb} touches what another session has claimed."]
     for conflict in conflicts[:SHOWN_MOST]:
         who = holders.name_of(conflict.get("holder"))
-        state = holders.state_of(conflict.get("holder") or {})
+        state = holders.state_of(conflict if conflict.get("liveness") else {})
         lines.append(f"  {clean(conflict.get('item'))}: {who}{holders.since(conflict.get('since'))}{state}")
         touches = [clean(each) for each in conflict.get("touches") or ()]
         lines += [f"    {path}" for path in touches[:SHOWN_MOST]]

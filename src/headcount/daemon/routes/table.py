@@ -1,4 +1,10 @@
-"""All routes, in one table. The application and the OpenAPI document are both made from it."""
+"""All routes, in one table. The application and the OpenAPI document are both made from it.
+
+Rules of this file
+  1. A route is a line here and a line of authority (authority.py). The first that fits is taken.
+
+Not here: what a route does (its own file), who may (authority.py).
+"""
 
 from typing import Any
 
@@ -10,7 +16,7 @@ from starlette.routing import Router
 
 from headcount.daemon.authority import AUTHORITY, Need, check
 from headcount.daemon.gate import Gate, Receive, Refused, Scope, Send
-from headcount.daemon.routes import claims, daemon, events, hooks, register, sessions, whoami
+from headcount.daemon.routes import claims, context, daemon, events, guard, hooks, register, sessions, whoami
 from headcount.daemon.routes.openapi import document
 from headcount.daemon.routes.route import Call, Route, json_response
 from headcount.daemon.service import Service
@@ -98,6 +104,28 @@ ROUTES: tuple[Route, ...] = (
         "A hook's report",
         status=202,
         takes="the agent's own payload, as its hook got it",
+    ),
+    Route(
+        "POST",
+        "/v1/guard/git",
+        guard.guard_git,
+        "Whether a commit or push touches what another session holds",
+        messages.Conflicts,
+        takes="GitIntent: paths, items",
+    ),
+    Route(
+        "POST",
+        "/v1/guard/{agent}",
+        guard.guard_edit,
+        "Whether an edit may be made; 204 when nothing is in the way",
+        takes="the payload of the agent's PreToolUse hook",
+    ),
+    Route(
+        "POST",
+        "/v1/context/{agent}",
+        context.starting_context,
+        "What a starting session should know; 204 when there is nothing",
+        takes="the payload of the agent's SessionStart hook",
     ),
     Route(
         "GET",
