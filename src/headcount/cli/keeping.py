@@ -63,7 +63,7 @@ class Keeper:
 
     def _is_stale(self) -> bool:
         try:
-            return ledger.check(self._client, self._item, self._fence).get("current") is False
+            return ledger.ask(self._client, ledger.check(self._item, self._fence)).get("current") is False
         except Refused:
             return False
 

@@ -10,9 +10,10 @@ Not here: who gets what (the daemon decides), words for people (cli/), typed res
 """
 
 import os
-from typing import Any
+from typing import Any, NamedTuple
 
 from headcount import times
+from headcount.client.connection import Answer
 from headcount.client.faults import refusal
 from headcount.client.reach import Client, quoted
 
@@ -35,8 +36,34 @@ def item_here(item: str, directory: str | None = None) -> str:
     return f"path:{os.path.normpath(os.path.join(here, inside or '.'))}{tail}"  # noqa: PTH118
 
 
+class Question(NamedTuple):
+    """One call of the wire. `again`: asking it twice is asking it once."""
+
+    method: str
+    path: str
+    body: dict[str, Any] | None = None
+    within: float = times.CALL_WITHIN
+    again: bool = False
+
+
+def ask(client: Client, question: Question) -> dict[str, Any]:
+    answer = client.answer(
+        question.method, question.path, question.body, within=question.within, again=question.again
+    )
+    return understood(answer)
+
+
+def understood(answer: Answer) -> dict[str, Any]:
+    """The data of an answer, also of a refusal that is one; everything else is a fault."""
+    data = answer.data
+    if answer.status == 409 and isinstance(data, dict) and "granted" in data:
+        return data
+    if answer.status >= 400:
+        raise refusal(answer.status, data)
+    return data if isinstance(data, dict) else {}
+
+
 def acquire(
-    client: Client,
     item: str,
     *,
     request: str | None = None,
@@ -45,8 +72,8 @@ def acquire(
     acting_as: str | None = None,
     until_empty: bool = False,
     own: bool = False,
-) -> dict[str, Any]:
-    """The answer, granted or not. `own`: the calling process itself is the holder, not the agent above it."""
+) -> Question:
+    """For an item. `own`: the calling process itself is the holder, not the agent above it."""
     given = {
         "item": item_here(item),
         "request": request or new_request(),
@@ -57,57 +84,36 @@ def acquire(
         "own": own or None,
     }
     body = {name: value for name, value in given.items() if value is not None}
-    answer = client.answer("POST", CLAIMS, body, within=wait + times.CALL_WITHIN, again=True)
-    if answer.status == 409 and isinstance(answer.data, dict) and "granted" in answer.data:
-        return answer.data
-    return _good(answer.status, answer.data)
+    return Question("POST", CLAIMS, body, wait + times.CALL_WITHIN, again=True)
 
 
 def release(
-    client: Client,
-    item: str,
-    *,
-    fence: int | None = None,
-    force: bool = False,
-    acting_as: str | None = None,
-) -> dict[str, Any]:
+    item: str, *, fence: int | None = None, force: bool = False, acting_as: str | None = None
+) -> Question:
     words = [f"fence={fence}"] if fence is not None else []
     words += ["force=1"] if force else []
     words += [f"as={quoted(acting_as)}"] if acting_as else []
     query = f"?{'&'.join(words)}" if words else ""
-    answer = client.answer("DELETE", f"{CLAIMS}/{quoted(item_here(item))}{query}")
-    return _good(answer.status, answer.data)
+    return Question("DELETE", f"{_of(item)}{query}", again=fence is not None)
 
 
-def check(client: Client, item: str, fence: int) -> dict[str, Any]:
-    """Whether that fence is the current one; asking changes nothing, so it may be asked twice."""
-    path = f"{CLAIMS}/{quoted(item_here(item))}/check"
-    answer = client.answer("POST", path, {"fence": fence}, again=True)
-    if answer.status == 409 and isinstance(answer.data, dict) and "current" in answer.data:
-        return answer.data
-    return _good(answer.status, answer.data)
+def check(item: str, fence: int) -> Question:
+    return Question("POST", f"{_of(item)}/check", {"fence": fence}, again=True)
 
 
-def hand_off(client: Client, item: str, to: str, *, fence: int | None = None) -> dict[str, Any]:
-    body = {"to": to} | ({"fence": fence} if fence is not None else {})
-    return _good(*client.answer("POST", f"{CLAIMS}/{quoted(item_here(item))}/handoff", body)[::2])
+def hand_off(item: str, to: str, *, fence: int | None = None) -> Question:
+    body: dict[str, Any] = {"to": to} if fence is None else {"to": to, "fence": fence}
+    return Question("POST", f"{_of(item)}/handoff", body)
 
 
-def held(client: Client, history: str | None = None) -> dict[str, Any]:
+def held(history: str | None = None) -> Question:
     """All claims that are held; with `history`: what became of one item."""
-    query = f"?history={quoted(item_here(history))}" if history else ""
-    found = client.get(f"{CLAIMS}{query}")
-    assert isinstance(found, dict)
-    return found
+    return Question("GET", f"{CLAIMS}?history={quoted(item_here(history))}" if history else CLAIMS)
 
 
-def who_am_i(client: Client, *, explain: bool = False) -> dict[str, Any]:
-    found = client.get("/v1/sessions/me?explain=1" if explain else "/v1/sessions/me")
-    assert isinstance(found, dict)
-    return found
+def who_am_i(*, explain: bool = False) -> Question:
+    return Question("GET", "/v1/sessions/me?explain=1" if explain else "/v1/sessions/me")
 
 
-def _good(status: int, data: Any) -> dict[str, Any]:
-    if status >= 400:
-        raise refusal(status, data)
-    return data if isinstance(data, dict) else {}
+def _of(item: str) -> str:
+    return f"{CLAIMS}/{quoted(item_here(item))}"

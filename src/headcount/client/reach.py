@@ -47,6 +47,8 @@ class Client:
         self._say = say
         self._version = version
         self._compared = False
+        self.hung_up = False  # by its owner: whoever follows the stream ends
+        self._stream: Connection | None = None
         self._credential = credential(env)
         self._connection = Connection(places.socket, self._credential)
 
@@ -91,7 +93,14 @@ class Client:
         if not self._compared:
             self.ask("GET", "/healthz")
         last = None if last_event_id is None else str(last_event_id)
-        return Connection(self.places.socket, self._credential).stream("/v1/events", last, until)
+        self._stream = Connection(self.places.socket, self._credential)
+        return self._stream.stream("/v1/events", last, until)
+
+    def hang_up(self) -> None:
+        """Ends a stream that another thread reads."""
+        self.hung_up = True
+        if self._stream is not None:
+            self._stream.interrupt()
 
     def close(self) -> None:
         self._connection.close()

@@ -45,7 +45,7 @@ def parse_plain(words: list[str]) -> SimpleNamespace | None:
 
 def run(args: Any) -> int:
     client = printing.client()
-    answer = ledger.check(client, args.item, args.fence)
+    answer = ledger.ask(client, ledger.check(args.item, args.fence))
     current = answer.get("current") is True
     if args.json:
         printing.print_document(answer)

@@ -65,19 +65,21 @@ def run(args: Any) -> int:
         print(f'headcount: "{clean(args.wait)}" is no time; write 90, 5m or 2h.', file=sys.stderr)
         return codes.USAGE
     client = printing.client()
-    answer = ledger.acquire(
+    answer = ledger.ask(
         client,
-        args.item,
-        wait=wait,
-        note=args.note,
-        acting_as=args.acting_as,
-        until_empty=args.until_empty,
+        ledger.acquire(
+            args.item,
+            wait=wait,
+            note=args.note,
+            acting_as=args.acting_as,
+            until_empty=args.until_empty,
+        ),
     )
     code = codes.DONE if answer.get("granted") else codes.REFUSED
     if args.json:
         printing.print_document(answer)
     elif code == codes.DONE:
-        printing.print_lines(granted_lines(answer))
+        printing.print_lines(granted_lines(answer, for_another=args.acting_as is not None))
     else:
         from headcount.cli.holders import held_lines
 
@@ -94,12 +96,17 @@ def seconds(text: str | None) -> float | None:
     return parse_span(text)
 
 
-def granted_lines(answer: dict[str, Any]) -> list[str]:
+def granted_lines(answer: dict[str, Any], *, for_another: bool = False) -> list[str]:
     item, fence = clean(answer.get("item")), clean(answer.get("fence"))
     under = clean(answer.get("under"))
     if under:
         return [f"{item} is held by the agent above you ({under[:4]}), claim #{fence}: work under it."]
-    lines = [f"{item} is yours: claim #{fence}. It ends when you release it, or with your process."]
+    whose, end = "yours", "when you release it, or with your process"
+    if for_another:
+        from headcount.cli.holders import name_of
+
+        whose, end = f"{name_of(answer.get('holder'))}'s", "when it is released, or with that process"
+    lines = [f"{item} is {whose}: claim #{fence}. It ends {end}."]
     running = [clean(pid) for pid in answer.get("still_running") or ()]
     if running:
         lines.append(f"Of its last holder these still run and may write: {', '.join(running)}.")

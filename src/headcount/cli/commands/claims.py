@@ -44,7 +44,7 @@ def run(args: Any) -> int:
     client = printing.client()
     if args.accept_loss:
         return _accept(client, as_json=args.json)
-    answer = ledger.held(client, args.history)
+    answer = ledger.ask(client, ledger.held(args.history))
     if args.json:
         printing.print_document(answer)
     elif args.history:

@@ -27,7 +27,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
 
 
 def run(args: Any) -> int:
-    answer = ledger.hand_off(printing.client(), args.item, args.to, fence=args.fence)
+    answer = ledger.ask(printing.client(), ledger.hand_off(args.item, args.to, fence=args.fence))
     if args.json:
         printing.print_document(answer)
         return codes.DONE

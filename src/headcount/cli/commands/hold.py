@@ -69,7 +69,7 @@ def run(args: Any) -> int:
         print("headcount: hold needs a time like 90 or 5m, and a command after --.", file=sys.stderr)
         return codes.USAGE
     client = printing.client()
-    answer = ledger.acquire(client, args.item, wait=wait, note=args.note, own=True)
+    answer = ledger.ask(client, ledger.acquire(args.item, wait=wait, note=args.note, own=True))
     if not answer.get("granted"):
         print("\n".join(held_lines(client, str(answer.get("item") or args.item), answer)), file=sys.stderr)
         return codes.REFUSED
@@ -114,6 +114,6 @@ def _pass_signals_on(child: "subprocess.Popen[bytes]") -> dict[int, Any]:
 def _give_back(client: Any, item: str, fence: int) -> None:
     """Our end frees it too; this is for the next in line, who need not wait for it."""
     try:
-        ledger.release(client, item, fence=fence)
+        ledger.ask(client, ledger.release(item, fence=fence))
     except ClientFault:
         return  # lost before, or the daemon is away: our death will say it

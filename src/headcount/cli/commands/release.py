@@ -36,8 +36,9 @@ def parse_plain(words: list[str]) -> SimpleNamespace | None:
 
 
 def run(args: Any) -> int:
-    answer = ledger.release(
-        printing.client(), args.item, fence=args.fence, force=args.force, acting_as=args.acting_as
+    answer = ledger.ask(
+        printing.client(),
+        ledger.release(args.item, fence=args.fence, force=args.force, acting_as=args.acting_as),
     )
     if args.json:
         printing.print_document(answer)

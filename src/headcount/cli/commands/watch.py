@@ -11,7 +11,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from headcount.cli import moments, printing
-from headcount.cli.following import follow
+from headcount.client.following import follow
 from headcount.cli.rows import rows_of
 from headcount.cli.screen import Screen, standard
 from headcount.cli.story import is_told, lines_of

@@ -39,7 +39,7 @@ def parse_plain(words: list[str]) -> SimpleNamespace | None:
 def run(args: Any) -> int:
     client = printing.client()
     try:
-        me = ledger.who_am_i(client, explain=args.explain)
+        me = ledger.ask(client, ledger.who_am_i(explain=args.explain))
     except NotFound as nobody:
         if args.json:
             printing.print_document(
