@@ -15,7 +15,7 @@ from headcount.core.verdict import alive, unknown
 from tests.rig.desk import FIRST, OPERATOR, Desk
 from tests.rig.values import HERE, T0, bound, death, judged, leaving, process, report, start
 
-A, B, C = process(100), process(200), process(300)
+A, B, C, D = process(100), process(200), process(300), process(400)
 A_AGAIN = process(100, inode=7)  # another incarnation with the same pid
 TASK = "task:AUTH-12"
 
@@ -506,6 +506,18 @@ def test_a_newcomer_never_overtakes_one_that_waits_for_a_wider_path():
     assert desk.held() == {"path:/a/**": B}
     desk.release("path:/a/**", B)
     assert desk.held() == {"path:/a/c": C}
+
+
+def test_who_came_later_does_not_slip_past_one_that_is_still_blocked():
+    desk = Desk()
+    desk.acquire("path:/a/b", A)
+    desk.acquire("path:/a/x", D)
+    desk.acquire("path:/a/**", B, wait=60)
+    desk.acquire("path:/a/b", C, wait=60)
+    desk.release("path:/a/b", A)
+    assert desk.held() == {"path:/a/x": D}
+    desk.release("path:/a/x", D)
+    assert desk.held() == {"path:/a/**": B}
 
 
 def test_who_stands_behind_a_waiter_that_gives_up_goes_on():

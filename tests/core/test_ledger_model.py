@@ -3,7 +3,9 @@
 The model knows who lives and who holds what by the answers alone. It never looks at the book.
 """
 
-from collections.abc import Iterable
+import itertools
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -42,10 +44,11 @@ class Ledgers(RuleBasedStateMachine):
     def acquire(self, item: str, who: ProcessIdentity, wait: int | None) -> None:
         request = self.desk.request()
         free = not self.others(item, who)
+        stalled = {each.asks.request for each in self.desk.world.book.waiters() if each.retry_at is not None}
         overtakes = any(
             overlaps(Item(item), Item(other)) and waiter != who
-            for _, waiter, other in self.line
-            if waiter not in self.desk.dead
+            for asked, waiter, other in self.line
+            if waiter not in self.desk.dead and asked not in stalled
         )
         mine = item in self.holds and self.holds[item][0] == who
         answer = self.desk.acquire(item, who, wait=wait, request=request)
@@ -137,14 +140,18 @@ class Ledgers(RuleBasedStateMachine):
     # --- what the answers and events say -------------------------------------------------------------
 
     def follow(self) -> None:
+        self.leave(lambda answer: not isinstance(answer, Granted))
         for event in self.desk.events[self.heard :]:
             self.hear(event)
         self.heard = len(self.desk.events)
-        for request in [each[0] for each in self.line]:
+        self.leave(lambda answer: True)
+
+    def leave(self, fits: Callable[[Any], bool]) -> None:
+        """Out of the line with those who got such an answer."""
+        for request, who, item in list(self.line):
             answer = self.desk.answers.get(request)
-            if answer is not None:
-                self.line = [each for each in self.line if each[0] != request]
-                item, who = self.owners[request]
+            if answer is not None and fits(answer):
+                self.line.remove((request, who, item))
                 if isinstance(answer, Granted):
                     assert (answer.claim.item, answer.claim.holder) == (item, who)
 
@@ -159,11 +166,23 @@ class Ledgers(RuleBasedStateMachine):
         assert fence > self.fence, "fences grow strictly"
         assert who not in self.desk.dead, "nothing is granted to the dead"
         assert not self.others(item, who), "one holder"
-        waiting = [each for each in self.line if each[2] == item and self.can_be_asked(each[1])]
-        if waiting and who in [each[1] for each in waiting]:
-            assert waiting[0][1] == who, "in order of arrival"
+        assert not self.overtaken(item, who), "in order of arrival"
+        self.line = [each for each in self.line if each[1:] != (who, item)]
         self.fence = fence
         self.holds[item] = (who, fence)
+
+    def overtaken(self, item: str, who: ProcessIdentity) -> list[str]:
+        """Who came earlier for something of the same, lives, and did not get it."""
+        before = list(itertools.takewhile(lambda each: each[1:] != (who, item), self.line))
+        stalled = {each.asks.request for each in self.desk.world.book.waiters() if each.retry_at is not None}
+        return [
+            request
+            for request, waiter, other in before
+            if waiter != who
+            and self.can_be_asked(waiter)
+            and request not in stalled
+            and overlaps(Item(other), Item(item))
+        ]
 
     def can_be_asked(self, who: ProcessIdentity) -> bool:
         return who not in self.desk.dead and who not in self.desk.hidden

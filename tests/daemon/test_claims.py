@@ -13,6 +13,7 @@ from urllib.parse import quote
 import pytest
 
 from headcount.client.connection import Connection
+from headcount.client.faults import ClientFault
 from tests.rig.daemon import Daemon, eventually
 
 PROGRAM = """
@@ -178,9 +179,12 @@ def test_whoever_hangs_up_while_waiting_gives_the_place_up(daemon, worker):
     a.claim("task:x")
     connection = Connection(str(daemon.socket))
     wish = {"item": "task:x", "own": True, "wait": 30}
-    waiting = threading.Thread(
-        target=lambda: pytest.raises(Exception, connection.call, "POST", "/v1/claims", wish, within=0.5)
-    )
+
+    def wait_in_vain() -> None:
+        with pytest.raises(ClientFault):
+            connection.call("POST", "/v1/claims", wish, within=0.5)
+
+    waiting = threading.Thread(target=wait_in_vain)
     waiting.start()
     eventually(lambda: daemon.get("/v1/claims")["claims"][0]["waiting"] == 1)
     waiting.join()
