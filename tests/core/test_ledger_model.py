@@ -20,10 +20,10 @@ from headcount.core.item import Item, overlaps
 from tests.rig.desk import FIRST, Desk
 from tests.rig.values import death, process
 
-PEOPLE = [process(100), process(200), process(300), process(100, inode=7), process(200, inode=8)]
+PIDS = [100, 200, 300, 400]
 ITEMS = ["task:a", "task:b", "path:/a/**", "path:/a/b", "path:/a/c", "path:/d"]
 
-people = st.sampled_from(PEOPLE)
+people = st.sampled_from(PIDS)  # whoever has that pid now
 items = st.sampled_from(ITEMS)
 waits = st.none() | st.integers(1, 30)
 
@@ -36,12 +36,14 @@ class Ledgers(RuleBasedStateMachine):
         self.line: list[tuple[str, ProcessIdentity, str]] = []  # request, who, item; in order of arrival
         self.fence = FIRST
         self.heard = 0  # events looked at
-        self.owners: dict[str, tuple[str, ProcessIdentity]] = {}  # request -> item, who
+        self.lives = {pid: process(pid) for pid in PIDS}
+        self.births = 0
 
     # --- what happens --------------------------------------------------------------------------------
 
-    @rule(item=items, who=people, wait=waits)
-    def acquire(self, item: str, who: ProcessIdentity, wait: int | None) -> None:
+    @rule(item=items, pid=people, wait=waits)
+    def acquire(self, item: str, pid: int, wait: int | None) -> None:
+        who = self.lives[pid]
         request = self.desk.request()
         free = not self.others(item, who)
         stalled = {each.asks.request for each in self.desk.world.book.waiters() if each.retry_at is not None}
@@ -52,7 +54,6 @@ class Ledgers(RuleBasedStateMachine):
         )
         mine = item in self.holds and self.holds[item][0] == who
         answer = self.desk.acquire(item, who, wait=wait, request=request)
-        self.owners[request] = (item, who)
         if who in self.desk.dead:
             assert isinstance(answer, Refused) and answer.code == "dead"
         elif who in self.desk.hidden:
@@ -67,8 +68,9 @@ class Ledgers(RuleBasedStateMachine):
             self.line.append((request, who, item))
         self.follow()
 
-    @rule(item=items, who=people, guess=st.booleans())
-    def release(self, item: str, who: ProcessIdentity, guess: bool) -> None:
+    @rule(item=items, pid=people, guess=st.booleans())
+    def release(self, item: str, pid: int, guess: bool) -> None:
+        who = self.lives[pid]
         held = self.holds.get(item)
         fence = held[1] if guess and held else None
         answer = self.desk.release(item, who, fence)
@@ -87,23 +89,31 @@ class Ledgers(RuleBasedStateMachine):
         assert isinstance(self.desk.force(item), Refused if is_over else Released)
         self.follow()
 
-    @rule(who=people)
-    def die(self, who: ProcessIdentity) -> None:
+    @rule(pid=people)
+    def die(self, pid: int) -> None:
+        who = self.lives[pid]
         self.desk.hidden.discard(who)
         self.desk.die(who)
         self.follow()
         assert who not in self.desk.held().values()
 
-    @rule(who=people)
-    def end_unseen(self, who: ProcessIdentity) -> None:
+    @rule(pid=people)
+    def end_unseen(self, pid: int) -> None:
         """It is over, and the kernel's word has not come in yet."""
-        self.desk.hidden.discard(who)
-        self.desk.dead.add(who)
+        self.desk.hidden.discard(self.lives[pid])
+        self.desk.dead.add(self.lives[pid])
 
-    @rule(who=people)
-    def hide(self, who: ProcessIdentity) -> None:
-        if who not in self.desk.dead:
-            self.desk.hidden ^= {who}
+    @rule(pid=people)
+    def reuse_the_pid(self, pid: int) -> None:
+        """Another process gets the number of a dead one; of the death nobody may have heard."""
+        if self.lives[pid] in self.desk.dead:
+            self.births += 1
+            self.lives[pid] = process(pid, inode=self.births)
+
+    @rule(pid=people)
+    def hide(self, pid: int) -> None:
+        if self.lives[pid] not in self.desk.dead:
+            self.desk.hidden ^= {self.lives[pid]}
 
     @rule(seconds=st.integers(1, 40))
     def pass_time(self, seconds: int) -> None:
@@ -128,11 +138,11 @@ class Ledgers(RuleBasedStateMachine):
         self.desk.tell(*(death(who, old.now) for who, _ in self.holds.values() if who in old.dead))
         self.follow()
 
-    @rule(item=items, pair=st.lists(people, min_size=2, max_size=4))
-    def all_at_once(self, item: str, pair: list[ProcessIdentity]) -> None:
+    @rule(item=items, pids=st.lists(people, min_size=2, max_size=4))
+    def all_at_once(self, item: str, pids: list[int]) -> None:
         """One batch, several who want the same: one winner."""
-        batch = [Acquire(Item(item), Caller(who), self.desk.request()) for who in pair]
-        answers = self.desk.tell(*batch, *[Release(Item(item), Caller(pair[-1]))])
+        batch = [Acquire(Item(item), Caller(self.lives[pid]), self.desk.request()) for pid in pids]
+        answers = self.desk.tell(*batch, Release(Item(item), Caller(self.lives[pids[-1]])))
         winners = {each.claim.fence for each in answers if isinstance(each, Granted)}
         assert len(winners) <= 1
         self.follow()
