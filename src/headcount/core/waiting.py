@@ -148,8 +148,9 @@ def _touched(world: World, page: Page, each: Evidence) -> set[ProcessIdentity | 
         item = world.book.asked.get(each.request)
         return {waiter.process for waiter in page.waiters_of(item)} if item else set()
     assert isinstance(each, Acquire | HandOff | Release)
-    found: set[ProcessIdentity | None] = {each.caller.process}
+    found: set[ProcessIdentity | None] = {waiter.process for waiter in page.waiters_of(each.item)}
     if isinstance(each, HandOff) and each.to in world.sessions:
         found.add(world.sessions[each.to].process)
-    found |= {claim.holder for claim in page.in_the_way(each.item)}
-    return found | {waiter.process for waiter in page.waiters_of(each.item)}
+    if isinstance(each, Acquire):
+        found |= {each.caller.process, *(claim.holder for claim in page.in_the_way(each.item))}
+    return found

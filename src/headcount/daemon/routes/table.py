@@ -27,36 +27,7 @@ async def openapi(call: Call) -> Any:
     return json_response(document(ROUTES))
 
 
-ROUTES: tuple[Route, ...] = (
-    Route("GET", "/healthz", daemon.health, "Whether the daemon answers", messages.Health),
-    Route("GET", "/v1/status", daemon.status, "The daemon about itself", messages.Status, ("settled",)),
-    Route("POST", "/v1/stop", daemon.stop, "Stop the daemon", status=202),
-    Route("GET", "/v1/sessions", sessions.list_sessions, "All sessions", messages.Sessions, ("all",)),
-    Route("GET", "/v1/sessions/me", whoami.who_am_i, "Who is calling", messages.Me, ("explain",)),
-    Route(
-        "POST",
-        "/v1/sessions/register",
-        register.register,
-        "Announce a session and its process",
-        messages.Registered,
-        status=201,
-        takes="a Registration: agent, conversation, pid, name, role, groups, anyway, launch",
-    ),
-    Route(
-        "DELETE",
-        "/v1/sessions/{id}",
-        register.withdraw,
-        "Take a registration back; a living session goes on",
-        messages.Withdrawn,
-    ),
-    Route("GET", "/v1/sessions/{id}", sessions.show_session, "One session", messages.SessionRow),
-    Route(
-        "GET",
-        "/v1/sessions/{id}/explain",
-        sessions.explain_session,
-        "Why we believe it",
-        messages.Explanation,
-    ),
+ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes first
     Route("GET", "/v1/claims", claims.list_claims, "Who holds what", messages.Claims, ("history",)),
     Route(
         "POST",
@@ -96,6 +67,35 @@ ROUTES: tuple[Route, ...] = (
         "Give an item back",
         messages.ReleaseAnswer,
         ("fence", "force", "as"),
+    ),
+    Route("GET", "/healthz", daemon.health, "Whether the daemon answers", messages.Health),
+    Route("GET", "/v1/status", daemon.status, "The daemon about itself", messages.Status, ("settled",)),
+    Route("POST", "/v1/stop", daemon.stop, "Stop the daemon", status=202),
+    Route("GET", "/v1/sessions", sessions.list_sessions, "All sessions", messages.Sessions, ("all",)),
+    Route("GET", "/v1/sessions/me", whoami.who_am_i, "Who is calling", messages.Me, ("explain",)),
+    Route(
+        "POST",
+        "/v1/sessions/register",
+        register.register,
+        "Announce a session and its process",
+        messages.Registered,
+        status=201,
+        takes="a Registration: agent, conversation, pid, name, role, groups, anyway, launch",
+    ),
+    Route(
+        "DELETE",
+        "/v1/sessions/{id}",
+        register.withdraw,
+        "Take a registration back; a living session goes on",
+        messages.Withdrawn,
+    ),
+    Route("GET", "/v1/sessions/{id}", sessions.show_session, "One session", messages.SessionRow),
+    Route(
+        "GET",
+        "/v1/sessions/{id}/explain",
+        sessions.explain_session,
+        "Why we believe it",
+        messages.Explanation,
     ),
     Route(
         "POST",
