@@ -112,8 +112,12 @@ class Client:
     def events(self, since: int | None = None) -> Iterator[Event]:
         """What happens, as it happens, for ever; resumed after a restart of the daemon. Begins with a
         `snapshot`, or, with `since`, with what came after that number."""
-        for data in follow(reach(self._env, autostart=self._autostart), since):
-            yield Event.of(data)
+        own = reach(self._env, autostart=self._autostart)
+        try:
+            for data in follow(own, since):
+                yield Event.of(data)
+        finally:
+            own.close()
 
     def on_start(self, call: OnSession) -> Listening:
         """Call back, from a thread, for each session that starts from now on. `close()` ends it."""

@@ -48,6 +48,7 @@ class Listening:
         self._client.hang_up()
         if self._thread is not threading.current_thread():
             self._thread.join(times.CALL_WITHIN)
+        self._client.close()
 
     def __enter__(self) -> "Listening":
         return self
