@@ -173,14 +173,13 @@ def test_hold_says_127_for_no_command_and_128_and_more_for_a_signal(daemon: Daem
 
 
 def held_by_a_sleeper(daemon: Daemon) -> "subprocess.Popen[str]":
-    holding = subprocess.Popen(
+    return subprocess.Popen(
         command("hold", "task:A", "--", "sh", "-c", "echo $$; exec sleep 60"),
         env=environment(daemon),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
-    return holding
 
 
 def is_running(pid: int) -> bool:
@@ -196,7 +195,7 @@ def test_hold_ends_its_command_when_the_claim_is_taken_away(daemon: Daemon) -> N
     pid = int(holding.stdout.readline())
     assert outside(daemon, "hold", "task:A", "--", "true").code == 3
     assert outside(daemon, "release", "task:A", "--force").code == 0
-    out, err = holding.communicate(timeout=20)
+    _out, err = holding.communicate(timeout=20)
     assert holding.returncode == 128 + signal.SIGTERM
     assert "was taken away" in err and not is_running(pid)
 
