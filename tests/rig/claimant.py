@@ -15,6 +15,7 @@ from headcount.client.connection import Answer, Connection
 from headcount.client.faults import ClientFault
 
 WAIT = 0.05
+HOLDS_MOST = 2  # more, and nobody else would get anything
 
 
 class Claimant:
@@ -29,7 +30,8 @@ class Claimant:
 
     def work(self, operations: int) -> None:
         for number in range(operations):
-            item = self.chance.choice(self.items)
+            busy = len(self.holds) >= HOLDS_MOST
+            item = self.chance.choice(sorted(self.holds) if busy else self.items)
             if item in self.seen and self.chance.random() < 0.2:
                 self.check(number, item)
             elif item in self.holds:

@@ -26,6 +26,7 @@ class Campaign:
     items: int = 4
     kills: int = 8  # of claimants
     restarts: int = 2  # kill -9 of the daemon
+    pace: float = 0.02  # how likely a strike is in each hundredth of a second
     seed: int = 1
     history: list[Operation] = field(default_factory=list)
 
@@ -44,7 +45,7 @@ class Campaign:
                     process, log = self.start(left, each)
                     living[process.pid] = (process, log)
                 self.reap(living)
-                if plan and living and chance.random() < 0.02:
+                if plan and living and chance.random() < self.pace:
                     self.strike(plan.pop(), chance, living)
                 time.sleep(0.01)
         finally:

@@ -18,7 +18,7 @@ from typing import Any
 from headcount.core.claim import Answer, Granted, Held, Released
 from headcount.core.claim import Refused as NotGiven
 from headcount.core.commands import AcceptLoss, Acquire, Caller, CallerKind, HandOff, Release
-from headcount.core.identity import Match, ProcessIdentity, same_process
+from headcount.core.identity import ProcessIdentity
 from headcount.core.item import TREE, BadItem, Item, is_path, overlaps, parse_item
 from headcount.core.verdict import Standing
 from headcount.daemon.actor import Kind
@@ -143,13 +143,13 @@ def caller_of(call: Call, acting_as: str | None = None, *, own: bool = False) ->
         session = call.select(acting_as)
         return Caller(session.process, session.id, CallerKind.OPERATOR)
     process = actor.caller if own else actor.process
-    return Caller(process, actor.session, KINDS[actor.kind], _above(call, process))
+    return Caller(process, actor.session, KINDS[actor.kind], _lineage(call))
 
 
-def _above(call: Call, process: ProcessIdentity | None) -> tuple[ProcessIdentity, ...]:
+def _lineage(call: Call) -> tuple[ProcessIdentity, ...]:
+    """Every process above the caller, agents or not: `hold` is none, and what it runs works under its claim."""
     chain = tuple(facts.identity for facts in call.request.scope["state"]["seen"].chain)
-    found = dict.fromkeys((*chain, *call.actor.above))
-    return tuple(each for each in found if process is None or same_process(each, process) is not Match.SAME)
+    return (*chain, *call.actor.above)
 
 
 def _holding_caller(call: Call, item: Item) -> Caller:
