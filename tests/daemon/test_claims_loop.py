@@ -15,7 +15,7 @@ from headcount.core.world import World
 from headcount.daemon.loop import Loop, NotStored
 from headcount.store.port import StoreFault
 from headcount.system.clock import SystemClock
-from tests.rig.values import HERE, bound, process, report
+from tests.rig.values import HERE, T0, bound, process, report
 
 A, B, C = process(100), process(200), process(300)
 TASK = Item("task:x")
@@ -84,6 +84,8 @@ async def opened() -> AsyncIterator[Office]:
 async def test_a_batch_of_reports_asks_nobody():
     async with opened() as office:
         await office.loop.ask(report(anchor=bound(A)))
+        await office.loop.ask(report("Stop", T0 + 1, anchor=bound(A)))
+        assert len(office.world.sessions) == 1
         assert office.proved == []
 
 
