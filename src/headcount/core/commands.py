@@ -27,7 +27,7 @@ class Caller:
     process: ProcessIdentity | None
     session: SessionId | None = None
     kind: CallerKind = CallerKind.AGENT
-    above: tuple[ProcessIdentity, ...] = ()  # verified ancestors (itself may be among them): it may work under their claims
+    above: tuple[ProcessIdentity, ...] = ()  # verified: it may work under their claims
 
 
 @dataclass(frozen=True, slots=True)
