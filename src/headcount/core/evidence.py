@@ -55,4 +55,6 @@ class Awake:
     seen_until: float | None = None  # the last event before it was away
 
 
-Evidence = Report | Record | Found | Judged | Rebooted | Tick | Retire | Awake | Command | Register | Unregister
+Evidence = (
+    Report | Record | Found | Judged | Rebooted | Tick | Retire | Awake | Command | Register | Unregister
+)
