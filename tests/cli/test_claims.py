@@ -279,3 +279,10 @@ def test_a_conversation_that_is_alive_elsewhere_is_not_launched_twice(
 def test_launch_says_127_for_no_command(daemon: Daemon) -> None:
     assert outside(daemon, "launch", "--", "no-such-program").code == 127
     assert outside(daemon, "launch", "--").code == 2
+
+
+def test_hooks_are_not_uninstalled_from_inside_an_agent_that_left_no_marks(
+    daemon: Daemon, two: tuple[Agent, Agent]
+) -> None:
+    refused = inside(two[0], daemon, "hooks", "uninstall")
+    assert refused.code == 3 and "hooks uninstall is for people" in refused.err

@@ -21,10 +21,12 @@ from headcount.cli.sanitize import clean
 from headcount.client import ledger
 from headcount.client.faults import ClientFault, Refused
 from headcount.client.reach import Client, reach
+from headcount.system.libc import call
 
 OVER = "claim.released"
 PR_SET_PDEATHSIG = 1
 SIGTERM = 15
+BY_SIGNAL = 128  # as shells report a death by a signal
 
 
 class Keeper:
@@ -76,11 +78,11 @@ class Keeper:
         self._child.terminate()
 
 
-def end_with_us() -> None:
-    """In the child, before its program: the kernel ends it when we die, since our claim ends then."""
+def end_with(holder: int) -> None:
+    """In the child, before its program: the kernel ends it when its holder dies, since the claim ends then."""
     try:
-        from headcount.system.libc import call
-
         call("prctl", PR_SET_PDEATHSIG, SIGTERM)
     except OSError:
         return  # not Linux: the docs say that such a command may outlive its holder
+    if os.getppid() != holder:
+        os._exit(BY_SIGNAL + SIGTERM)  # it died before the kernel was told

@@ -9,16 +9,18 @@ Rules of this file
 Not here: watching for the loss (keeping.py), words for a holder (holders.py).
 """
 
+import os
 import signal
 import subprocess
 import sys
+from functools import partial
 from types import FrameType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from headcount.cli import printing
 from headcount.cli.commands.claim import seconds
 from headcount.cli.holders import held_lines
-from headcount.cli.keeping import Keeper, end_with_us
+from headcount.cli.keeping import BY_SIGNAL, Keeper, end_with
 from headcount.cli.sanitize import clean
 from headcount.client import ledger
 from headcount.client.faults import ClientFault
@@ -29,7 +31,6 @@ if TYPE_CHECKING:
 
 NO_SUCH_COMMAND = 127
 CANNOT_RUN = 126
-BY_SIGNAL = 128  # as shells report a death by a signal
 PASSED_ON = (signal.SIGTERM, signal.SIGHUP)
 
 NOTE = (
@@ -82,7 +83,9 @@ def run(args: Any) -> int:
 
 def _run(command: list[str], item: str, fence: int) -> int:
     try:
-        child = subprocess.Popen(command, preexec_fn=end_with_us)  # no thread of ours runs yet
+        child = subprocess.Popen(
+            command, preexec_fn=partial(end_with, os.getpid())
+        )  # no thread of ours runs yet
     except FileNotFoundError:
         print(f"headcount: there is no command {clean(command[0])}.", file=sys.stderr)
         return NO_SUCH_COMMAND

@@ -48,8 +48,8 @@ def run(args: Any) -> int:
     roots = _roots(places)
     if args.action == "status":
         return _status(roots, places, as_json=args.json)
-    if args.action == "uninstall" and not args.dry_run and (mark := _agent_mark()) is not None:
-        raise _InsideAgent(mark)
+    if args.action == "uninstall" and not args.dry_run:
+        _refuse_agents()
     if args.action == "install" and not args.dry_run:
         places.make()
     asks = frozenset(kind for kind in ("guard", "context") if getattr(args, kind))
@@ -65,11 +65,25 @@ def run(args: Any) -> int:
 class _InsideAgent(ClientFault):
     exit_code = codes.REFUSED
 
-    def __init__(self, mark: str) -> None:
+    def __init__(self, whom: str, hint: str | None) -> None:
         super().__init__(
-            "You are inside an agent; hooks uninstall is for people. Use a shell outside it.",
-            f"({mark} is set here.)",
+            f"You are inside {whom}; hooks uninstall is for people. Use a shell outside it.", hint
         )
+
+
+def _refuse_agents() -> None:
+    """By the kernel's word where a daemon can be asked; by the marks that agents leave in any case."""
+    from headcount.client import ledger
+
+    mark = _agent_mark()
+    if mark is not None:
+        raise _InsideAgent("an agent", f"({mark} is set here.)")
+    try:
+        me = ledger.ask(printing.client(autostart=False), ledger.who_am_i())
+    except ClientFault:
+        return  # nobody to ask, or outside every agent
+    if me.get("session"):
+        raise _InsideAgent(f"agent {clean(me['session'])[:4]}", None)
 
 
 def _agent_mark() -> str | None:
