@@ -16,6 +16,11 @@ longer than a model's slowest single answer, and only such sessions are touched 
 HIDDEN_AFTER: Final = 86_400.0
 """A lost session leaves `ps` after a day: by then nobody looks for it in the list of the living."""
 
+RENAMED_WITHIN: Final = 10.0
+"""A conversation of which nothing was heard but its name, and whose process takes another this soon, was never
+one. `claude --continue` registers as a new one, and as the continued one 0.1 to 0.5 s later; a loaded machine takes
+ten times that."""
+
 CLOCK_SLACK: Final = 2.0
 """A stored time this far in the future means that the wall clock was set back, not that an event
 came early; file times and the clock differ by milliseconds only."""
@@ -84,6 +89,11 @@ stacks are logged and the daemon ends, so that the next contact starts one that 
 EFFECT_WITHIN: Final = 10.0
 """An effect (a watch, a file to remove) that takes longer is given up and reported."""
 
+UNANCHORED_FRESH: Final = 1.0
+"""For how long "no agent is above that process" is believed without walking up again. A connection
+that sends hundreds of reports a second is asked once; a shell that becomes an agent by exec is noticed
+before its user has typed."""
+
 POLL_EVERY: Final = 1.0
 """The portable adapter, and the fallback for processes that found no descriptor, look this often."""
 
@@ -149,6 +159,9 @@ TRY_LINE_WITHIN: Final = 10.0
 CENSUS_SETTLES: Final = 1.0
 """A process younger than this is left to the next census: between fork and exec a child still looks
 like the agent that started it, and an agent's own registry file takes 0.4 to 0.7 s to appear."""
+
+GLIMPSE_AFTER: Final = 0.5
+"""How long after a turn's end its transcript is looked at: by then its last lines are written."""
 
 # --- tokens --------------------------------------------------------------------------------------
 

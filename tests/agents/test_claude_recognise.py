@@ -29,6 +29,12 @@ HELPERS = {
     "supervisor": ("claude.exe", (NPM, "daemon", "run", "--origin", "transient"), NPM),
     "pty host": ("claude.exe", ("claude", "bg-pty-host", "x"), NPM),
     "idle spare": ("claude.exe", ("claude", "bg-spare", "--bg-spare", "/tmp/a.sock"), NPM),
+    "pty host, as the CLI writes it": (
+        "claude.exe",
+        ("claude bg-pty-host", "--bg-pty-host", "/tmp/a.sock"),
+        NPM,
+    ),
+    "idle spare, as the CLI writes it": ("claude.exe", ("claude bg-spare", "--bg-spare", "/tmp/a.sock"), NPM),
     "MCP server": ("claude", ("claude", "mcp", "serve"), NPM),
     "the grep inside": ("claude.exe", ("rg", "--files"), NPM),
     "attached viewer": ("claude", ("claude", "attach", "ab12"), NPM),

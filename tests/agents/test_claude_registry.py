@@ -75,6 +75,13 @@ def test_unknown_fields_and_statuses_are_named_and_harmless(tmp_path: Path) -> N
     assert REGISTRY.record(entry, Anchor()).status is None
 
 
+def test_a_branch_that_is_called_by_its_prompt_has_no_name(tmp_path: Path) -> None:
+    assert REGISTRY.read(written(tmp_path)).name == "proj2-7d"  # type: ignore[union-attr]
+    body = SAMPLE.read_bytes().replace(b'"proj2-7d"', b'"mend the login (Branch)"')
+    entry = parse(body, 28320)
+    assert entry is not None and entry.name is None
+
+
 @pytest.mark.parametrize("changes", [{"kind": "daemon"}, {"kind": "daemon-worker"}, {"spare": True}])
 def test_the_agents_own_services_are_no_sessions(tmp_path: Path, changes: dict[str, Any]) -> None:
     assert not read(written(tmp_path, **changes)).is_session

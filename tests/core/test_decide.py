@@ -2,11 +2,12 @@
 
 from dataclasses import replace
 
-from headcount.core.activity import Doing
-from headcount.core.evidence import Rebooted, Retire, Tick
+from headcount.core.activity import Doing, Turned
+from headcount.core.evidence import Glimpse, Rebooted, Retire, Tick
 from headcount.core.report import Anchor, Background, Found, Opening, Turn, WaitingOn
 from headcount.core.session import EndKind, Liveness
 from headcount.core.verdict import Proof, alive, dead, unknown
+from headcount.core.world import World
 from headcount.times import LOST_AFTER
 from tests.rig.values import HERE, T0, Scene, bound, death, judged, leaving, process, record, report, start
 
@@ -39,6 +40,21 @@ def test_the_death_of_its_process_ends_a_session_with_its_exit():
         9,
         T0 + 5,
     )
+
+
+def test_an_exit_code_that_stands_for_a_signal_names_it():
+    for code, because in (
+        (0, "exited"),
+        (1, "exited with code 1"),
+        (143, "exited with code 143 (SIGTERM)"),
+        (129, "exited with code 129 (SIGHUP)"),
+        (255, "exited with code 255"),
+    ):
+        scene = Scene()
+        scene.hear(start(anchor=bound(P)), leaving(T0 + 1, anchor=bound(P)))
+        scene.hear(death(P, T0 + 5, code=code))
+        ended = scene.only().ended
+        assert (ended.because, ended.exit_code, ended.signal) == (because, code, None)
 
 
 def test_doubt_ends_nothing_and_is_taken_back():
@@ -102,6 +118,44 @@ def test_clear_supersedes_in_the_same_process():
     assert (old.ended.kind, old.ended.successor) == (EndKind.SUPERSEDED, new.id)
     assert old.ended.because == f"continued as {new.id[:4]} (/clear)"
     assert (new.process, new.is_open) == (P, True)
+
+
+def test_a_branch_is_told_as_one_also_when_the_registry_told_of_it_first():
+    scene = Scene()
+    scene.hear(start(anchor=bound(P)), record(P, T0 + 1, status="idle"))
+    scene.hear(leaving(T0 + 2, reason="resume", anchor=bound(P)), record(P, T0 + 3, "conv-b"))
+    old, new = scene.sessions()
+    assert old.ended.because == f"continued as {new.id[:4]} (/resume)"
+    scene.hear(start(T0 + 4, "conv-b", Opening.FORK, anchor=bound(P)))
+    scene.hear(start(T0 + 4, "conv-b", Opening.FORK, anchor=bound(P)))
+    old, new = scene.sessions()
+    assert old.ended.because == f"continued as {new.id[:4]} (/branch)"
+    assert scene.of("conv-b") == [new] and new.is_open
+
+
+def test_a_name_that_was_given_up_before_anything_was_heard_was_no_session():
+    """`claude --continue` registers under a new id first."""
+    for named in (record(P, T0 + 2, "conv-a"), start(T0 + 2, "conv-a", Opening.RESUME, anchor=bound(P))):
+        scene = Scene()
+        scene.hear(start(T0 - 50, anchor=bound(Q)), death(Q, T0 - 40, code=0))
+        scene.hear(record(P, T0 + 1, "made-up", status=None))
+        assert scene.of("made-up")[0].is_open
+        scene.hear(named)
+        first, second = scene.of("conv-a")
+        assert (second.process, second.predecessor, second.is_open) == (P, first.id, True)
+        assert scene.of("made-up") == [] and len(scene.sessions()) == 2
+        assert World(HERE, scene.sessions()).by_conversation == scene.world.by_conversation
+
+
+def test_a_conversation_that_was_heard_or_lasted_is_superseded_not_renamed():
+    for first, swapped_at in (
+        (record(P, T0 + 1, "conv-b", "idle"), T0 + 2),
+        (record(P, T0, "conv-b", None), T0 + 60),
+    ):
+        scene = Scene()
+        scene.hear(first)
+        scene.hear(record(P, swapped_at, "conv-a"))
+        assert scene.of("conv-b")[0].ended.kind is EndKind.SUPERSEDED
 
 
 def test_a_late_word_of_a_superseded_conversation_does_not_bring_it_back():
@@ -279,3 +333,30 @@ def test_a_draft_that_is_not_settled_changed_nothing():
     before, seq = dict(scene.world.sessions), scene.world.seq
     decide(scene.world, [death(P), start(conversation="conv-b")], T0 + 9)
     assert (scene.world.sessions, scene.world.seq) == (before, seq)
+
+
+def stopped(at: float) -> Turned:
+    return Turned(at, Turn.STOPPED, "last turn", "transcript")
+
+
+def test_a_transcript_adds_details_and_corrects_a_missed_turn():
+    """L5: a lost Stop hook left "working" for ever."""
+    scene = Scene()
+    scene.hear(report("UserPromptSubmit", says=Turn.PROMPTED, anchor=bound(P)))
+    scene.hear(Glimpse("claude-code", "conv-a", "Retry policy", "opus", 41_000, stopped(T0 + 3)))
+    session = scene.only()
+    assert (session.title, session.context_tokens) == ("Retry policy", 41_000)
+    assert (session.activity.doing, session.activity.source) == (Doing.DONE, "transcript")
+
+
+def test_an_old_transcript_does_not_undo_a_newer_hook():
+    scene = Scene()
+    scene.hear(report("UserPromptSubmit", says=Turn.PROMPTED, anchor=bound(P)))
+    scene.hear(Glimpse("claude-code", "conv-a", turned=stopped(T0 - 1)))
+    assert scene.only().activity.doing is Doing.WORKING
+
+
+def test_a_transcript_starts_nothing():
+    scene = Scene()
+    scene.hear(Glimpse("claude-code", "conv-a", turned=stopped(T0)))
+    assert scene.sessions() == []

@@ -9,7 +9,7 @@ import pytest
 from tests.rig.daemon import Daemon, eventually
 
 
-@pytest.fixture(params=["auto", "portable"])
+@pytest.fixture(params=["linux", "portable"])
 def daemon(request, tmp_path):
     with Daemon(tmp_path / "headcount", HEADCOUNT_PROCESSES=request.param) as running:
         yield running
@@ -40,7 +40,7 @@ def test_kill_is_told_at_once_and_silence_is_not_death(daemon, agent):
     dying.kill(signal.SIGKILL)
     row = eventually(lambda: daemon.sessions(conversation=dying.conversation, liveness="ended"))[0]
     assert row["ended"]["at"] is not None
-    if daemon.env["HEADCOUNT_PROCESSES"] == "auto":
+    if daemon.env["HEADCOUNT_PROCESSES"] == "linux":
         assert (row["ended"]["signal"], row["ended"]["because"]) == (9, "killed (SIGKILL)")
     assert daemon.session(conversation=living.conversation)["liveness"] == "alive"
 

@@ -156,7 +156,11 @@ class Claude:
 
     def open_tui(self, *arguments: str) -> "Tui":
         tui = Tui(self, arguments)
-        tui.wait_ready()
+        try:
+            tui.wait_ready()
+        except BaseException:
+            tui.close()
+            raise
         return tui
 
     def records(self) -> list[dict[str, Any]]:
@@ -194,6 +198,7 @@ class Tui:
         )
         self.pid = int(wait_for("a pane", lambda: self._tmux("list-panes", "-F", "#{pane_pid}").strip()))
         self._started = _started(self.pid)
+        self._socket_file = Path(self._tmux("display-message", "-p", "#{socket_path}").strip())
 
     def _tmux(self, *words: str) -> str:
         done = subprocess.run(
@@ -250,6 +255,7 @@ class Tui:
         """Closes the terminal: the CLI gets SIGHUP, and takes a second or three to leave."""
         self._tmux("kill-server")
         wait_for(f"the end of {self.pid}", lambda: not self.is_running, 20)
+        self._socket_file.unlink(missing_ok=True)  # tmux leaves it
 
     @property
     def is_running(self) -> bool:

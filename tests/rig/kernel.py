@@ -167,6 +167,9 @@ class FakeProcesses:
     def pids(self) -> Iterable[int]:
         return self._kernel.pids()
 
+    def glance(self, pid: int) -> object | None:
+        return None
+
     def look(self, pid: int) -> Look:
         one = self._kernel.find(pid)
         if one is None or one.ended is not None:

@@ -22,6 +22,7 @@ from tests.rig.recorder import Recorder, recording_settings, save
 
 TRACES = Path(__file__).parent / "traces"
 DIALOG = r"Do you want|Would you like"
+DEAF = 1.2  # a dialog that has just opened ignores keys for about a second, and shows nothing of it
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Scene:
         tui.type(script(*steps))
 
     def press(self, tui: Tui, *keys: str) -> None:
-        tui.wait_still()
+        time.sleep(DEAF)
         self.recorder.did(" ".join(keys))
         tui.keys(*keys)
 
@@ -123,7 +124,10 @@ def permission_esc(scene: Scene) -> None:
 
 def permission_beside_another_tool(scene: Scene) -> None:
     with scene.claude.open_tui() as tui:
-        reads = [["Read", {"file_path": str(scene.claude.project / "seen.txt")}], ["Bash", {"command": "touch a"}]]
+        reads = [
+            ["Read", {"file_path": str(scene.claude.project / "seen.txt")}],
+            ["Bash", {"command": "touch a"}],
+        ]
         (scene.claude.project / "seen.txt").write_text("x")
         _to_dialog(scene, tui, {"all": reads}, {"say": "finished"})
         scene.wait_hook("PostToolUse")
@@ -181,11 +185,28 @@ def question_esc(scene: Scene) -> None:
         scene.recorder.truth("idle")
 
 
+def question_noticed(scene: Scene) -> None:
+    with scene.claude.open_tui() as tui:
+        _to_question(scene, tui)
+        scene.wait_hook("Notification")
+        scene.recorder.truth("waiting", "question")
+        scene.press(tui, "Escape")
+        tui.wait_status("idle")
+        scene.recorder.truth("idle")
+
+
 def plan(scene: Scene) -> None:
     with scene.claude.open_tui("--permission-mode", "plan") as tui:
-        scene.ask(tui, {"use": ["ExitPlanMode", {"plan": "1. do it"}]}, {"bash": "sh -c 'sleep 1'"}, {"say": "finished"})
+        scene.ask(
+            tui,
+            {"use": ["ExitPlanMode", {"plan": "1. do it"}]},
+            {"bash": "sh -c 'sleep 1'"},
+            {"say": "finished"},
+        )
         tui.wait_screen("Exit plan mode|Would you like to proceed")
         tui.wait_status("waiting")
+        scene.recorder.truth("waiting", "plan")
+        scene.wait_hook("Notification")
         scene.recorder.truth("waiting", "plan")
         scene.press(tui, "Enter")
         scene.wait_hook("Stop")
@@ -195,8 +216,9 @@ def plan(scene: Scene) -> None:
 
 def esc_streaming(scene: Scene) -> None:
     with scene.claude.open_tui() as tui:
-        scene.ask(tui, {"slow": [30, "word " * 200]})
-        tui.wait_screen("word word")
+        scene.ask(tui, {"slow": [30, "a word\n\n" * 60]})
+        tui.wait_status("busy")
+        tui.wait_screen(r"(?m)^\s*●.*a word")
         scene.recorder.truth("working")
         scene.recorder.did("Escape")
         tui.keys("Escape")
@@ -284,7 +306,9 @@ def subagent_asks(scene: Scene) -> None:
 
 def background_shell(scene: Scene) -> None:
     with scene.claude.open_tui() as tui:
-        shell = {"use": ["Bash", {"command": "sh -c 'sleep 4'", "run_in_background": True, "description": "d"}]}
+        shell = {
+            "use": ["Bash", {"command": "sh -c 'sleep 4'", "run_in_background": True, "description": "d"}]
+        }
         scene.turn(tui, shell, {"say": "finished"})
         tui.wait_status("shell")
         scene.recorder.truth("done")
@@ -315,7 +339,9 @@ def stop_failure(scene: Scene) -> None:
 
 def limit(scene: Scene) -> None:
     with scene.claude.open_tui() as tui:
-        scene.ask(tui, {"fail": [429, "rate_limit_error", "This request would exceed your account's rate limit."]})
+        scene.ask(
+            tui, {"fail": [429, "rate_limit_error", "This request would exceed your account's rate limit."]}
+        )
         scene.wait_hook("StopFailure", within=90)
         tui.wait_status("idle")
         scene.recorder.truth("failed")
@@ -367,6 +393,7 @@ SCENES: dict[str, tuple[Callable[[Scene], None], tuple[str, ...], str]] = {
     "permission-beside-another-tool": (permission_beside_another_tool, (), NEWEST),
     "question": (question, ALLOWED, NEWEST),
     "question-esc": (question_esc, ALLOWED, NEWEST),
+    "question-noticed": (question_noticed, ALLOWED, NEWEST),
     "plan": (plan, ALLOWED, NEWEST),
     "esc-streaming": (esc_streaming, ALLOWED, NEWEST),
     "esc-tool": (esc_tool, ALLOWED, NEWEST),

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from headcount.core.evidence import Glimpse
 from headcount.core.identity import ProcessFacts
 from headcount.core.report import Anchor, Record, Report
 
@@ -44,6 +45,7 @@ class Entry:
     kind: str | None = None
     entrypoint: str | None = None
     tmux: str | None = None
+    transcript: str | None = None  # where the conversation is written, if it is
     unknown: tuple[str, ...] = ()  # fields and statuses that no table knows
 
 
@@ -92,6 +94,10 @@ class Agent(Protocol):
         ...
 
     def translate(self, payload: bytes, at: float, source: str) -> Report | Unread: ...
+
+    def glimpse(self, path: Path, conversation: str) -> Glimpse | None:
+        """What the end of that conversation's transcript shows; a bounded read. None: nothing to read."""
+        ...
 
     def unknown_fields(self, payload: bytes) -> tuple[str, ...]:
         """What the payload has that no table knows: the event's name first. For counting."""

@@ -25,6 +25,8 @@ def follow(client: Client, since: int | None = None, until: float | None = None)
         try:
             for event in client.events(last, until):
                 away_since = None
+                if event.type == "dropped":
+                    continue  # we lagged: the stream ends here and is resumed like any other that broke
                 data = json.loads(event.data)
                 if event.type == "snapshot":
                     data = {"type": "snapshot", **data}

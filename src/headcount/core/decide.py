@@ -18,8 +18,8 @@ from headcount.core import collision
 from headcount.core.claim import Answer
 from headcount.core.commands import AcceptLoss, Acquire, HandOff, Release, Withdraw
 from headcount.core.events import EventType
-from headcount.core.evidence import Awake, Evidence, Judged, Rebooted, Retire, Tick
-from headcount.core.hear import hear_found, hear_record, hear_report
+from headcount.core.evidence import Awake, Evidence, Glimpse, Judged, Rebooted, Retire, Tick
+from headcount.core.hear import hear_found, hear_glimpse, hear_record, hear_report
 from headcount.core.ledger import accept_loss, acquire, free_all_of, hand_off, release
 from headcount.core.registration import Register, TurnedAway, Unregister, register, unregister
 from headcount.core.report import Found, Record, Report
@@ -28,6 +28,8 @@ from headcount.core.verdict import Proof, Standing, Verdict
 from headcount.core.waiting import look_again, next_look, serve, withdraw
 from headcount.core.world import NOT_ASKED, Draft, Verdicts, World
 from headcount.times import LOST_AFTER
+
+SIGNALLED = 128
 
 Outcome = SessionId | Answer | TurnedAway | None
 """Which session a report was about, or what a command is answered."""
@@ -121,11 +123,17 @@ def _ended(verdict: Verdict, session: Session, at: float, away: bool) -> Ended:
     if number is not None:
         return Ended(at, EndKind.KILLED, f"killed ({signal_name(number)})", None, number, away)
     if code is not None:
-        said = f" ({session.leaving.reason})" if session.leaving and session.leaving.reason != "other" else ""
         with_code = f" with code {code}" if code else ""
-        return Ended(at, EndKind.EXITED, f"exited{with_code}{said}", code, None, away)
+        return Ended(at, EndKind.EXITED, f"exited{with_code}{_why_it_left(session, code)}", code, None, away)
     because = "ended while headcount was away" if away else f"ended: {verdict.because}"
     return Ended(at, EndKind.UNSEEN, because, away=away)
+
+
+def _why_it_left(session: Session, code: int) -> str:
+    """Its own word, else the signal that it answered by an orderly end: by convention the code is 128 and more."""
+    if session.leaving and session.leaving.reason != "other":
+        return f" ({session.leaving.reason})"
+    return f" ({signal.Signals(code - SIGNALLED).name})" if code - SIGNALLED in list(signal.Signals) else ""
 
 
 def signal_name(number: int) -> str:
@@ -194,6 +202,7 @@ DECIDERS: dict[type, Callable[[Draft, Any, float], Any]] = {
     Report: _report,
     Record: hear_record,
     Found: hear_found,
+    Glimpse: hear_glimpse,
     Judged: _judged,
     Rebooted: _rebooted,
     Tick: _tick,

@@ -10,10 +10,11 @@ Rules of this file
 Not here: why something became true (decide.py), how events are stored (store/) or shown (daemon/view.py).
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from headcount.core.change import changed
 from headcount.core.claim import Claim, Freed, freed
 from headcount.core.item import Item
 from headcount.core.session import Session, SessionId
@@ -61,7 +62,7 @@ def apply(session: Session | None, event: Event) -> Session:
         return Session(id=event.session, **event.delta)
     if session is None:
         raise ValueError(f"event {event.seq} ({event.type.value}) is of a session that never started")
-    return replace(session, **event.delta)
+    return changed(session, event.delta)
 
 
 def apply_claim(event: Event) -> Claim:

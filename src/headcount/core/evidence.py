@@ -7,6 +7,7 @@ Rules of this file
 
 from dataclasses import dataclass
 
+from headcount.core.activity import Turned
 from headcount.core.commands import Command
 from headcount.core.identity import ProcessIdentity
 from headcount.core.registration import Register, Unregister
@@ -22,6 +23,19 @@ class Judged:
     verdict: Verdict
     at: float
     away: bool = False  # learned after a restart: it happened while headcount was not running
+
+
+@dataclass(frozen=True, slots=True)
+class Glimpse:
+    """What the tail of a conversation's transcript shows: details, and how its last turn stands. The
+    turn is a word like a hook's, for whoever missed the hooks; it counts only where it is newer."""
+
+    agent: str
+    conversation: str
+    title: str | None = None
+    model: str | None = None
+    context_tokens: int | None = None
+    turned: Turned | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,5 +70,16 @@ class Awake:
 
 
 Evidence = (
-    Report | Record | Found | Judged | Rebooted | Tick | Retire | Awake | Command | Register | Unregister
+    Report
+    | Record
+    | Found
+    | Glimpse
+    | Judged
+    | Rebooted
+    | Tick
+    | Retire
+    | Awake
+    | Command
+    | Register
+    | Unregister
 )

@@ -6,6 +6,8 @@ Rules of this file
      superseded conversation does not bring it back.
   3. A proven end is final: what comes later under that conversation is another session.
   4. A word that fits two sessions belongs to neither.
+  5. An agent may register under a name of its own before it takes the conversation it continues: a
+     conversation of which nothing was heard but its name gives that name up, and is no session.
 
 Not here: what the word changes (hear.py).
 """
@@ -15,6 +17,7 @@ from dataclasses import dataclass
 from headcount.core.report import Anchor, Opening, Record, Report
 from headcount.core.session import EndKind, Liveness, Session
 from headcount.core.world import Draft
+from headcount.times import RENAMED_WITHIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +50,7 @@ def place_report(draft: Draft, report: Report, now: float) -> Seat:
         return _without_process(draft, report, now)
     current = draft.current(anchor.process)
     if current is None:
-        return _in_empty_process(
-            draft, report.agent, report.conversation, anchor, leaving=report.leaving is not None
-        )
+        return _in_empty_process(draft, report.agent, report.conversation, anchor)
     if current.conversation == report.conversation:
         return Existing(current)
     if current.conversation is None:
@@ -71,7 +72,7 @@ def place_record(draft: Draft, record: Record, now: float) -> Seat:
         return _name_the_nameless(draft, current, record.agent, record.conversation)
     if record.written_at < min(current.hosted_at, now):
         return Misfit("the registry file is older than the swap", current)
-    return _swap(draft, record.agent, record.conversation, current)
+    return _swap(draft, record.agent, record.conversation, current, record.written_at)
 
 
 def _without_process(draft: Draft, report: Report, now: float) -> Seat:
@@ -96,22 +97,16 @@ def _without_process(draft: Draft, report: Report, now: float) -> Seat:
     return Fresh(predecessor=last, provisional=report.opening is not None)
 
 
-def _in_empty_process(
-    draft: Draft, agent: str, conversation: str, anchor: Anchor, leaving: bool = False
-) -> Seat:
+def _in_empty_process(draft: Draft, agent: str, conversation: str, anchor: Anchor) -> Seat:
     assert anchor.process is not None
     past = draft.of_process(anchor.process)
-    if past and all(
-        each.ended is not None and each.ended.kind is not EndKind.SUPERSEDED for each in past[-1:]
-    ):
+    if past:  # it hosted sessions and hosts none now: it is over, whatever is still on its way from it
         same = [each for each in past if each.conversation == conversation]
         return Misfit("its process has ended", same[-1] if same else past[-1])
     known = draft.of_conversation(agent, conversation)
     unbound = [each for each in known if each.process is None and (each.is_open or _only_reported(each))]
     if unbound and anchor.alive:
         return Existing(unbound[-1])
-    if leaving and not anchor.alive and not known:
-        return Fresh()  # all that is left of a session that lived while headcount was away
     return Fresh(predecessor=known[-1] if known else None)
 
 
@@ -134,7 +129,7 @@ def _beside_another(draft: Draft, report: Report, current: Session, now: float) 
     gone = current.leaving is not None and report.at >= min(current.leaving.at, now)
     swapped = report.opening in (Opening.CLEAR, Opening.RESUME, Opening.FORK)
     if gone or swapped:
-        return _swap(draft, report.agent, report.conversation, current)
+        return _swap(draft, report.agent, report.conversation, current, report.at)
     pending = [
         each
         for each in draft.of_conversation(report.agent, report.conversation)
@@ -144,15 +139,23 @@ def _beside_another(draft: Draft, report: Report, current: Session, now: float) 
         return Existing(pending[-1]) if pending else Fresh(predecessor=None, provisional=True)
     if current.status is not None:
         return Misfit("the registry names another conversation", _newest(draft, report))
-    return _swap(draft, report.agent, report.conversation, current)
+    return _swap(draft, report.agent, report.conversation, current, report.at)
 
 
-def _swap(draft: Draft, agent: str, conversation: str, current: Session) -> Seat:
+def _swap(draft: Draft, agent: str, conversation: str, current: Session, at: float) -> Seat:
     known = draft.of_conversation(agent, conversation)
     unbound = [each for each in known if each.is_open and each.process is None]
     if unbound:
         return Existing(unbound[-1], supersedes=current)
+    if _is_only_a_name(current, at):
+        return Existing(current)
     return Fresh(predecessor=known[-1] if known else None, supersedes=current)
+
+
+def _is_only_a_name(session: Session, at: float) -> bool:
+    """`claude --continue` does this: its first registry file has a new id, and no status yet."""
+    silent = session.turned is None and session.status is None and session.leaving is None
+    return silent and at - session.started_at < RENAMED_WITHIN
 
 
 def _registry_speaks(draft: Draft, session: Session) -> bool:

@@ -154,6 +154,8 @@ class Session:
     background: tuple[Background, ...] = ()
     provisional: bool = False  # a start without a second signal or a process
     name: str | None = None
+    title: str | None = None  # what the agent itself calls the conversation
+    context_tokens: int | None = None
     role: str | None = None
     groups: tuple[str, ...] = ()
     cwd: str | None = None

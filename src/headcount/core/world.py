@@ -53,6 +53,14 @@ class World:
     def draft(self, verdicts: Verdicts = NOT_ASKED) -> "Draft":
         return Draft(self, verdicts)
 
+    def find_process(self, claimed: ProcessIdentity) -> ProcessIdentity | None:
+        """That very incarnation among those that sessions were ever bound to."""
+        for id in self.by_pid.get(claimed.pid, ()):
+            process = self.sessions[id].process
+            if process is not None and same_process(process, claimed) is Match.SAME:
+                return process
+        return None
+
     def open_sessions(self) -> Iterator[Session]:
         return (session for session in self.sessions.values() if session.is_open)
 
@@ -161,8 +169,11 @@ class Draft:
         before = self.sessions.get(session.id)
         self.sessions[session.id] = session
         self.decision.rows[session.id] = session
-        if session.conversation and (before is None or before.conversation != session.conversation):
-            add_to(self._by_conversation, (session.agent, session.conversation), session.id)
+        if before is None or before.conversation != session.conversation:
+            if before is not None and before.conversation:
+                take_from(self._by_conversation, (before.agent, before.conversation), session.id)
+            if session.conversation:
+                add_to(self._by_conversation, (session.agent, session.conversation), session.id)
         if session.process and (before is None or before.process is None):
             add_to(self._by_pid, session.process.pid, session.id)
         if session.liveness in ADRIFT:

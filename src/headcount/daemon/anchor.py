@@ -5,7 +5,9 @@ Rules of this file
      a pid that a header names. Each walks up to the nearest process that the adapter recognises.
   2. A pid that is not plain digits, is 1, is over, is another user's or is no agent is not taken;
      the report is, and the anchor says why.
-  3. A process that is not here may be over or may live in another pid namespace: nothing is said
+  3. A walk ends at an agent's helper: an agent's background service is the child of whichever session happened
+     to start it. A helper that hosts a session (a claimed spare) is that session's process.
+  4. A process that is not here may be over or may live in another pid namespace: nothing is said
      of it unless it was known before.
 
 Not here: recognising an agent (agents/), walking up (system/processes/ancestry.py).
@@ -18,9 +20,12 @@ from headcount.agents.port import Agent
 from headcount.agents.table import AGENTS
 from headcount.core.identity import Match, ProcessFacts, ProcessIdentity, same_process
 from headcount.core.report import Anchor
+from headcount.daemon.overhead import Overhead
+from headcount.daemon.settled import Settled
 from headcount.system.clock import Clock
 from headcount.system.peer import Peer
 from headcount.system.processes.ancestry import ancestors
+from headcount.system.processes.pidfd import find_inode
 from headcount.system.processes.port import Gone, Processes, Unreadable
 from headcount.times import CLOCK_SLACK
 
@@ -37,30 +42,33 @@ class Anchors:
         self._known = known
         self._place = processes.place()
         self._uid = os.getuid()
-        self._settled: dict[tuple[str, int, int], Anchor] = {}  # (agent, pid, start) of the living
+        self._settled = Settled(clock)
+        self._overhead = Overhead(clock)
 
     def forget(self, process: ProcessIdentity) -> None:
         """It ended: what its pid and start meant must be asked again."""
-        gone = [
-            key
-            for key, anchor in self._settled.items()
-            if key[1] == process.pid or (anchor.process is not None and anchor.process.pid == process.pid)
-        ]
-        for key in gone:
-            del self._settled[key]
+        self._settled.forget(process.pid)
 
     # --- the rungs -----------------------------------------------------------------------------------
 
     def by_peer(self, agent: Agent, peer: Peer | None) -> Anchor:
         if peer is None:
             return Anchor(by="peer", why="the transport does not name its peer")
+        inode = peer.inode()
+        settled = self._settled.find((agent.name, "peer", peer.pid, inode)) if inode is not None else None
+        if settled is not None and not peer.has_ended():
+            return settled
         facts = peer.look(self._processes)
         if facts is None:
             return Anchor(by="peer", why="the caller was gone or unreadable before it could be asked")
-        return self._nearest(agent, facts, "peer")
+        anchor = self._nearest(agent, facts, "peer")
+        if inode is not None and inode == facts.identity.inode:  # else inodes name nobody on this kernel
+            self._settled.keep((agent.name, "peer", peer.pid, inode), anchor)
+        return anchor
 
     def by_stat_line(self, agent: Agent, pid: int, started: int, written_at: float) -> Anchor:
-        settled = self._settled.get((agent.name, pid, started))
+        key = (agent.name, "stat line", pid, started)
+        settled = self._settled.find(key)
         if settled is not None:
             return settled
         claimed = ProcessIdentity(self._place.boot, self._place.namespace, pid, started)
@@ -72,9 +80,12 @@ class Anchors:
             return Anchor(by="stat line", why=f"pid {pid} cannot be read: {facts.why}")
         if isinstance(facts, Gone) or same_process(facts.identity, claimed) is not Match.SAME:
             return self._not_here(claimed)
-        anchor = self._nearest(agent, facts, "stat line")
+        if agent.is_helper(facts):  # it ran our hook, so it hosts a session: a spare that was just claimed
+            anchor = Anchor(facts.identity, True, "stat line", parent=self.agent_above(facts))
+        else:
+            anchor = self._nearest(agent, facts, "stat line")
         if anchor.alive:
-            self._settled[(agent.name, pid, started)] = anchor
+            self._settled.keep(key, anchor)
         return anchor
 
     def by_header(self, agent: Agent, text: str) -> Anchor:
@@ -83,6 +94,10 @@ class Anchors:
             return Anchor(by="header", why="the header names no pid in plain digits")
         if pid <= 1:
             return Anchor(by="header", why=f"pid {pid} is never an agent")
+        seen = find_inode(pid)
+        settled = self._settled.find((agent.name, "header", pid, seen)) if seen is not None else None
+        if settled is not None:
+            return settled
         facts = self._processes.look(pid)
         if isinstance(facts, Gone):
             return Anchor(by="header", why=f"no process has pid {pid}")
@@ -90,25 +105,47 @@ class Anchors:
             return Anchor(by="header", why=f"pid {pid} cannot be read: {facts.why}")
         if facts.uid != self._uid:
             return Anchor(by="header", why=f"pid {pid} belongs to another user")
-        if not agent.recognise(facts):
+        if not agent.recognise(facts) and self._known(facts.identity) is None:
             return Anchor(by="header", why=f"pid {pid} is not recognised as {agent.name}")
-        return Anchor(facts.identity, True, "header", parent=self.agent_above(facts))
+        anchor = Anchor(facts.identity, True, "header", parent=self.agent_above(facts))
+        inode = facts.identity.inode
+        if inode is not None:  # else inodes name nobody on this kernel
+            self._settled.keep((agent.name, "header", pid, inode), anchor)
+        return anchor
 
     # --- walking up ----------------------------------------------------------------------------------
 
     def _nearest(self, agent: Agent, start: ProcessFacts, by: str) -> Anchor:
         for facts in ancestors(self._processes, start):
-            if facts.uid == self._uid and agent.recognise(facts):
+            if facts.uid == self._uid and (agent.recognise(facts) or self._is_hosting_helper(facts)):
                 return Anchor(facts.identity, True, by, parent=self.agent_above(facts))
+            if _is_helper(facts):
+                return Anchor(by=by, why=f"pid {facts.pid} is a helper of an agent and hosts no session")
         return Anchor(by=by, why=f"no {agent.name} process above pid {start.pid}")
+
+    def _is_hosting_helper(self, facts: ProcessFacts) -> bool:
+        return _is_helper(facts) and self._known(facts.identity) is not None
 
     def agent_above(self, facts: ProcessFacts) -> ProcessIdentity | None:
         above = ancestors(self._processes, facts)
         next(above, None)  # itself
+        passed: list[ProcessIdentity] = []
+        found = None
         for each in above:
-            if each.uid == self._uid and any(agent.recognise(each) for agent in AGENTS.values()):
-                return each.identity
-        return None
+            ending = self._overhead.find(each.identity)
+            if ending is not None:
+                found = ending.agent
+                break
+            passed.append(each.identity)
+            if each.uid != self._uid:
+                continue
+            if any(agent.recognise(each) for agent in AGENTS.values()) or self._is_hosting_helper(each):
+                found = each.identity
+                break
+            if _is_helper(each):
+                break
+        self._overhead.keep(passed, found)
+        return found
 
     def _not_here(self, claimed: ProcessIdentity) -> Anchor:
         known = self._known(claimed)
@@ -118,6 +155,10 @@ class Anchors:
             by="stat line",
             why=f"pid {claimed.pid} of then is not here: it ended, or it is in another pid namespace",
         )
+
+
+def _is_helper(facts: ProcessFacts) -> bool:
+    return any(agent.is_helper(facts) for agent in AGENTS.values())
 
 
 def parse_pid(text: str) -> int | None:

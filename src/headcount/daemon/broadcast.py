@@ -31,6 +31,9 @@ class Subscriber:
         self.closed = False
 
     def push(self, frame: bytes) -> None:
+        """Once it lags too far nothing more is taken: a frame after a gap would hide the gap from its reader."""
+        if self.dropped:
+            return
         if len(self._waiting) >= LAG_MOST:
             self._waiting.clear()
             self.dropped = True

@@ -3,15 +3,18 @@
 Rules of this file
   1. It adds, it never subtracts: who is missing from a census is not asked about here.
   2. It runs in a thread, at the start, seldom, and when somebody asks who is there.
+  3. One that fails says nothing about anybody.
 
 Not here: how agents are recognised (agents/).
 """
 
 import asyncio
+import logging
 import os
+from dataclasses import dataclass
 
 from headcount.agents.table import AGENTS
-from headcount.core.identity import ProcessFacts
+from headcount.core.identity import ProcessFacts, ProcessIdentity
 from headcount.core.report import Found
 from headcount.daemon.anchor import Anchors
 from headcount.daemon.loop import Loop
@@ -20,6 +23,17 @@ from headcount.system.processes.port import Processes
 from headcount.times import CENSUS_EVERY, CENSUS_FRESH, CENSUS_SETTLES
 
 TICKS = os.sysconf("SC_CLK_TCK")
+
+log = logging.getLogger("headcount.census")
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """An agent that was looked at, and the glance by which it is known again."""
+
+    agent: str
+    facts: ProcessFacts
+    glance: object | None
 
 
 class Census:
@@ -30,6 +44,7 @@ class Census:
         self._clock = clock
         self._uid = os.getuid()
         self._taken_at: float | None = None
+        self._passed: dict[int, object] = {}  # pid: glance of those that are no news
         self._running: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
@@ -48,33 +63,59 @@ class Census:
         await asyncio.shield(self._running)
 
     async def _take(self) -> None:
-        found = await asyncio.to_thread(self._find)
-        answers = [self._loop.submit(each) for each in found if not self._is_known(each)]
+        try:
+            seen = await asyncio.to_thread(self._look_at_all)
+            unknown = []
+            for sight in seen:
+                if self._is_known(sight.facts.identity):
+                    self._passed[sight.facts.pid] = sight.glance
+                else:
+                    unknown.append(sight)
+            found = await asyncio.to_thread(self._describe, unknown) if unknown else []
+        except OSError as error:  # no descriptor left: who could not be looked for is not missing (D5)
+            log.warning("a census could not be taken: %s", error.strerror)
+            return
+        if self._taken_at is not None:
+            self._loop.counts["census_caught"] += len(found)  # what the event path missed
         self._taken_at = self._clock.boottime()
-        if answers:
-            await asyncio.wait(answers)
+        answers = [self._loop.submit(each) for each in found]
+        await asyncio.gather(
+            *answers, return_exceptions=True
+        )  # not stored now: the next one finds them again
 
-    def _find(self) -> list[Found]:
-        now = self._clock.now()
-        found = []
+    def _look_at_all(self) -> list[Sight]:
+        """All that were not looked at before, or run another program now."""
+        passed: dict[int, object] = {}
+        seen = []
         for pid in self._processes.pids():
+            glance = self._processes.glance(pid)
+            if glance is not None and self._passed.get(pid) == glance:
+                passed[pid] = glance
+                continue
             facts = self._processes.look(pid)
             if not isinstance(facts, ProcessFacts) or facts.uid != self._uid or self._is_fresh(facts):
                 continue
             agent = next((each for each in AGENTS.values() if each.recognise(facts)), None)
             if agent is not None:
-                above = self._anchors.agent_above(facts)
-                found.append(Found(agent.name, facts.identity, now, facts.cwd, above))
-        return sorted(found, key=lambda each: each.process.started or 0)  # parents before their children
+                seen.append(Sight(agent.name, facts, glance))
+            else:
+                passed[pid] = glance
+        self._passed = passed
+        return sorted(
+            seen, key=lambda each: each.facts.identity.started or 0
+        )  # parents before their children
+
+    def _describe(self, unknown: list[Sight]) -> list[Found]:
+        now = self._clock.now()
+        return [
+            Found(each.agent, each.facts.identity, now, each.facts.cwd, self._anchors.agent_above(each.facts))
+            for each in unknown
+        ]
 
     def _is_fresh(self, facts: ProcessFacts) -> bool:
         """An agent that starts a program is, between fork and exec, two processes that look alike."""
         started = facts.identity.started
         return started is not None and self._clock.boottime() - started / TICKS < CENSUS_SETTLES
 
-    def _is_known(self, found: Found) -> bool:
-        return any(
-            session.process == found.process
-            for id in self._loop.world.by_pid.get(found.process.pid, ())
-            if (session := self._loop.world.sessions[id])
-        )
+    def _is_known(self, process: ProcessIdentity) -> bool:
+        return self._loop.world.find_process(process) is not None

@@ -26,7 +26,7 @@ class Config:
     store_max_mb: float = 512.0
     sessions_kept: int = 5_000  # ended ones, the newest
     claude_roots: tuple[str, ...] = ()  # further places of Claude Code's own files
-    processes: str = "auto"  # or "portable"
+    processes: str = ""  # "linux", "portable", or what fits
     without: str = ""  # kernel features not to use, for tests
 
     @classmethod

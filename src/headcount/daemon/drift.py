@@ -26,8 +26,8 @@ class Drift:
         self._seen[kind] += 1
         if self._seen[kind] % LOOK_AT_EVERY == 1:
             for name in agent.unknown_fields(payload):
-                self._count(name)
+                self.count(name)
 
-    def _count(self, name: str) -> None:
+    def count(self, name: str) -> None:
         if name in self.unknown or len(self.unknown) < NAMES_MOST:
             self.unknown[name] += 1

@@ -15,9 +15,11 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 import msgspec
+from starlette.requests import ClientDisconnect
 
 from headcount import __version__
 from headcount.daemon.loop import NotStored
+from headcount.store.port import StoreFault
 from headcount.wire.messages import Fault, FaultBody
 
 log = logging.getLogger("headcount.gate")
@@ -29,6 +31,7 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 BODY_MOST = 1024 * 1024
+LENGTH_DIGITS_MOST = 20  # of a Content-Length
 HOSTS = frozenset({b"localhost"})
 SAFE = frozenset({"GET", "HEAD"})
 METHODS = SAFE | {"POST", "DELETE"}
@@ -65,12 +68,16 @@ class Gate:
         try:
             headers = dict(scope["headers"])
             self._check(scope, headers)
-            await self._app(scope, _bounded(receive, headers), sending)
+            await self._app(scope, _bounded(receive), sending)
         except Refused as refused:
             await answer(sending, refused.status, refused.body)
-        except NotStored as fault:
-            body = FaultBody(error=Fault(code="not-stored", message=str(fault), hint="See: headcount doctor"))
-            await answer(sending, 503, body)
+        except ClientDisconnect:
+            log.info("a sender left in the middle of its request, or was too slow")
+        except (NotStored, StoreFault) as fault:
+            code = "not-stored" if isinstance(fault, NotStored) else "not-readable"
+            body = FaultBody(error=Fault(code=code, message=str(fault), hint="See: headcount doctor"))
+            if not answered:
+                await answer(sending, 503, body)
         except Exception:
             log.exception("a request failed: %s %s", scope["method"], scope["path"])
             if not answered:
@@ -91,7 +98,7 @@ class Gate:
         if method not in METHODS:
             raise Refused(405, "wrong-method", f"{method[:20]} is not used here.")
         length = headers.get(b"content-length", b"0")
-        if not length.isdigit() or int(length[:20]) > BODY_MOST:
+        if not length.isdigit() or len(length) > LENGTH_DIGITS_MOST or int(length) > BODY_MOST:
             raise Refused(413, "too-large", f"A body may have {BODY_MOST} bytes.")
         if method == "POST":
             self._check_type(headers)
@@ -108,10 +115,8 @@ class Gate:
             )
 
 
-def _bounded(receive: Receive, headers: dict[bytes, bytes]) -> Receive:
-    """Counts a body whose length was not announced."""
-    if b"transfer-encoding" not in headers:
-        return receive
+def _bounded(receive: Receive) -> Receive:
+    """Counts what comes, whatever length was announced."""
     seen = 0
 
     async def counting() -> Message:

@@ -4,7 +4,8 @@ Rules of this file
   1. The socket is made under umask 0177 in a 0700 directory; a leftover file is replaced only by
      whoever holds the lock.
   2. The kernel's word on the peer is taken when the connection is made and closed with it.
-  3. A request that does not arrive in time, or whose head is too large, is closed.
+  3. A request that does not arrive in time is closed; one that is no HTTP, or whose head is too large, is
+     refused in the same form as by the gate.
   4. No timer runs while nobody calls.
 
 Not here: what is allowed (gate.py), what is answered (routes/).
@@ -17,12 +18,14 @@ import socket
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from headcount.daemon.lineage import Seen
 from headcount.system.peer import Peer
 from headcount.times import BODY_WITHIN, DRAIN_STREAMS_WITHIN, HEADERS_WITHIN, KEEP_ALIVE
+from headcount.wire.messages import Fault, FaultBody
 
 BACKLOG = 512
 HEAD_MOST = 32 * 1024
@@ -56,6 +59,7 @@ class Protocol(HttpToolsProtocol):
     _deadline: asyncio.TimerHandle | None = None
     _in_head = False
     _head = 0
+    _too_large = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -75,12 +79,31 @@ class Protocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        if not self._in_head:
+        if self._in_head:
+            self._head += len(data)
+            if self._head > HEAD_MOST:
+                self._refuse_head()
+        elif self._deadline is None and (self.cycle is None or self.cycle.response_complete):
+            self._within(HEADERS_WITHIN)  # line ends between requests: they too must come to something
+
+    def send_400_response(self, msg: str) -> None:
+        """Called for whatever the parser does not take, also for what `on_headers_complete` raised."""
+        if self._too_large:
+            self._refuse_head()
+        else:
+            self._refuse(b"400 Bad Request", "not-http", "This is not HTTP/1.1 as headcount speaks it.")
+
+    def _refuse_head(self) -> None:
+        message = f"A request line and its headers may have {HEAD_MOST} bytes."
+        self._refuse(b"431 Request Header Fields Too Large", "head-too-large", message)
+
+    def _refuse(self, status: bytes, code: str, message: str) -> None:
+        if self.transport.is_closing():
             return
-        self._head += len(data)
-        if self._head > HEAD_MOST and not self.transport.is_closing():
-            self.transport.write(b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\n\r\n")
-            self.transport.close()
+        body = msgspec.json.encode(FaultBody(error=Fault(code=code, message=message)))
+        head = b"content-type: application/json\r\ncontent-length: %d\r\nconnection: close" % len(body)
+        self.transport.write(b"HTTP/1.1 %s\r\n%s\r\n\r\n%s" % (status, head, body))
+        self.transport.close()
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
@@ -89,6 +112,9 @@ class Protocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._in_head = False
+        if len(self.url) + sum(len(name) + len(value) for name, value in self.headers) > HEAD_MOST:
+            self._too_large = True  # it came whole in one piece, so nothing was counted before
+            raise ValueError("the head is too large")
         super().on_headers_complete()
         self._within(BODY_WITHIN)
 
@@ -106,13 +132,17 @@ class Protocol(HttpToolsProtocol):
             self.transport.close()
 
 
+async def _nobody(*_: Any) -> None:
+    raise RuntimeError("no application yet")
+
+
 class Server(uvicorn.Server):
     """uvicorn's server, waiting on an event instead of waking ten times a second."""
 
-    def __init__(self, app: Any) -> None:
+    def __init__(self) -> None:
         super().__init__(
             uvicorn.Config(
-                app,
+                _nobody,
                 http=Protocol,
                 ws="none",
                 lifespan="off",
@@ -128,6 +158,14 @@ class Server(uvicorn.Server):
             )
         )
         self._ending = asyncio.Event()
+
+    def serve_app(self, app: Any) -> None:
+        """The application is made of the parts that need the server, so it comes last."""
+        self.config.app = app
+
+    async def serve_on(self, sock: socket.socket) -> None:
+        """Without uvicorn's own signal handlers: the daemon has its own."""
+        await self._serve(sockets=[sock])
 
     async def main_loop(self) -> None:
         await self._ending.wait()

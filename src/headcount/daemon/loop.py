@@ -153,9 +153,11 @@ class Loop:
                     decision.events, list(decision.rows.values()), decision.dropped, decision.ledger
                 )
             except StoreFault as fault:
+                if fault.kind == "corrupt":
+                    raise  # a new start sets the file aside and rebuilds from the living
                 self._not_stored(batch, fault)
                 return False
-        self.fault = None
+            self.fault = None
         draft.settle()
         self.counts.update(decision.counts)
         self._answer(batch, outcomes, decision.ledger.answers)

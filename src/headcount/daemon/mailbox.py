@@ -7,12 +7,12 @@ Rules of this file
   4. What cannot be read is counted and removed: it may hold a prompt. One that may still be being
      written is left alone.
 
-Not here: what a payload means (agents/), which process sent it (anchor.py).
+Not here: the form of a file (letters.py), what a payload means (agents/), who sent it (anchor.py).
 """
 
 import asyncio
 import contextlib
-import json
+import errno
 import logging
 import os
 import stat
@@ -22,20 +22,23 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from headcount.agents.port import Agent, Unread
-from headcount.core.report import Report
+from headcount.core.report import Anchor, Report
 from headcount.daemon.anchor import Anchors
 from headcount.daemon.drift import Drift
+from headcount.daemon.letters import Sender, split
 from headcount.daemon.loop import Loop, NotStored
 from headcount.daemon.worktrees import Worktrees
 from headcount.system.clock import Clock
-from headcount.system.files import IN_CLOSE_WRITE, IN_MOVED_TO, FileEvent, FileEvents
+from headcount.system.files import IN_CLOSE_WRITE, IN_IGNORED, IN_MOVED_TO, FileEvent, FileEvents
 from headcount.times import COMMIT_RETRY_MOST, SETTLE_WITHIN
 
 log = logging.getLogger("headcount.mailbox")
 
 SIZE_MOST = 32 * 1024 * 1024  # a report holds what a tool wrote; more than this is no report
 CHUNK = 256
+A_FEW = 8  # files that are removed sooner than a thread is asked to
 FLAG = ".listening"  # while it is there, per-tool hooks report too
+PASSING = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO})  # reading may succeed later
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +49,6 @@ class Letter:
     written_at: float
     size: int
     data: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Slip:
-    """One report inside a file: the sender's pid and start by the kernel's word, and the payload."""
-
-    pid: int
-    started: int
-    payload: bytes
 
 
 class Mailbox:
@@ -82,6 +76,7 @@ class Mailbox:
         self._wake = asyncio.Event()
         self._rescan = True
         self._settling: asyncio.TimerHandle | None = None
+        self._removing: asyncio.Future[list[Letter]] | None = None
 
     def open(self) -> None:
         """Watches first and lists afterwards, so that nothing falls between."""
@@ -111,9 +106,11 @@ class Mailbox:
             while self._names:
                 names = [name for name, _ in zip(self._names, range(CHUNK), strict=False)]
                 await self._deliver(names)
+                if not self._names:
+                    await self._remove_all([])
 
     def _look_again(self) -> None:
-        """A file that was not whole is looked at once more when it must be."""
+        """A file that was not whole, or could not be read, is looked at once more."""
         if self._settling is None:
             self._settling = asyncio.get_running_loop().call_later(SETTLE_WITHIN, self._settled)
 
@@ -124,19 +121,35 @@ class Mailbox:
 
     def _arrived(self, events: list[FileEvent]) -> None:
         for event in events:
-            if event.name is None:
+            if event.mask & IN_IGNORED:
+                self._reopen()
+            elif event.name is None:
                 self._rescan = True
             elif not event.name.startswith("."):
                 self._names[event.name] = None
         self._wake.set()
 
+    def _reopen(self) -> None:
+        """Its directory was removed under us: without a new one every hook would write into nothing."""
+        log.warning("the mailbox was removed; it is made again")
+        self._rescan = True
+        try:
+            self.open()
+        except OSError as error:
+            log.error("the mailbox cannot be made again: %s", error.strerror)
+
     def _listed(self) -> list[str]:
-        with os.scandir(self.directory) as entries:
-            found = [
-                (entry.stat(follow_symlinks=False).st_mtime_ns, _serial(entry.name), entry.name)
-                for entry in entries
-                if not entry.name.startswith(".") and entry.is_file(follow_symlinks=False)
-            ]
+        found = []
+        try:
+            with os.scandir(self.directory) as entries:
+                for entry in entries:
+                    if not entry.name.startswith(".") and entry.is_file(follow_symlinks=False):
+                        with contextlib.suppress(FileNotFoundError):
+                            written = entry.stat(follow_symlinks=False).st_mtime_ns
+                            found.append((written, _serial(entry.name), entry.name))
+        except OSError as error:
+            log.warning("the mailbox cannot be listed: %s", error.strerror)
+            self._look_again()
         return [name for _, _, name in sorted(found)]
 
     async def _deliver(self, names: Iterable[str]) -> None:
@@ -157,11 +170,23 @@ class Mailbox:
         settled = await self._worktrees.settled(heard)
         answers: list[asyncio.Future[object]] = [self._loop.submit(report) for report in settled]  # type: ignore[misc]
         if answers and not await self._committed(answers):
-            self._names.update(dict.fromkeys(os.path.basename(letter.path) for letter in done))  # noqa: PTH119
+            self._again(done)
             await asyncio.sleep(COMMIT_RETRY_MOST)
             return
-        for letter in done:
-            self._remove(letter)
+        await self._remove_all(done)
+
+    async def _remove_all(self, letters: list[Letter]) -> None:
+        """Many are removed by a thread, while the next are read: it is a fifth of the work."""
+        if self._removing is not None:
+            self._again(await self._removing)
+            self._removing = None
+        if len(letters) < A_FEW:
+            self._again(_remove(letters))
+        else:
+            self._removing = asyncio.get_running_loop().run_in_executor(None, _remove, letters)
+
+    def _again(self, letters: Iterable[Letter]) -> None:
+        self._names.update(dict.fromkeys(letter.path.rpartition("/")[2] for letter in letters))
 
     @staticmethod
     async def _committed(answers: list["asyncio.Future[object]"]) -> bool:
@@ -172,8 +197,11 @@ class Mailbox:
         path = f"{self.directory}/{name}"
         try:
             fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        except OSError:
-            return None  # already delivered, or not a plain file
+        except OSError as error:
+            if error.errno in PASSING:
+                log.warning("a report cannot be opened now: %s", error.strerror)
+                self._look_again()
+            return None  # or it is delivered already, or not a plain file
         try:
             facts = os.fstat(fd)
             if not stat.S_ISREG(facts.st_mode) or facts.st_uid != os.getuid():
@@ -185,9 +213,10 @@ class Mailbox:
             data = os.read(fd, facts.st_size + 1)
             while len(data) < facts.st_size and (more := os.read(fd, facts.st_size)):
                 data += more
-            return Letter(path, facts.st_mtime, len(data), data)
+            return Letter(path, self._date(facts.st_mtime), len(data), data)
         except OSError as error:
             log.warning("a report cannot be read: %s", error.strerror)
+            self._look_again()
             return None
         finally:
             os.close(fd)
@@ -209,10 +238,18 @@ class Mailbox:
                 log.warning("a report says nothing we can read: %s", report.why)
                 continue
             self._drift.see(self._agent, report.event, slip.payload)
-            anchor = self._anchors.by_stat_line(self._agent, slip.pid, slip.started, letter.written_at)
-            reports.append(replace(report, anchor=anchor))
+            reports.append(replace(report, anchor=self._anchor(slip.sender, letter.written_at)))
             self.counts["reports"] += 1
         return reports
+
+    def _anchor(self, sender: Sender | None, written_at: float) -> Anchor:
+        if sender is None:
+            return Anchor(by="stat line", why="its first line names no process")
+        return self._anchors.by_stat_line(self._agent, sender.pid, sender.started, written_at)
+
+    def _date(self, mtime: float) -> float:
+        """A file's time may be anything; nothing was written in the future, or before there were clocks."""
+        return max(0.0, min(mtime, self._clock.now()))
 
     def _reject(self, path: str, why: str, size: int) -> None:
         self.counts[why] += 1
@@ -220,55 +257,23 @@ class Mailbox:
         with contextlib.suppress(OSError):
             os.unlink(path)
 
-    def _remove(self, letter: Letter) -> None:
-        """A second hook of the same shell pid may have appended meanwhile: then it is read again."""
+
+def _remove(letters: Iterable[Letter]) -> list[Letter]:
+    """Those to be read again: a second hook of the same shell pid appended meanwhile."""
+    grown = []
+    for letter in letters:
         try:
-            now = os.lstat(letter.path)
-            if now.st_size == letter.size:
+            if os.lstat(letter.path).st_size == letter.size:
                 os.unlink(letter.path)
             else:
-                self._names[letter.path.rpartition("/")[2]] = None
+                grown.append(letter)
         except FileNotFoundError:
             pass
         except OSError as error:
             log.error("a delivered report cannot be removed: %s", error.strerror)
+    return grown
 
 
 def _serial(name: str) -> int:
     last = name.rpartition(".")[2]
     return int(last) if last.isascii() and last.isdigit() else 0
-
-
-def split(data: bytes) -> list[Slip] | None:
-    """The reports in one file: a stat line, then one JSON value, perhaps again. None: not whole."""
-    line, newline, rest = data.partition(b"\n")
-    sender = parse_stat(line)
-    if sender is None or not newline or not rest.strip():
-        return None
-    if rest.rstrip().endswith(b"}") and rest.count(b"\n") <= 1:
-        return [Slip(*sender, rest)]
-    return _split_slowly(sender, rest)
-
-
-def _split_slowly(sender: tuple[int, int], rest: bytes) -> list[Slip] | None:
-    text = rest.decode("utf-8", "surrogatepass" if b"\xed" in rest else "replace")
-    try:
-        _, end = json.JSONDecoder().raw_decode(text.lstrip())
-    except (ValueError, RecursionError):
-        return None
-    end += len(text) - len(text.lstrip())
-    first = Slip(*sender, text[:end].encode("utf-8", "replace"))
-    tail = text[end:].lstrip()
-    if not tail:
-        return [first]
-    others = split(tail.encode("utf-8", "replace"))
-    return [first, *others] if others is not None else None
-
-
-def parse_stat(line: bytes) -> tuple[int, int] | None:
-    """(pid, start ticks) of a `/proc/<pid>/stat` line; the name in it may hold anything."""
-    head, _, _ = line.partition(b" (")
-    fields = line.rpartition(b") ")[2].split()
-    if not head.isdigit() or len(fields) < 20 or not fields[19].isdigit() or len(head) > 10:
-        return None
-    return int(head), int(fields[19])

@@ -17,13 +17,19 @@ import os
 import signal
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from headcount import __version__
 from headcount.paths import Places
 
+if TYPE_CHECKING:
+    from headcount.daemon.singleton import Singleton
+
 log = logging.getLogger("headcount.main")
 
 EXIT_BUSY = 75
+RESTARTS = "HEADCOUNT_RESTARTS"
+RESTARTS_MOST = 3
 
 
 def main() -> int:
@@ -60,8 +66,23 @@ class Word:
             os.close(self._fd)
         self._fd = None
 
+    def passed_on(self) -> list[str]:
+        """For a new program in this process that is to say it instead."""
+        return [] if self._fd is None else ["--ready-fd", str(self._fd)]
+
 
 def _serve(word: Word) -> int:
+    """Whatever keeps it from starting, a read-only disk too, is said to whoever waits."""
+    try:
+        return _serve_alone(word)
+    except Exception as fault:
+        log.exception("headcount ends by a fault")
+        word.say(f"failed: {fault}")
+        print(f"headcount: {fault}", file=sys.stderr)
+        return 1
+
+
+def _serve_alone(word: Word) -> int:
     from headcount.daemon.singleton import Singleton
 
     places = Places.from_environ(os.environ)
@@ -70,19 +91,29 @@ def _serve(word: Word) -> int:
     if lock is None:
         word.say("busy")
         return EXIT_BUSY
-    try:
-        from headcount.daemon.logs import open_log
-        from headcount.daemon.running import run
+    from headcount.daemon.logs import open_log
+    from headcount.daemon.running import StoreDamaged, run
 
-        open_log(Path(places.log))
+    open_log(Path(places.log))
+    try:
         asyncio.run(run(places, lambda: word.say("ready")))
-    except Exception as fault:
-        log.exception("headcount ends by a fault")
-        word.say(f"failed: {fault}")
-        print(f"headcount: {fault}", file=sys.stderr)
-        return 1
+    except StoreDamaged:
+        _start_anew(lock, word)
     log.info("headcount %s stopped", __version__)
     return 0
+
+
+def _start_anew(lock: "Singleton", word: Word) -> None:
+    """The same process, a new program: it sets the damaged store aside. Not for ever, if disks are bad."""
+    times = int(os.environ.get(RESTARTS, "0"))
+    if times >= RESTARTS_MOST:
+        log.critical("the store was damaged %d times in a row; headcount ends", times)
+        return
+    log.critical("the store is damaged; starting anew to set it aside")
+    lock.release()
+    environment = {**os.environ, RESTARTS: str(times + 1)}
+    command = [sys.executable, "-P", "-m", "headcount.daemon.main", "--foreground", *word.passed_on()]
+    os.execve(sys.executable, command, environment)  # noqa: S606 (no shell is the point)
 
 
 if __name__ == "__main__":

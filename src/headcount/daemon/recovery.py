@@ -14,6 +14,7 @@ from headcount import __version__
 from headcount.core.book import Book
 from headcount.core.evidence import Awake, Evidence, Judged, Rebooted
 from headcount.core.identity import ProcessIdentity
+from headcount.core.session import SessionId
 from headcount.core.verdict import Standing, Verdict, judge_place
 from headcount.core.world import World
 from headcount.store.port import Loaded
@@ -27,7 +28,6 @@ OnDeath = Callable[[ProcessIdentity, Verdict], None]
 def recover(
     world: World, loaded: Loaded, processes: Processes, on_death: OnDeath, now: float
 ) -> list[Evidence]:
-    machine = loaded.machine or world.place.machine
     evidence: list[Evidence] = [
         Awake(
             now,
@@ -36,9 +36,10 @@ def recover(
             seen_until=loaded.last_seen,
         )
     ]
-    if machine == world.place.machine:
+    if loaded.machine in (None, world.place.machine):
         evidence.append(Rebooted(now))
-    for process in _remembered(world):
+    for process, session in _remembered(world).items():
+        machine = loaded.machines.get(session, world.place.machine) if session else world.place.machine
         verdict = _reprove(process, processes, on_death, world, machine)
         evidence.append(Judged(process, verdict, now, away=verdict.standing is Standing.DEAD))
     return evidence
@@ -50,10 +51,11 @@ def open_book(loaded: Loaded, now: float) -> Book:
     return Book(loaded.claims, loaded.requests, first, loaded.loss)
 
 
-def _remembered(world: World) -> list[ProcessIdentity]:
-    hosts = [session.process for session in world.open_sessions() if session.process is not None]
-    holders = [claim.holder for claim in world.book.holding() if claim.holder is not None]
-    return list(dict.fromkeys([*hosts, *holders]))
+def _remembered(world: World) -> dict[ProcessIdentity, SessionId | None]:
+    """Every process that hosts a session or holds a claim, with the session that speaks for it."""
+    holders = {claim.holder: claim.session for claim in world.book.holding() if claim.holder is not None}
+    hosts = {each.process: each.id for each in world.open_sessions() if each.process is not None}
+    return {**holders, **hosts}
 
 
 def _reprove(

@@ -17,6 +17,7 @@ from headcount.agents.port import Agent, Registry
 from headcount.core.identity import ProcessFacts
 from headcount.core.report import Anchor
 from headcount.daemon.anchor import Anchors
+from headcount.daemon.drift import Drift
 from headcount.daemon.loop import Loop
 from headcount.system.files import IN_CLOSE_WRITE, IN_CREATE, IN_MOVED_TO, FileEvent, FileEvents
 from headcount.system.processes.port import Processes
@@ -25,11 +26,14 @@ log = logging.getLogger("headcount.registries")
 
 
 class Registries:
-    def __init__(self, loop: Loop, processes: Processes, anchors: Anchors, files: FileEvents) -> None:
+    def __init__(
+        self, loop: Loop, processes: Processes, anchors: Anchors, files: FileEvents, drift: Drift
+    ) -> None:
         self._loop = loop
         self._processes = processes
         self._anchors = anchors
         self._files = files
+        self._drift = drift
         self._uid = os.getuid()
         self.directories: list[Path] = []
 
@@ -84,7 +88,11 @@ class Registries:
         if not registry.is_entry_name(path.name):
             return
         entry = registry.read(path)
-        if entry is None or not entry.is_session:
+        if entry is None:
+            return
+        for strange in entry.unknown:
+            self._drift.count(strange)
+        if not entry.is_session:
             return
         facts = self._processes.look(entry.pid)
         if not isinstance(facts, ProcessFacts) or facts.uid != self._uid or not registry.names(entry, facts):

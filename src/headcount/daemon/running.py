@@ -10,13 +10,13 @@ import asyncio
 import logging
 import os
 import signal
-import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 
 from headcount import __version__
 from headcount.agents.table import AGENTS
+from headcount.core.events import Event
 from headcount.core.evidence import Awake, Retire
 from headcount.core.identity import ProcessIdentity
 from headcount.core.world import World
@@ -33,8 +33,9 @@ from headcount.daemon.mailbox import Mailbox
 from headcount.daemon.recovery import open_book, recover
 from headcount.daemon.registries import Registries
 from headcount.daemon.routes.table import build_app
-from headcount.daemon.service import Service, find_incarnation
+from headcount.daemon.service import Service
 from headcount.daemon.tokens import Tokens
+from headcount.daemon.transcripts import Transcripts
 from headcount.daemon.watchdog import Watchdog
 from headcount.daemon.worktrees import Worktrees
 from headcount.paths import Places
@@ -43,10 +44,8 @@ from headcount.store.sqlite import SqliteStore
 from headcount.system.clock import Clock, SystemClock
 from headcount.system.files import open_file_events
 from headcount.system.notify import notify
-from headcount.system.processes.features import Features
-from headcount.system.processes.linux import LinuxProcesses
+from headcount.system.processes.choose import open_processes
 from headcount.system.processes.port import Processes
-from headcount.system.processes.portable import PortableProcesses
 from headcount.times import DAY, PRUNE_EVERY
 
 log = logging.getLogger("headcount.daemon")
@@ -54,138 +53,180 @@ log = logging.getLogger("headcount.daemon")
 MEGABYTE = 1024 * 1024
 
 
+class StoreDamaged(Exception):
+    """The store broke while it was in use; only a new start can set it aside."""
+
+
 async def run(places: Places, ready: Callable[[], None]) -> None:
     event_loop = asyncio.get_running_loop()
     config = Config.read(Path(places.config), os.environ)
     clock = SystemClock()
-    processes = open_processes(event_loop, config)
+    processes = open_processes(event_loop, config.processes, config.without)
     store = SqliteStore.open(Path(places.database), machine=processes.place().machine, now=clock.now)
     try:
-        await _run(places, config, clock, processes, store, ready)
+        running = Running(places, config, clock, processes, store)
+        try:
+            await running.bring_up()
+            ready()
+            await running.server.ended()
+        finally:
+            await running.take_down()
     finally:
         processes.close()
         store.close()
 
 
-def open_processes(event_loop: asyncio.AbstractEventLoop, config: Config) -> Processes:
-    if sys.platform == "linux" and config.processes != "portable":
-        return LinuxProcesses(event_loop, Features.from_text(config.without))
-    return PortableProcesses(event_loop)
+class Running:
+    def __init__(
+        self, places: Places, config: Config, clock: Clock, processes: Processes, store: SqliteStore
+    ) -> None:
+        event_loop = asyncio.get_running_loop()
+        book = open_book(store.loaded, clock.now())
+        world = World(processes.place(), store.loaded.sessions, store.loaded.seq, book)
+        self.server = Server()
+        self.files = open_file_events(event_loop)
+        self.anchors = Anchors(processes, clock, world.find_process)
+        self.loop = Loop(
+            world,
+            store,
+            clock,
+            start_effects=lambda effects: self.effects.start(effects),
+            tell=self._tell,
+            prove=lambda process: processes.prove(process, world.place.machine),
+        )
+        self.transcripts = Transcripts(AGENTS, self.loop)
+        self.tokens = Tokens(Path(places.state) / "tokens", store.tokens, processes, clock)
+        self.effects = Effects(processes, clock, self.loop.put, self._forget)
+        drift, worktrees = Drift(), Worktrees(clock)
+        self.service = Service(
+            places=places,
+            config=config,
+            clock=clock,
+            processes=processes,
+            store=store,
+            loop=self.loop,
+            broadcast=Broadcast(),
+            anchors=self.anchors,
+            mailbox=Mailbox(
+                Path(places.mailbox),
+                AGENTS["claude-code"],
+                self.loop,
+                self.anchors,
+                self.files,
+                clock,
+                drift,
+                worktrees,
+            ),
+            registries=Registries(self.loop, processes, self.anchors, self.files, drift),
+            census=Census(self.loop, processes, self.anchors, clock),
+            drift=drift,
+            worktrees=worktrees,
+            tokens=self.tokens,
+            actors=Actors(processes, self.loop, clock, self.tokens),
+            started_at=clock.now(),
+            set_aside=store.loaded.set_aside,
+            ask_to_stop=lambda: event_loop.call_soon(self.server.end),
+        )
+        self.watchdog = Watchdog(
+            event_loop, Path(places.log).with_name("stacks.txt"), on_alive=lambda: notify("WATCHDOG=1")
+        )
+        self.deciding: asyncio.Task[None] | None = None
+        self.chores: list[asyncio.Task[None]] = []
+        self.serving: asyncio.Task[None] | None = None
 
+    def _tell(self, events: Sequence[Event], world: World) -> None:
+        self.service.tell(events, world)
+        self.transcripts.noticed(events, world)
 
-async def _run(
-    places: Places,
-    config: Config,
-    clock: Clock,
-    processes: Processes,
-    store: SqliteStore,
-    ready: Callable[[], None],
-) -> None:
-    event_loop = asyncio.get_running_loop()
-    world = World(
-        processes.place(), store.loaded.sessions, store.loaded.seq, open_book(store.loaded, clock.now())
-    )
-    anchors = Anchors(processes, clock, lambda claimed: find_incarnation(world, claimed))
-    broadcast = Broadcast()
-    files = open_file_events(event_loop)
-    loop = Loop(
-        world,
-        store,
-        clock,
-        start_effects=lambda effects: doing.start(effects),
-        tell=lambda events, now: service.tell(events, now),
-        prove=lambda process: processes.prove(process, world.place.machine),
-    )
-    tokens = Tokens(Path(places.state) / "tokens", store.tokens, processes, clock)
+    def _forget(self, process: ProcessIdentity) -> None:
+        """It ended: nothing that was settled about it stands."""
+        self.anchors.forget(process)
+        self.tokens.withdraw(process)
 
-    def forget(process: ProcessIdentity) -> None:
-        anchors.forget(process)
-        tokens.withdraw(process)
+    async def bring_up(self) -> None:
+        service, event_loop = self.service, asyncio.get_running_loop()
+        self.server.serve_app(build_app(service))
+        for number in (signal.SIGTERM, signal.SIGINT):
+            event_loop.add_signal_handler(number, self.server.end)
+        await self._recover()
+        await self.tokens.open()
+        self.watchdog.start()
+        service.mailbox.open()
+        for agent in AGENTS.values():
+            service.registries.open(agent, os.environ, Path.home(), service.config.claude_roots)
+        for session in self.loop.world.open_sessions():
+            self.transcripts.want(session)
+        sock = open_unix_socket(Path(service.places.socket))
+        self.chores = [
+            self._chore(service.mailbox.run(), "mailbox"),
+            self._chore(service.census.run(), "census"),
+            self._chore(_prune(service), "prune"),
+        ]
+        self.serving = asyncio.create_task(self.server.serve_on(sock))
+        remembered = len(self.loop.world.sessions)
+        notify(f"READY=1\nSTATUS=headcount {__version__}, {remembered} sessions remembered")
+        log.info(
+            "headcount %s is up: %s adapter, %d sessions remembered",
+            __version__,
+            service.processes.name,
+            remembered,
+        )
 
-    doing = Effects(processes, clock, loop.put, forget)
-    drift = Drift()
-    worktrees = Worktrees(clock)
-    mailbox = Mailbox(
-        Path(places.mailbox), AGENTS["claude-code"], loop, anchors, files, clock, drift, worktrees
-    )
-    server = Server(None)
-    service = Service(
-        places=places,
-        config=config,
-        clock=clock,
-        processes=processes,
-        store=store,
-        loop=loop,
-        broadcast=broadcast,
-        anchors=anchors,
-        mailbox=mailbox,
-        registries=Registries(loop, processes, anchors, files),
-        census=Census(loop, processes, anchors, clock),
-        drift=drift,
-        worktrees=worktrees,
-        tokens=tokens,
-        actors=Actors(processes, loop, clock, tokens),
-        started_at=clock.now(),
-        set_aside=store.loaded.set_aside,
-        ask_to_stop=lambda: event_loop.call_soon(server.end),
-    )
-    server.config.app = build_app(service)
-    for number in (signal.SIGTERM, signal.SIGINT):
-        event_loop.add_signal_handler(number, server.end)
+    async def _recover(self) -> None:
+        """What was remembered is re-proved and stored before anybody can ask. A disk that is full does
+        not keep us from watching: the evidence waits until it can be stored."""
+        service, now = self.service, self.service.clock.now()
+        for evidence in recover(
+            self.loop.world, service.store.loaded, service.processes, self.effects.died, now
+        ):
+            self.loop.put(evidence)
+        kept = self.loop.submit(
+            Retire(now - service.config.retention_days * DAY, service.config.sessions_kept)
+        )
+        self.deciding = self._chore(self.loop.run(), "loop")
+        waiting: list[asyncio.Future[Any]] = [kept, self.deciding]
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        if not kept.done():
+            self._raise_damage()
+        elif kept.exception() is not None:
+            log.error("nothing could be stored at the start: %s", kept.exception())
 
-    chores = [_chore(loop.run(), "loop", server)]
-    for evidence in recover(world, store.loaded, processes, doing.died, clock.now()):
-        loop.put(evidence)
-    await loop.ask(Retire(clock.now() - config.retention_days * DAY, config.sessions_kept))
+    async def take_down(self) -> None:
+        service = self.service
+        notify("STOPPING=1")
+        service.broadcast.close()
+        if self.serving is not None:
+            await self.serving
+        service.mailbox.close(for_good=True)
+        for chore in self.chores:
+            chore.cancel()
+        self.watchdog.stop()
+        self.files.close()
+        self.transcripts.close()
+        if self.deciding is not None:
+            self.loop.put(Awake(service.clock.now(), stopping=True))
+            self.loop.stop()
+            await asyncio.wait([self.deciding])
+        Path(service.places.socket).unlink(missing_ok=True)
+        self._raise_damage()
 
-    await tokens.open()
-    watchdog = Watchdog(
-        event_loop, Path(places.log).with_name("stacks.txt"), on_alive=lambda: notify("WATCHDOG=1")
-    )
-    watchdog.start()
-    mailbox.open()
-    for agent in AGENTS.values():
-        service.registries.open(agent, os.environ, Path.home(), config.claude_roots)
-    sock = open_unix_socket(Path(places.socket))
-    chores += [
-        _chore(mailbox.run(), "mailbox", server),
-        _chore(service.census.run(), "census", server),
-        _chore(_prune(service), "prune", server),
-    ]
-    serving = asyncio.create_task(server._serve(sockets=[sock]))
-    ready()
-    notify(f"READY=1\nSTATUS=headcount {__version__}, {len(world.sessions)} sessions remembered")
-    log.info(
-        "headcount %s is up: %s adapter, %d sessions remembered",
-        __version__,
-        processes.name,
-        len(world.sessions),
-    )
-    await server.ended()
-    notify("STOPPING=1")
-    broadcast.close()
-    await serving
-    mailbox.close(for_good=True)
-    for chore in chores[1:]:
-        chore.cancel()
-    loop.put(Awake(clock.now(), stopping=True))
-    loop.stop()
-    await asyncio.wait(chores[:1])
-    watchdog.stop()
-    files.close()
-    Path(places.socket).unlink(missing_ok=True)
+    def _raise_damage(self) -> None:
+        if self.deciding is None or not self.deciding.done():
+            return
+        fault = self.deciding.exception()
+        if isinstance(fault, StoreFault) and fault.kind == "corrupt":
+            raise StoreDamaged from fault
 
+    def _chore(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
+        task = asyncio.create_task(work, name=name)
 
-def _chore(work: Coroutine[Any, Any, None], name: str, server: Server) -> asyncio.Task[None]:
-    task = asyncio.create_task(work, name=name)
+        def ended(done: asyncio.Task[None]) -> None:
+            if not done.cancelled() and done.exception() is not None:
+                log.critical("%s failed; headcount ends", name, exc_info=done.exception())
+                self.server.end()
 
-    def ended(done: asyncio.Task[None]) -> None:
-        if not done.cancelled() and done.exception() is not None:
-            log.critical("%s failed; headcount ends", name, exc_info=done.exception())
-            server.end()
-
-    task.add_done_callback(ended)
-    return task
+        task.add_done_callback(ended)
+        return task
 
 
 async def _prune(service: Service) -> None:

@@ -14,7 +14,6 @@ from pathlib import Path
 
 from headcount import __version__
 from headcount.core.events import Event, EventType
-from headcount.core.identity import Match, ProcessIdentity, same_process
 from headcount.core.session import Session
 from headcount.core.world import World
 from headcount.daemon.actor import Actors
@@ -117,15 +116,6 @@ class Service:
         if shutil.disk_usage(self.places.state).free < DISK_LOW:
             found.append("the disk of the store is nearly full")
         return found
-
-
-def find_incarnation(world: World, claimed: ProcessIdentity) -> ProcessIdentity | None:
-    """That very process among those that sessions were ever bound to."""
-    for id in world.by_pid.get(claimed.pid, ()):
-        process = world.sessions[id].process
-        if process is not None and same_process(process, claimed) is Match.SAME:
-            return process
-    return None
 
 
 def sessions_shown(service: Service, *, ended: bool) -> list[Session]:

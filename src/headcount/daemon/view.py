@@ -9,9 +9,10 @@ Not here: explanations (explain.py), drawing (cli/).
 """
 
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
+from headcount.core.change import changed
 from headcount.core.claim import Claim
 from headcount.core.events import Event
 from headcount.core.session import Ended, Liveness, Session
@@ -49,7 +50,9 @@ def session_row(session: Session, world: World) -> messages.SessionRow:
         role=session.role,
         groups=list(session.groups),
         cwd=session.cwd,
+        title=session.title,
         model=session.model,
+        context_tokens=session.context_tokens,
         entrypoint=session.entrypoint,
         permission_mode=session.permission_mode,
         started_at=time_text(session.started_at),
@@ -107,21 +110,32 @@ def _ended(ended: Ended) -> messages.Ended:
 
 def event_row(event: Event, world: World) -> messages.EventRow:
     session = world.sessions.get(event.session) if event.session else None
-    if session is not None and event.delta:
-        session = replace(session, **event.delta)
     row = messages.EventRow(
         seq=event.seq,
         at=time_text(event.at),
         type=event.type.value,
-        session=session_row(session, world) if session else None,
+        session=session_row(_as_of(session, event), world) if session else None,
     )
     if event.claim is None:
-        row.facts = event.facts or None
+        row.facts = {key: _fact(key, value) for key, value in event.facts.items()} or None
     else:
         row.item, row.fence = event.claim.item, event.claim.fence
         row.holder = holder_of(event.claim, session)
         row.because, row.by = event.facts.get("because"), event.facts.get("by")
     return row
+
+
+def _as_of(session: Session, event: Event) -> Session:
+    """What came later, its end above all, is not shown with what came before."""
+    then = changed(session, event.delta)
+    if session.ended is None or "ended" in event.delta or event.at > session.ended.at:
+        return then
+    living = Liveness.ALIVE if then.process else Liveness.UNBOUND
+    return changed(then, {"ended": None, "liveness": event.delta.get("liveness", living)})
+
+
+def _fact(key: str, value: Any) -> Any:
+    return time_text(value) if key.endswith(("_at", "_since")) and isinstance(value, float) else value
 
 
 def visible(sessions: Iterable[Session], now: float, *, ended: bool) -> list[Session]:

@@ -2,7 +2,7 @@
 
 Rules of this file
   1. The connection cannot write, and is opened when it is first needed.
-  2. A reader never blocks the writer, and a stop interrupts it.
+  2. A reader never blocks the writer, and a stop ends its query.
   3. Events of a type that this version does not know are left out.
 
 Not here: the rows of sessions, which are read once at the start (opening.py).
@@ -28,6 +28,8 @@ from headcount.store.queries import query
 from headcount.times import STORE_BUSY_WITHIN
 
 T = TypeVar("T")
+
+STEPS_BETWEEN_ASKING = 20_000  # of SQLite's machine: about a millisecond
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +62,6 @@ class Reader:
         if self._closed:
             return
         self._closed = True
-        if self._connection is not None:
-            self._connection.interrupt()
         self._thread.submit(self._disconnect)
         self._thread.shutdown(wait=True)
 
@@ -71,6 +71,9 @@ class Reader:
         try:
             if self._connection is None:
                 self._connection = _connect(self._path)
+                # A query asks now and then whether it should go on. `interrupt` would miss one that is
+                # about to begin.
+                self._connection.set_progress_handler(lambda: self._closed, STEPS_BETWEEN_ASKING)
             return question(self._connection)
         except msgspec.MsgspecError as error:
             suspect(self._path)
@@ -134,7 +137,6 @@ def _connect(path: Path) -> sqlite3.Connection:
         path.absolute().as_uri() + "?mode=ro",
         uri=True,
         isolation_level=None,
-        check_same_thread=False,  # `interrupt` comes from the thread that closes
         timeout=STORE_BUSY_WITHIN,
     )
     connection.execute("PRAGMA cell_size_check = ON")

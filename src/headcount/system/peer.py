@@ -54,6 +54,10 @@ class Peer:
         seen = self.look(processes)
         return None if seen is None else seen.identity
 
+    def inode(self) -> int | None:
+        """Of its pidfd; names the process where the kernel numbers processes so, else nobody."""
+        return None if self.pidfd is None else pidfds.inode_of(self.pidfd)
+
     def has_ended(self) -> bool:
         """Only a pidfd can say so."""
         return self.pidfd is not None and pidfds.has_ended(self.pidfd)

@@ -42,7 +42,9 @@ class SessionRow(msgspec.Struct, kw_only=True):
     role: str | None
     groups: list[str]
     cwd: str | None
+    title: str | None  # what the agent itself calls the conversation
     model: str | None
+    context_tokens: int | None
     entrypoint: str | None
     permission_mode: str | None
     started_at: str

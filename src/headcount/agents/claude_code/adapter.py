@@ -4,9 +4,12 @@ Rules of this file
   1. It only points: what it says is decided in the modules beside it.
 """
 
-from headcount.agents.claude_code import recognise, translate
+from pathlib import Path
+
+from headcount.agents.claude_code import recognise, transcript, translate
 from headcount.agents.claude_code.registry import Sessions
 from headcount.agents.port import Registry, Unread
+from headcount.core.evidence import Glimpse
 from headcount.core.identity import ProcessFacts
 from headcount.core.report import Report
 
@@ -24,6 +27,9 @@ class ClaudeCode:
 
     def translate(self, payload: bytes, at: float, source: str) -> Report | Unread:
         return translate.translate(payload, at, source)
+
+    def glimpse(self, path: Path, conversation: str) -> Glimpse | None:
+        return transcript.glimpse(path, conversation)
 
     def unknown_fields(self, payload: bytes) -> tuple[str, ...]:
         return translate.unknown_fields(payload)

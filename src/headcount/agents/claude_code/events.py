@@ -48,13 +48,15 @@ _ROWS = (
         "PermissionRequest", Use.LISTENING, "it waits on its user, seconds before the Notification (S4)"
     ),
     HookEvent("PermissionDenied", Use.LISTENING, "auto mode refused the tool: it waits no more"),
-    HookEvent("Notification", Use.LISTENING, "confirms that a dialog is still open"),
     HookEvent("Elicitation", Use.LISTENING, "a tool server asks the user"),
     HookEvent("ElicitationResult", Use.LISTENING, "the user answered the tool server"),
     HookEvent("SubagentStart", Use.LISTENING, "work beside the main turn began"),
     HookEvent("SubagentStop", Use.LISTENING, "work beside the main turn ended"),
     HookEvent("PreCompact", Use.LISTENING, "a compaction runs (S2)"),
     HookEvent("PostCompact", Use.LISTENING, "the compaction is over"),
+    HookEvent(
+        "Notification", Use.IGNORED, "seconds late (S4), and `permission_prompt` also for questions and plans"
+    ),
     HookEvent("PostToolBatch", Use.IGNORED, "repeats its tools with all their output; says nothing new"),
     HookEvent("UserPromptExpansion", Use.IGNORED, "UserPromptSubmit follows when it becomes a turn"),
     HookEvent("PreModelSwitch", Use.IGNORED, "may still be refused"),

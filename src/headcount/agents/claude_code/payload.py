@@ -33,7 +33,6 @@ class Payload(msgspec.Struct):
     model: Any = None
     session_title: Any = None
     tool_name: Any = None
-    notification_type: Any = None
     mcp_server_name: Any = None
     error: Any = None
     is_interrupt: Any = None
@@ -92,15 +91,19 @@ def keys(payload: bytes) -> list[str]:
 
 def _read_leniently(payload: bytes) -> Payload | str:
     try:
-        # Numbers stay text: nothing here needs one, and one of ten thousand digits would raise.
+        # No number is needed here, and one of ten thousand digits would raise. As text it could pass for an id.
         found = json.loads(
-            payload.decode("utf-8-sig", "replace"), parse_int=str, parse_float=str, parse_constant=str
+            payload.decode("utf-8-sig", "replace"), parse_int=_none, parse_float=_none, parse_constant=_none
         )
         return _from_dict(found) if isinstance(found, dict) else "not a JSON object"
     except ValueError:
         return "not JSON" if payload.strip() else "empty"
     except RecursionError:
         return "nested too deeply"
+
+
+def _none(_: str) -> None:
+    return None
 
 
 def _from_dict(found: dict[str, Any]) -> Payload:

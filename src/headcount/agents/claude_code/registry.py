@@ -14,12 +14,13 @@ import os
 import re
 import stat
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from headcount.agents.claude_code.translate import CONVERSATION, NAME
+from headcount.agents.claude_code.translate import CONVERSATION, NAME, name_of
 from headcount.agents.label import one_line, plain
 from headcount.agents.port import Entry
 from headcount.core.identity import ProcessFacts
@@ -69,7 +70,10 @@ class Sessions:
     def read(self, path: Path) -> Entry | None:
         match = ENTRY_NAME.fullmatch(path.name)
         held = _content(path) if match else None
-        return parse(held[0], int(match.group(1)), written_at=held[1]) if match and held else None
+        if match is None or held is None:
+            return None
+        entry = parse(held[0], int(match.group(1)), written_at=held[1])
+        return None if entry is None else replace(entry, transcript=_transcript(path.parent.parent, entry))
 
     def names(self, entry: Entry, facts: ProcessFacts) -> bool:
         identity = facts.identity
@@ -85,7 +89,7 @@ class Sessions:
             at=entry.status_at if entry.status_at is not None else entry.written_at,
             status=known,
             waiting_on=WAITING_FOR.get(entry.waiting_for or "") if known == "waiting" else None,
-            details=Details(cwd=entry.cwd, name=entry.name),
+            details=Details(cwd=entry.cwd, name=entry.name, transcript=entry.transcript),
             anchor=anchor,
             written_at=entry.written_at,
             entrypoint=entry.entrypoint,
@@ -117,13 +121,21 @@ def parse(content: bytes, pid: int, written_at: float = 0.0) -> Entry | None:
         status_at=_seconds(found.get("statusUpdatedAt")) or _seconds(found.get("updatedAt")),
         opened_at=_seconds(found.get("startedAt")),
         written_at=written_at,
-        name=_line(found.get("name")),
+        name=name_of(found.get("name")),
         version=plain(found.get("version"), 40),
         kind=plain(found.get("kind"), 40),
         entrypoint=plain(found.get("entrypoint"), 40),
         tmux=plain(found.get("tmux"), 200),
         unknown=_unknown(found, status, waiting_for),
     )
+
+
+def _transcript(root: Path, entry: Entry) -> str | None:
+    """The CLI writes a conversation under its directory's name, every other character as a dash."""
+    if entry.cwd is None:
+        return None
+    project = re.sub(r"[^0-9A-Za-z]", "-", entry.cwd)
+    return str(root / "projects" / project / f"{entry.conversation}.jsonl")
 
 
 def _content(path: Path) -> tuple[bytes, float] | None:
@@ -171,7 +183,3 @@ def _seconds(value: Any) -> float | None:
 def _directory(value: Any) -> str | None:
     path = plain(value)
     return path if path is not None and path.startswith("/") else None
-
-
-def _line(value: Any) -> str | None:
-    return one_line(value) or None if isinstance(value, str) else None

@@ -6,7 +6,8 @@ Rules of this file
   2. No prompt, no answer, no tool output leaves this file.
   3. A dialog inside a subagent waits on the user all the same: it says ASKED and names the subagent. What
      else happens in a subagent is told with the subagent's name, for the core to keep apart (S1).
-  4. Notifications come seconds late: `permission_prompt` confirms, the others say nothing (S4).
+  4. Notifications say nothing here: they come seconds late, and `permission_prompt` is also sent for a
+     question and for a plan, so that it would say less than what is known (S4; traces question-noticed, plan).
 
 Not here: which events are registered (events.py), what follows from a report (core).
 """
@@ -42,11 +43,6 @@ OPENINGS = {
 ASKING_TOOLS = {"AskUserQuestion": WaitingOn.QUESTION, "ExitPlanMode": WaitingOn.PLAN}
 """Tools that do nothing but ask the user."""
 
-ASKING_NOTIFICATIONS = {
-    "permission_prompt": WaitingOn.PERMISSION,
-    "elicitation_dialog": WaitingOn.QUESTION,
-}
-
 LIMITS = frozenset({"rate_limit", "usage_limit", "usage_limit_reached", "billing_error", "credits_required"})
 """Errors of StopFailure that mean: not now, whatever one asks."""
 
@@ -56,6 +52,7 @@ OVER = frozenset({"completed", "failed", "killed", "stopped", "cancelled", "canc
 EDITING_TOOLS = ("Edit", "Write", "MultiEdit", "NotebookEdit")
 EDIT_EVENTS = frozenset({"PreToolUse", "PostToolUse"})
 PATH_MOST = 4_096
+PROMPT_NAME = re.compile(r"\(Branch(?: [0-9]+)?\)\Z|\A⑂")
 
 RESETS = re.compile(r"\bresets?\b[^.\n·|]{1,40}")
 
@@ -131,7 +128,7 @@ def unknown_fields(payload: bytes) -> tuple[str, ...]:
 
 
 def _session_start(read: Payload) -> Said:
-    name, model = _name(read.session_title), plain(read.model, 100)
+    name, model = name_of(read.session_title), plain(read.model, 100)
     if read.source == "compact":  # the same conversation, shorter: nothing opened
         return Said(Turn.COMPACTED, name=name, model=model)
     source = read.source if isinstance(read.source, str) else ""
@@ -139,7 +136,7 @@ def _session_start(read: Payload) -> Said:
 
 
 def _prompt(read: Payload) -> Said:
-    return Said(Turn.PROMPTED, name=_name(read.session_title))
+    return Said(Turn.PROMPTED, name=name_of(read.session_title))
 
 
 def _before_tool(read: Payload) -> Said:
@@ -166,12 +163,6 @@ def _permission(read: Payload) -> Said:
 def _elicitation(read: Payload) -> Said:
     server = one_line(read.mcp_server_name, 40) if isinstance(read.mcp_server_name, str) else "a tool server"
     return Said(Turn.ASKED, waiting_on=WaitingOn.QUESTION, doing=f"{server} asks")
-
-
-def _notification(read: Payload) -> Said:
-    kind = read.notification_type if isinstance(read.notification_type, str) else ""
-    waiting_on = ASKING_NOTIFICATIONS.get(kind)
-    return Said(Turn.ASKED, waiting_on=waiting_on) if waiting_on is not None else NOTHING
 
 
 def _stop(read: Payload) -> Said:
@@ -224,7 +215,6 @@ SAYS: dict[str, Callable[[Payload], Said]] = {
     "PostToolUseFailure": _after_failed_tool,
     "PermissionRequest": _permission,
     "PermissionDenied": _after_tool,
-    "Notification": _notification,
     "Elicitation": _elicitation,
     "ElicitationResult": _after_tool,
     "SubagentStart": _subagent_start,
@@ -279,8 +269,11 @@ def _id(value: Any) -> str | None:
     return value if isinstance(value, str) and CONVERSATION.fullmatch(value) else None
 
 
-def _name(value: Any) -> str | None:
-    return one_line(value) or None if isinstance(value, str) else None
+def name_of(value: Any) -> str | None:
+    """The session's name. A branch or a fork is called by its prompt, and prompts are not kept."""
+    if not isinstance(value, str) or PROMPT_NAME.search(value):
+        return None
+    return one_line(value) or None
 
 
 def _directory(value: Any) -> str | None:

@@ -44,10 +44,10 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
 
 
 def run(args: Any) -> int:
+    if args.action == "status":
+        return _status(as_json=args.json)
     places = Places.from_environ(os.environ)
     roots = _roots(places)
-    if args.action == "status":
-        return _status(roots, places, as_json=args.json)
     if args.action == "uninstall" and not args.dry_run:
         _refuse_agents()
     if args.action == "install" and not args.dry_run:
@@ -168,10 +168,16 @@ def _live_sessions() -> int:
     return sum(each.get("agent") == AGENT and each.get("liveness") == "alive" for each in sessions)
 
 
-def _status(roots: list[Path], places: Places, *, as_json: bool) -> int:
+def standings() -> "list[Standing]":
+    """How it stands in each place of the agent."""
     from headcount.agents.claude_code import hooks
 
-    found = [hooks.standing(root, Path(places.mailbox)) for root in roots]
+    places = Places.from_environ(os.environ)
+    return [hooks.standing(root, Path(places.mailbox)) for root in _roots(places)]
+
+
+def _status(*, as_json: bool) -> int:
+    found = standings()
     if as_json:
         printing.print_document({"files": [_standing_document(each) for each in found]})
     else:

@@ -47,4 +47,7 @@ def lines_of(status: dict[str, Any]) -> list[str]:
 
 
 def _store(store: dict[str, Any]) -> str:
-    return ", ".join(f"{clean(name)} {clean(value)}" for name, value in store.items()) or "-"
+    return (
+        ", ".join(f"{clean(name)} {clean(value)}" for name, value in store.items() if value is not None)
+        or "-"
+    )

@@ -38,19 +38,29 @@ def run(args: Any) -> int:
     else:
         print(f"headcount {status['version']} was already up (pid {status['pid']}).")
     print(found(status.get("agents") or {}, already=client.started))
+    if not _hooks_are_there():
+        print("Next: headcount hooks install      (sharper states; undo with: headcount hooks uninstall)")
     return codes.DONE
+
+
+def _hooks_are_there() -> bool:
+    """Whether any agent's settings hold our line; where that cannot be told, nothing is suggested."""
+    from headcount.agents.claude_code.hooks import Installed
+    from headcount.cli.commands.hooks import standings
+
+    return any(standing.state is not Installed.ABSENT for standing in standings())
 
 
 def found(agents: dict[str, int], already: bool) -> str:
     """`Found 8 agents already running: 4 claude, 3 codex, 1 opencode.`"""
     total = sum(agents.values())
     if not total:
-        return "No agents are running yet. Next: start one, or try: headcount demo"
+        return "No agents are running yet; when one starts, it is seen. To try it out: headcount demo"
     ordered = sorted(agents.items(), key=lambda item: (-item[1], item[0]))
     kinds = ", ".join(f"{count} {rows.agent_name({'agent': agent})}" for agent, count in ordered)
     verb = "Found" if already else "Watching"
     running = " already running" if already else ""
-    return f"{verb} {total} agent{'s' if total != 1 else ''}{running}: {kinds}. Next: headcount ps"
+    return f"{verb} {total} agent{'s' if total != 1 else ''}{running}: {kinds}."
 
 
 def _foreground() -> int:

@@ -12,18 +12,18 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import msgspec
-from starlette.responses import StreamingResponse
 
-from headcount.core.events import Event
 from headcount.daemon.broadcast import Subscriber, frame_of
 from headcount.daemon.gate import Refused
 from headcount.daemon.routes.route import Call
+from headcount.daemon.routes.stream import StreamResponse
 from headcount.daemon.service import Service, sessions_shown
 from headcount.daemon.view import event_row, session_row
 from headcount.times import STREAM_PING_EVERY
 from headcount.wire.messages import History, Snapshot
 
-RESUME_MOST = 10_000
+RESUME_MOST = 200_000  # many times what a dropped reader missed; further back a snapshot is the better answer
+RESUME_PAGE = 500  # events read and sent at a time, so that a long way back stops nobody else
 PAGE_MOST = 10_000
 DROPPED = b"event: dropped\ndata: {}\n\n"  # the reader lagged: resume from the last id
 
@@ -34,18 +34,18 @@ async def stream_events(call: Call) -> Any:
         raise Refused(400, "bad-parameter", "Last-Event-ID must be a sequence number.")
     frames = _frames(call.service, int(last) if last is not None else None)
     headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
-    return StreamingResponse(frames, media_type="text/event-stream", headers=headers)
+    return StreamResponse(frames, headers, "text/event-stream")
 
 
 async def _frames(service: Service, last: int | None) -> AsyncIterator[bytes]:
     subscriber = service.broadcast.subscribe()
     try:
         seq = service.loop.world.seq
-        missed = await _missed(service, last, seq) if last is not None else None
-        if missed is None:
+        if last is None or not await _is_kept(service, last, seq):
             yield _snapshot(service, seq)
-        for event in missed or ():
-            yield frame_of(event, service.loop.world)
+        else:
+            async for frames in _missed(service, last, seq):
+                yield frames
         async for frames in _live(subscriber):
             yield frames
     finally:
@@ -59,16 +59,20 @@ async def _live(subscriber: Subscriber) -> AsyncIterator[bytes]:
         yield DROPPED
 
 
-async def _missed(service: Service, last: int, seq: int) -> list[Event] | None:
-    """None: the journal cannot tell, a snapshot must."""
+async def _is_kept(service: Service, last: int, seq: int) -> bool:
+    """Whether the journal has all that came after that number; if not, a snapshot must tell."""
     if last > seq or seq - last > RESUME_MOST:
-        return None
-    if last == seq:
-        return []
-    oldest = await service.store.oldest()
-    if oldest > last + 1:
-        return None
-    return await service.store.history(after=last, until=seq, limit=RESUME_MOST)
+        return False
+    return last == seq or await service.store.oldest() <= last + 1
+
+
+async def _missed(service: Service, last: int, seq: int) -> AsyncIterator[bytes]:
+    while last < seq:
+        events = await service.store.history(after=last, until=seq, limit=RESUME_PAGE)
+        if events:
+            yield b"".join(frame_of(event, service.loop.world) for event in events)
+        # none: a page of types that only a newer version knows; numbers have no gaps
+        last = events[-1].seq if events else last + RESUME_PAGE
 
 
 def _snapshot(service: Service, seq: int) -> bytes:

@@ -61,6 +61,13 @@ class LinuxProcesses:
         with os.scandir("/proc") as entries:
             return [int(entry.name) for entry in entries if entry.name.isdigit()]
 
+    def glance(self, pid: int) -> object | None:
+        if not self.features.inode or not self._proc_is_ours:
+            return None
+        program = procfs.read_program(pid)
+        inode = pidfd.find_inode(pid)
+        return None if inode is None else (inode, program)
+
     def look(self, pid: int) -> Look:
         if not self._proc_is_ours:
             return Unreadable(FOREIGN_PROC)

@@ -58,6 +58,20 @@ def inode_of(pidfd: int) -> int:
     return os.fstat(pidfd).st_ino
 
 
+def find_inode(pid: int) -> int | None:
+    """Of whoever has that number and lives; None: nobody, or it cannot be told here. One tenth of a look: enough to
+    see that the number is still the one that was looked at."""
+    if not hasattr(os, "pidfd_open"):
+        return None
+    pinned = open_pidfd(pid)
+    if not isinstance(pinned, int):
+        return None
+    try:
+        return None if has_ended(pinned) else inode_of(pinned)
+    finally:
+        os.close(pinned)
+
+
 def has_ended(pidfd: int) -> bool:
     poll = select.poll()
     poll.register(pidfd, select.POLLIN)

@@ -43,6 +43,11 @@ class Processes(Protocol):
 
     def look(self, pid: int) -> Look: ...
 
+    def glance(self, pid: int) -> object | None:
+        """A tenth of a look: a value that stays equal while the same incarnation runs the same program, so
+        that it need not be looked at again; None: it cannot be told, look."""
+        ...
+
     def pids(self) -> Iterable[int]:
         """Pids that exist now, of any user. A missing one proves nothing."""
         ...

@@ -47,6 +47,9 @@ class PortableProcesses:
     def pids(self) -> Iterable[int]:
         return list(psutil.pids())
 
+    def glance(self, pid: int) -> object | None:
+        return None
+
     def look(self, pid: int) -> Look:
         if pid <= 0:
             return Gone()

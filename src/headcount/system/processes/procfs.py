@@ -51,6 +51,14 @@ def read_facts(directory: int, stat: StatLine, identity: ProcessIdentity) -> Pro
     )
 
 
+def read_program(pid: int) -> str | None:
+    """What a bare number runs now; None: a kernel thread, or not ours to read."""
+    try:
+        return os.readlink(f"/proc/{pid}/exe")  # noqa: PTH115  a Path costs more than the call
+    except OSError:
+        return None
+
+
 def read_environ(directory: int, names: frozenset[str]) -> dict[str, str]:
     pairs = (entry.partition(b"=") for entry in _read(directory, "environ", ENVIRON_MOST).split(b"\0"))
     texts = ((name.decode("utf-8", "replace"), value.decode("utf-8", "replace")) for name, _, value in pairs)

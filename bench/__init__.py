@@ -1,0 +1,1 @@
+"""Figures, one file each, side by side with the alternative in one run."""

@@ -1,0 +1,40 @@
+"""A daemon in a home of its own, on the disk that a real home would be on, with a crowd that it knows."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.rig.crowd import Crowd, Member
+from tests.rig.daemon import Daemon, eventually
+from tests.rig.letters import drop, payload
+
+
+@contextmanager
+def scratch() -> Iterator[Path]:
+    directory = Path(tempfile.mkdtemp(prefix="headcount-bench-", dir="/var/tmp"))
+    try:
+        yield directory
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+@contextmanager
+def running(directory: Path, size: int) -> Iterator[tuple[Daemon, Crowd]]:
+    """A daemon that watches `size` processes, each with a conversation."""
+    with Crowd(directory / "agents", size) as crowd, Daemon(directory / "home") as daemon:
+        introduce(daemon, crowd.members)
+        yield daemon, crowd
+
+
+def introduce(daemon: Daemon, members: list[Member]) -> None:
+    for member in members:
+        drop(daemon.mailbox, member, payload(member, "SessionStart", source="startup", model="some-model"))
+    names = {member.conversation for member in members}
+
+    def all_known() -> bool:
+        rows = daemon.get("/v1/sessions")["sessions"]
+        return names <= {row["conversation"] for row in rows if row["liveness"] == "alive"}
+
+    eventually(all_known, within=120)

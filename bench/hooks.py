@@ -1,0 +1,193 @@
+"""Hooks: what being watched costs the real CLI. A run of 30 tool calls with our hooks and without, interleaved.
+
+Beside it: the daemon killed, stopped (SIGSTOP) and on a full disk; and a hook that sends each event with curl, to a
+daemon that answers and to one that is hung.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bench.figure import Figure, Row
+from bench.home import scratch
+from bench.numbers import median, times
+from headcount.agents.claude_code.events import OBSERVED
+from tests.rig.claude import NEWEST, Claude, installed
+from tests.rig.daemon import Daemon, eventually
+from tests.rig.disk_scene import fill
+from tests.rig.fake_anthropic import FakeAnthropic, script
+from tests.rig.naive_claude import curl_line
+
+ROUNDS = 7
+CALLS = 30
+HUNG_CALLS = 4  # a second for each event
+TARGET = 1.10
+SAID = "all is said"
+
+
+@dataclass
+class Way:
+    """One way to be watched, with a home and a daemon of its own."""
+
+    what: str
+    claude: Claude
+    daemon: Daemon | None = None
+    taken: list[float] = field(default_factory=list)
+    printed: list[str] = field(default_factory=list)
+
+    def run(self, calls: int = CALLS) -> float:
+        read = {"use": ["Read", {"file_path": str(self.claude.project / "seen.txt")}]}
+        prompt = script({"times": [calls, read]}, {"say": SAID})
+        began = time.perf_counter()
+        told = self.claude.run_print(prompt, within=300)
+        taken = time.perf_counter() - began
+        self.taken.append(taken)
+        if told != f"{SAID}\n":
+            self.printed.append(told)
+        return taken
+
+
+def measure() -> Figure:
+    programs = installed()
+    if programs is None:
+        note = f"Not measured: Claude Code {NEWEST} could not be installed with npm."
+        return Figure("hooks", "What being watched costs an agent", (), (), (note,))
+    with scratch() as place, FakeAnthropic() as api, ExitStack() as ends:
+
+        def made(name: str, what: str) -> Way:
+            return _way(place / name, what, lambda there: Claude(programs, api.url, there), ends)
+
+        none = made("none", "no hooks")
+        ours = _ours(made("ours", "our hooks, daemon up"))
+        killed = _ours(made("killed", "our hooks, daemon killed"))
+        stopped = _ours(made("stopped", "our hooks, daemon stopped (SIGSTOP)"))
+        full = _on_small_disk(made("full", "our hooks, its disk full"), ends)
+        curl = _curl(made("curl", "curl for each event, daemon up"))
+        hung = _curl(made("hung", "curl for each event, daemon stopped"))
+        ways = [way for way in (none, ours, killed, stopped, full, curl) if way is not None]
+        _break(killed, stopped, hung)
+        for nth in range(ROUNDS + 1):
+            for way in ways[nth % len(ways) :] + ways[: nth % len(ways)]:  # nobody is always first
+                way.run()
+        for way in ways:
+            del way.taken[0]  # the first run of a home is another matter
+        short = [none.run(HUNG_CALLS), hung.run(HUNG_CALLS)]
+        none.taken.pop()
+        per_event = (short[1] - short[0]) / (2 * HUNG_CALLS + 4)
+        came_back = _read_after_start(killed)
+    return _figure(none, ways, hung, per_event, came_back)
+
+
+def _figure(none: Way, ways: list[Way], hung: Way, per_event: float, came_back: str) -> Figure:
+    base = median(none.taken)
+    rows = []
+    for way in ways:
+        took = median(way.taken)
+        is_ours = way.what.startswith("our")
+        each = (took - base) / (2 * CALLS + 4) * 1000
+        cells = (f"{took:.2f} s", times(took, base), "" if way is none else f"{each:.1f} ms", _printed(way))
+        met = took / base <= TARGET and not way.printed if is_ours else None
+        rows.append(Row(way.what, cells, f"×{TARGET:.2f}, nothing printed" if is_ours else "", met))
+    rows.append(Row(hung.what, ("", "", f"{per_event * 1000:,.0f} ms", _printed(hung))))
+    rows.append(
+        Row(
+            "reports of the down time, read after the next start",
+            ("", "", "", came_back),
+            "all",
+            came_back.startswith("all"),
+        )
+    )
+    spread = (max(none.taken) - min(none.taken)) / base
+    notes = (
+        f"Claude Code {NEWEST} in `-p` mode, {CALLS} calls of its Read tool against a local stand-in of the API: "
+        f"{len(OBSERVED)} events are hooked, {2 * CALLS + 4} hooks run. {ROUNDS} rounds, interleaved, medians.",
+        f"The runs without hooks differ by {spread:.0%} among themselves; load of the machine {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores.",
+        f"The stopped daemon with curl was measured with {HUNG_CALLS} calls: each event costs curl's whole patience of 1 s.",
+    )
+    columns = ("run", "against none", "for each hook", "printed")
+    return Figure("hooks", "What being watched costs an agent", columns, tuple(rows), notes)
+
+
+def _printed(way: Way) -> str:
+    return "something" if way.printed else "nothing"
+
+
+def _way(place: Path, what: str, make: Callable[[Path], Claude], ends: ExitStack) -> Way:
+    place.mkdir()
+    claude = make(place)
+    claude.prepare(allow=("Read",))
+    (claude.project / "seen.txt").write_text("x\n")
+    way = Way(what, claude, Daemon(place / "headcount", HOME=str(claude.home)))
+    ends.callback(lambda: way.daemon.stop() if way.daemon else None)
+    return way
+
+
+def _ours(way: Way) -> Way:
+    assert way.daemon is not None
+    way.daemon.ready()
+    command = [sys.executable, "-m", "headcount", "hooks", "install"]
+    subprocess.run(command, env=way.daemon.env, check=True, capture_output=True, timeout=60)
+    return way
+
+
+def _curl(way: Way) -> Way:
+    assert way.daemon is not None
+    way.daemon.ready()
+    handler = {"type": "command", "command": curl_line(way.daemon.socket), "timeout": 5}
+    way.claude.prepare({"hooks": {row.name: [{"hooks": [handler]}] for row in OBSERVED}}, allow=("Read",))
+    return way
+
+
+def _on_small_disk(way: Way, ends: ExitStack) -> Way | None:
+    """A disk of its own that is really full; where that may not be made, this way is left out."""
+    assert way.daemon is not None
+    home = way.daemon.home
+    if subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=4m", "none", home], capture_output=True
+    ).returncode:
+        return None
+    ends.enter_context(_mounted(home, way.daemon))
+    _ours(way)
+    fill(home)
+    return way
+
+
+@contextmanager
+def _mounted(home: Path, daemon: Daemon) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        daemon.stop()
+        subprocess.run(["umount", home], check=True)
+
+
+def _break(killed: Way, *stopped: Way) -> None:
+    assert killed.daemon is not None
+    killed.daemon.kill()
+    for way in stopped:
+        assert way.daemon is not None
+        os.kill(way.daemon.pid, signal.SIGSTOP)
+
+
+def _read_after_start(way: Way) -> str:
+    """Starts it and asks for every conversation that was held while it was down."""
+    assert way.daemon is not None
+    waiting = [path for path in way.daemon.mailbox.iterdir() if not path.name.startswith(".")]
+    held = {json.loads(path.read_bytes().partition(b"\n")[2])["session_id"] for path in waiting}
+    way.daemon.ready()
+    daemon = way.daemon
+    eventually(lambda: all(path.name.startswith(".") for path in daemon.mailbox.iterdir()), within=60)
+    known = {row["conversation"] for row in daemon.sessions(activity="done")}
+    share = (
+        "all"
+        if held <= known and len(held) == ROUNDS + 1
+        else f"{len(held & known)} of {len(held)} sessions of"
+    )
+    return f"{share} {len(waiting):,} reports"

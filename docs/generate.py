@@ -1,0 +1,360 @@
+"""The parts of the documents that are drawn from the code: tables, diagrams, lists.
+
+    python docs/generate.py        writes them between their marks
+
+Rules of this file
+  1. A part stands between `<!-- generated: name -->` and `<!-- end: name -->`; the rest is a person's.
+  2. Nothing is told here that the code does not say, except what a type of event means (EVENT_WORDS).
+  3. tests/rules/test_docs.py fails while a committed part differs from what this makes.
+"""
+
+import argparse
+import ast
+import re
+import tomllib
+from collections.abc import Callable, Iterable
+from dataclasses import fields
+from pathlib import Path
+
+from headcount.agents.claude_code.events import EVENTS
+from headcount.cli.parsing import all_parsers
+from headcount.cli.verbs import VERBS
+from headcount.core.activity import ALL, BY_STATUS, BY_TURN, HELD, HOOK_STANDS, RESTED
+from headcount.core.events import EventType
+from headcount.core.session import LIVENESS, REOPENS, Liveness
+from headcount.daemon.config import Config
+from headcount.daemon.metrics import COUNTERS
+from headcount.daemon.routes.table import ROUTES
+from headcount.daemon.view import LIVENESS_WORDS
+from headcount.wire import codes
+
+ROOT = Path(__file__).resolve().parents[1]
+SRC = ROOT / "src" / "headcount"
+
+EVENT_WORDS = {
+    EventType.SESSION_STARTED: "a session is known for the first time",
+    EventType.SESSION_BOUND: "its process was learned, or proved again",
+    EventType.SESSION_DOUBTED: "its process cannot be asked now; it is not taken for dead",
+    EventType.SESSION_ACTIVITY: "what it does, or what it waits on, is another",
+    EventType.SESSION_CHANGED: "its name, directory, background work or notes changed",
+    EventType.SESSION_HEARD: "a sign of life that changed nothing else",
+    EventType.SESSION_LOST: "no process is known, and nothing was heard for long",
+    EventType.SESSION_ENDED: "it ended; `session.ended` says how that is known",
+    EventType.SESSION_REOPENED: "an end that was only reported was wrong",
+    EventType.ALARM_RAISED: "something about it needs a look",
+    EventType.ALARM_CLEARED: "and no longer does",
+    EventType.HEADCOUNT_STARTED: "the daemon is up; `facts.blind_since` is when anything was last seen before",
+    EventType.HEADCOUNT_STOPPED: "the daemon stops in order; from here on nothing is seen",
+    EventType.CLAIM_GRANTED: "an item has a holder; `item`, `fence`, `holder`",
+    EventType.CLAIM_RELEASED: "an item is free; `because` is released, died, forced or handed-off",
+    EventType.LOSS_ACCEPTED: "the operator accepted that holders of before the loss are not known",
+    EventType.STORE_LOST: "the store was damaged; `facts.set_aside` names where it is kept",
+}
+
+
+# --- tables ------------------------------------------------------------------------------------------
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    lines = [list(head)]
+    lines.append(["---"] * len(lines[0]))
+    lines += [[str(cell).replace("|", "\\|") for cell in row] for row in rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def code(*words: object) -> str:
+    return ", ".join(f"`{word}`" for word in words)
+
+
+# --- liveness and activity ---------------------------------------------------------------------------
+
+
+def liveness_diagram() -> str:
+    lines = [
+        "```mermaid",
+        "stateDiagram-v2",
+        "    [*] --> unbound: no process named",
+        "    [*] --> alive: process named",
+        "    [*] --> doubted: process named, but not here",
+    ]
+    for before, row in LIVENESS.items():
+        for after in dict.fromkeys(row.values()):
+            if after is not before:
+                words = " or ".join(point.value for point, to in row.items() if to is after)
+                lines.append(f"    {before.value} --> {after.value}: {words}")
+    for after in dict.fromkeys(REOPENS.values()):
+        words = " or ".join(point.value for point, to in REOPENS.items() if to is after)
+        lines.append(f"    ended --> {after.value}: {words}, if the end was only reported")
+    return "\n".join([*lines, "```"])
+
+
+def liveness_table() -> str:
+    points = list(dict.fromkeys(point for row in LIVENESS.values() for point in row))
+    head = ["", *(point.value for point in points)]
+    rows = [
+        [f"**{state.value}**", *(_to(row.get(point)) for point in points)] for state, row in LIVENESS.items()
+    ]
+    reopened = ["**ended**, only reported", *(_to(REOPENS.get(point)) for point in points)]
+    return table(head, [*rows, reopened])
+
+
+def _to(state: Liveness | None) -> str:
+    return state.value if state is not None else "·"
+
+
+def liveness_words() -> str:
+    return table(
+        ["inside", "on the wire"], ([code(state.value), code(word)] for state, word in LIVENESS_WORDS.items())
+    )
+
+
+def activity_by_turn() -> str:
+    held = {late: running for running, lates in HELD.items() for late in lates}
+    rows = (
+        [
+            code(turn.value),
+            code(doing.value),
+            f"does not replace {code(held[turn].value)}" if turn in held else "",
+        ]
+        for turn, doing in BY_TURN.items()
+    )
+    return table(["a hook's word", "means", ""], rows)
+
+
+def activity_by_status() -> str:
+    return table(
+        ["the registry's word", "means"],
+        ([code(word), code(doing.value)] for word, doing in BY_STATUS.items()),
+    )
+
+
+def activity_contest() -> str:
+    named = {ALL: "every word", frozenset(): "none", RESTED: code(*sorted(turn.value for turn in RESTED))}
+    rows = (
+        [code(status), "hook" if hook_newer else "registry", named[stands]]
+        for (status, hook_newer), stands in HOOK_STANDS.items()
+    )
+    return table(["registry says", "newer is", "hook's words that stand against it"], rows)
+
+
+# --- the wire ----------------------------------------------------------------------------------------
+
+
+def routes() -> str:
+    rows = (
+        [
+            f"`{route.method} {route.path}`",
+            route.summary,
+            code(*route.query) if route.query else "",
+            route.status,
+            _answer(route.answers, route.media),
+        ]
+        for route in ROUTES
+    )
+    return table(["route", "what", "query", "status", "answer"], rows)
+
+
+def _answer(message: object, media: str) -> str:
+    name = getattr(message, "__name__", None)
+    return code(name) if name else (media if media != "application/json" else "JSON")
+
+
+def messages() -> str:
+    text = (SRC / "wire" / "messages.py").read_text("utf-8")
+    lines = text.splitlines()
+    parts = []
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.ClassDef):
+            rows = [
+                [code(each.target.id), code(ast.unparse(each.annotation)), _remark(lines[each.lineno - 1])]
+                for each in node.body
+                if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)
+            ]
+            parts.append(f"### {node.name}\n\n{table(['field', 'type', ''], rows)}")
+    return "\n\n".join(parts)
+
+
+def _remark(line: str) -> str:
+    return line.partition("  # ")[2].strip()
+
+
+def event_types() -> str:
+    return table(["type", "what became true"], ([code(each.value), EVENT_WORDS[each]] for each in EventType))
+
+
+def exit_codes() -> str:
+    text = (SRC / "wire" / "codes.py").read_text("utf-8")
+    found = re.findall(r"^([A-Z_]+): Final = (\d+)(?:  # (.*))?$", text, re.MULTILINE)
+    by_exit: dict[int, list[int]] = {}
+    for status, number in codes.EXIT_BY_STATUS.items():
+        by_exit.setdefault(number, []).append(status)
+    rows = (
+        [number, name.lower().replace("_", " "), why, ", ".join(map(str, by_exit.get(int(number), ())))]
+        for name, number, why in found
+    )
+    return table(["code", "means", "", "HTTP statuses"], rows)
+
+
+def error_codes() -> str:
+    """Every code that a `Refused` or a `Fault` is made with, found in the daemon's own source."""
+    found: set[tuple[str, str]] = set()
+    for path in sorted((SRC / "daemon").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+                continue
+            if node.func.id == "Refused" and isinstance(node.args[1], ast.Constant):
+                status = node.args[0].value if isinstance(node.args[0], ast.Constant) else "404"
+                found.add((str(node.args[1].value), str(status)))
+    found |= {("not-stored", "503"), ("bug", "500")}
+    by_code: dict[str, set[str]] = {}
+    for name, status in found:
+        by_code.setdefault(name, set()).add(status)
+    return table(
+        ["code", "status"], ([code(name), ", ".join(sorted(by_code[name]))] for name in sorted(by_code))
+    )
+
+
+def metrics() -> str:
+    return table(
+        ["counter", "what"], ([code(f"headcount_{name}_total"), text] for name, text in COUNTERS.items())
+    )
+
+
+# --- the command line --------------------------------------------------------------------------------
+
+
+def verbs() -> str:
+    return table(["verb", "what for"], ([code(verb.name), verb.help] for verb in VERBS.values()))
+
+
+def commands() -> str:
+    parts = []
+    for name, parser in all_parsers().items():
+        verb = VERBS[name]
+        rows = [_argument(action) for action in parser._actions if action.dest != "help"]
+        note = (parser.epilog or "").partition("examples:")[0].strip()
+        examples = "\n".join(verb.examples)
+        head = f"## headcount {name}\n\n{verb.help[:1].upper()}{verb.help[1:]}."
+        parts.append(
+            "\n\n".join(
+                part
+                for part in (head, table(["argument", "what"], rows), note, f"```\n{examples}\n```")
+                if part
+            )
+        )
+    return "\n\n".join(parts)
+
+
+def _argument(action: argparse.Action) -> list[str]:
+    names = list(action.option_strings) or [str(action.metavar or action.dest)]
+    choices = f" ({', '.join(map(str, action.choices))})" if action.choices else ""
+    value = f" {action.metavar or action.dest.upper()}" if action.option_strings and action.nargs != 0 else ""
+    required = " Required." if action.required and action.option_strings else ""
+    return [
+        ", ".join(f"`{name}{value}`" for name in names),
+        f"{action.help or ''}{choices}{required}".strip(),
+    ]
+
+
+def settings() -> str:
+    default = Config()
+    rows = ([code(each.name), code(_plain(getattr(default, each.name)))] for each in fields(Config))
+    return table(["setting", "default"], rows)
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, tuple):
+        return str(list(value))
+    return f'"{value}"' if isinstance(value, str) else f"{value:g}"
+
+
+def hook_events() -> str:
+    return table(
+        ["event", "use", "why"], ([code(row.name), row.use.value, row.why] for row in EVENTS.values())
+    )
+
+
+# --- the track record --------------------------------------------------------------------------------
+
+
+def tests_in(directory: Path) -> dict[str, list[str]]:
+    """The tests of each file below a directory, by the file's path in the project."""
+    found = {}
+    for path in sorted(directory.rglob("test_*.py")):
+        names = [
+            node.name
+            for node in ast.walk(ast.parse(path.read_text("utf-8")))
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_")
+        ]
+        found[str(path.relative_to(ROOT))] = sorted(names)
+    return found
+
+
+def accidents() -> str:
+    listed = tomllib.loads((ROOT / "docs" / "accidents.toml").read_text("utf-8"))["accident"]
+    named = [
+        (name.split("_")[1], f"{path}::{name}")
+        for path, names in tests_in(ROOT / "tests" / "accidents").items()
+        for name in names
+    ]
+    rows = []
+    for each in listed:
+        tests = [f"named: `{test}`" for id, test in named if id == each["id"]]
+        tests += [f"also: `{test}`" for test in each["also"]]
+        waits = (
+            ""
+            if any(test.startswith("named") for test in tests)
+            else f"named test waits for {each['milestone']}"
+        )
+        proof = "<br>".join([*tests, *([waits] if waits else [])])
+        rows.append([each["id"], each["happened"], each["holds"], proof])
+    return table(["id", "what happened", "what holds here", "tests"], rows)
+
+
+# --- writing -----------------------------------------------------------------------------------------
+
+PARTS: dict[str, dict[str, Callable[[], str]]] = {
+    "README.md": {"verbs": verbs},
+    "docs/liveness.md": {
+        "liveness-diagram": liveness_diagram,
+        "liveness-table": liveness_table,
+        "liveness-words": liveness_words,
+    },
+    "docs/activity.md": {
+        "activity-by-turn": activity_by_turn,
+        "activity-by-status": activity_by_status,
+        "activity-contest": activity_contest,
+    },
+    "docs/protocol.md": {
+        "routes": routes,
+        "messages": messages,
+        "event-types": event_types,
+        "exit-codes": exit_codes,
+        "error-codes": error_codes,
+        "metrics": metrics,
+    },
+    "docs/cli.md": {"commands": commands, "settings": settings},
+    "docs/claude-code.md": {"hook-events": hook_events},
+    "docs/trackrecord.md": {"accidents": accidents},
+}
+
+
+def renewed(document: str) -> str:
+    """The document's text with every generated part as the code now says."""
+    text = (ROOT / document).read_text("utf-8")
+    for name, make in PARTS[document].items():
+        marks = re.compile(rf"(<!-- generated: {name} -->\n).*?(<!-- end: {name} -->)", re.DOTALL)
+        if len(marks.findall(text)) != 1:
+            raise SystemExit(f"{document} must have the marks of {name} once")
+        made = f"\n{make()}\n\n"
+        text = marks.sub(lambda match, made=made: match.group(1) + made + match.group(2), text)
+    return text
+
+
+def main() -> None:
+    for document in PARTS:
+        (ROOT / document).write_text(renewed(document), "utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,226 @@
+"""The end of a transcript: what the conversation is called, which model answers, how the last turn stands.
+
+Rules of this file
+  1. Only the last TAIL bytes are ever read, and only when asked (accident H5).
+  2. No text leaves this file: of a message only its kind, its time and the label of its tool.
+  3. A line that is cut, damaged or unknown is passed over.
+  4. The path was named by a payload: only a regular file of our own user that is called as the conversation.
+
+Not here: when it is read (daemon/), what follows (core).
+"""
+
+import os
+import stat
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from headcount.agents.claude_code.labels import ToolInput, label
+from headcount.agents.claude_code.translate import ASKING_TOOLS, LIMITS, NAME
+from headcount.agents.label import one_line, plain
+from headcount.core.activity import Turned
+from headcount.core.evidence import Glimpse
+from headcount.core.report import Turn, WaitingOn
+
+TAIL = 64 * 1024
+
+NOT_A_PROMPT = ("<command-", "<local-command", "<bash-", "<system-reminder>", "Caveat:")
+INTERRUPTED = "[Request interrupted"
+GOES_ON = frozenset({"tool_use", "pause_turn", None})  # reasons after which the turn is not over
+
+
+class Usage(msgspec.Struct):
+    input_tokens: Any = 0
+    cache_creation_input_tokens: Any = 0
+    cache_read_input_tokens: Any = 0
+    output_tokens: Any = 0
+
+
+class Block(msgspec.Struct):
+    type: Any = None
+    text: Any = None
+    name: Any = None
+    input: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+class Message(msgspec.Struct):
+    model: Any = None
+    stop_reason: Any = None
+    usage: Usage | None = None
+    content: str | list[Block] = ""
+
+
+class Line(msgspec.Struct):
+    """The fields of a line that are looked at, by the CLI's own names."""
+
+    type: Any = None
+    subtype: Any = None
+    timestamp: Any = None
+    isSidechain: Any = False
+    isMeta: Any = False
+    isApiErrorMessage: Any = False
+    error: Any = None
+    cwd: Any = None
+    customTitle: Any = None
+    aiTitle: Any = None
+    message: Message | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """What the end of a transcript says. None: it does not."""
+
+    turn: Turn | None = None
+    turn_at: float = 0.0
+    waiting_on: WaitingOn | None = None
+    doing: str | None = None
+    failure: str | None = None
+    title: str | None = None
+    model: str | None = None
+    context_tokens: int | None = None  # what the last answer had before it
+    output_tokens: int | None = None
+    last_at: float | None = None
+
+
+_decoder = msgspec.json.Decoder(Line)
+_input = msgspec.json.Decoder(ToolInput)
+
+
+def read_tail(path: Path, conversation: str) -> Tail | None:
+    """The end of that conversation's transcript; None when there is none to read."""
+    if path.name != f"{conversation}.jsonl":
+        return None
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        seen = os.fstat(fd)
+        if not stat.S_ISREG(seen.st_mode) or seen.st_uid != os.geteuid():
+            return None
+        start = max(0, seen.st_size - TAIL)
+        content = os.pread(fd, TAIL, start)
+    except OSError:
+        return None
+    finally:
+        os.close(fd)
+    return parse(content if start == 0 else content.partition(b"\n")[2])
+
+
+def parse(content: bytes) -> Tail:
+    """What whole lines say, the later over the earlier."""
+    tail = Tail()
+    for row in content.split(b"\n"):
+        line = _line(row)
+        if line is not None and not line.isSidechain:
+            tail = _after(tail, line)
+    return tail
+
+
+def glimpse(path: Path, conversation: str) -> Glimpse | None:
+    """The tail as evidence: older than a hook of the same turn, newer than one of the turn before."""
+    tail = read_tail(path, conversation)
+    if tail is None:
+        return None
+    turned = None
+    if tail.turn is not None:
+        turned = Turned(
+            tail.turn_at, tail.turn, "last turn", "transcript", tail.waiting_on, tail.doing, tail.failure
+        )
+    return Glimpse(NAME, conversation, tail.title, tail.model, tail.context_tokens, turned)
+
+
+def _line(row: bytes) -> Line | None:
+    if not row.startswith(b"{"):
+        return None
+    try:
+        return _decoder.decode(row)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def _after(tail: Tail, line: Line) -> Tail:
+    at = _time(line.timestamp)
+    if at is not None:
+        tail = replace(tail, last_at=max(at, tail.last_at or at))
+    if line.type in ("custom-title", "ai-title"):
+        title = line.customTitle if isinstance(line.customTitle, str) else line.aiTitle
+        return replace(tail, title=one_line(title) or None) if isinstance(title, str) else tail
+    if at is None or line.message is None or line.isMeta:
+        return tail
+    if line.type == "assistant":
+        return _answered(tail, line, line.message, at)
+    return _given(tail, line.message, at) if line.type == "user" else tail
+
+
+def _answered(tail: Tail, line: Line, message: Message, at: float) -> Tail:
+    if line.isApiErrorMessage is True:
+        failure = "limit" if line.error in LIMITS else "error"
+        return _turned(tail, Turn.FAILED, at, failure=failure)
+    tail = _counted(tail, message)
+    used = [block for block in message.content if isinstance(block, Block) and block.type == "tool_use"]
+    if used and isinstance(used[-1].name, str):
+        tool = used[-1].name
+        asks = ASKING_TOOLS.get(tool)
+        turn = Turn.ASKED if asks else Turn.TOOL
+        return _turned(tail, turn, at, waiting_on=asks, doing=_label(tool, used[-1], line.cwd))
+    if message.stop_reason in GOES_ON:
+        return _turned(tail, Turn.PROMPTED, at)
+    return _turned(tail, Turn.STOPPED, at)
+
+
+def _given(tail: Tail, message: Message, at: float) -> Tail:
+    """What the model was given: a prompt, the result of a tool, or the note that its user stopped it."""
+    content = message.content
+    texts = [content] if isinstance(content, str) else [b.text for b in content if isinstance(b.text, str)]
+    if any(text.startswith(INTERRUPTED) for text in texts):
+        return _turned(tail, Turn.SETTLED, at)
+    if not isinstance(content, str) and any(block.type == "tool_result" for block in content):
+        return _turned(tail, Turn.TOOL_DONE, at)
+    if all(text.lstrip().startswith(NOT_A_PROMPT) for text in texts):
+        return tail  # a command of the CLI itself, or nothing
+    return _turned(tail, Turn.PROMPTED, at)
+
+
+def _turned(
+    tail: Tail,
+    turn: Turn,
+    at: float,
+    waiting_on: WaitingOn | None = None,
+    doing: str | None = None,
+    failure: str | None = None,
+) -> Tail:
+    return replace(tail, turn=turn, turn_at=at, waiting_on=waiting_on, doing=doing, failure=failure)
+
+
+def _counted(tail: Tail, message: Message) -> Tail:
+    model, usage = plain(message.model, 100), message.usage
+    if model is None or model.startswith("<"):
+        return tail  # the CLI's own words, not a model's
+    if usage is None:
+        return replace(tail, model=model)
+    parts = (usage.input_tokens, usage.cache_creation_input_tokens, usage.cache_read_input_tokens)
+    used = sum(part for part in parts if isinstance(part, int) and part > 0)
+    made = usage.output_tokens if isinstance(usage.output_tokens, int) else None
+    return replace(tail, model=model, context_tokens=used, output_tokens=made)
+
+
+def _label(tool: str, block: Block, cwd: Any) -> str:
+    try:
+        given = _input.decode(block.input)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        given = ToolInput()
+    return label(tool, given, plain(cwd))
+
+
+def _time(value: Any) -> float | None:
+    if not isinstance(value, str) or len(value) > 40:
+        return None
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError:
+        return None
+    return moment.timestamp() if moment.tzinfo is not None else None

@@ -1,0 +1,115 @@
+"""Beginnings: a session starts, or takes over the process of another.
+
+Rules of this file
+  1. A process hosts one session: whoever takes it over ends the one before in the same breath.
+  2. A provisional session has no process yet, whatever its anchor says.
+  3. The registry tells of a swap before the hook that says by which command: the word is put right then.
+
+Not here: whether it begins (placement.py), what it was told since (hear.py).
+"""
+
+from dataclasses import replace
+from typing import Any
+
+from headcount.core.delta import parent_of
+from headcount.core.events import EventType
+from headcount.core.placement import Fresh
+from headcount.core.registration import carried
+from headcount.core.report import Anchor, Opening
+from headcount.core.session import Ended, EndKind, Liveness, Note, Session, Turnpoint, after
+from headcount.core.world import Draft
+
+SWAP_WORDS = {"clear": "/clear", "resume": "/resume", "fork": "/branch"}
+
+
+def begin(
+    draft: Draft,
+    agent: str,
+    conversation: str,
+    anchor: Anchor,
+    seat: Fresh,
+    at: float,
+    fields: dict[str, Any],
+    opening: Opening | None,
+) -> Session:
+    process = None if seat.provisional else anchor.process
+    if process is None:
+        liveness, because = Liveness.UNBOUND, anchor.why or "no process was named"
+    elif anchor.alive:
+        liveness, because = Liveness.ALIVE, f"bound by {anchor.by}"
+    else:
+        liveness, because = Liveness.DOUBTED, f"named by {anchor.by}, to be asked"
+    fields |= {"notes": (Note(at, anchor.by or "binding", anchor.why),)} if anchor.why else {}
+    fields |= carried(seat.supersedes)
+    session = draft.start(
+        at,
+        agent=agent,
+        conversation=conversation,
+        liveness=liveness,
+        liveness_because=because,
+        liveness_at=at,
+        started_at=at,
+        last_event_at=at,
+        boot=draft.place.boot,
+        process=process,
+        bound_by=anchor.by if process else None,
+        hosted_at=at if process else 0.0,
+        provisional=seat.provisional,
+        predecessor=seat.predecessor.id if seat.predecessor else None,
+        parent=parent_of(draft, anchor.parent),
+        **fields,
+    )
+    if seat.supersedes is not None:
+        _end_superseded(draft, seat.supersedes, session, at, opening)
+    return session
+
+
+def supersede(draft: Draft, old: Session, new: Session, at: float, opening: Opening | None) -> Session:
+    """An unbound session turns out to be what the process of `old` hosts now."""
+    process, bound_by = old.process, old.bound_by
+    _end_superseded(draft, old, new, at, opening)
+    return draft.emit(
+        EventType.SESSION_BOUND,
+        at,
+        new.id,
+        process=process,
+        bound_by=bound_by,
+        hosted_at=at,
+        liveness=after(new, Turnpoint.BOUND),
+        liveness_because=f"bound by {bound_by}",
+        liveness_at=at,
+        provisional=False,
+        ended=None,
+        **carried(old),
+    )
+
+
+def retell_swap(draft: Draft, session: Session, at: float, opening: Opening | None) -> None:
+    """What its process hosted before it is told to have been left by the command that this start names."""
+    if session.process is None or opening is None or opening.value not in SWAP_WORDS:
+        return
+    for old in draft.of_process(session.process):
+        if old.ended is not None and old.ended.successor == session.id:
+            because = _continued(session, old, opening)
+            if because != old.ended.because:
+                ended = replace(old.ended, because=because)
+                draft.emit(EventType.SESSION_CHANGED, at, old.id, ended=ended)
+
+
+def _continued(new: Session, old: Session, opening: Opening | None) -> str:
+    """/branch says farewell as /resume does; only the start that follows tells them apart."""
+    reasons = (opening.value if opening else None, old.leaving.reason if old.leaving else None)
+    how = next((f" ({SWAP_WORDS[reason]})" for reason in reasons if reason in SWAP_WORDS), "")
+    return f"continued as {new.id[:4]}{how}"
+
+
+def _end_superseded(draft: Draft, old: Session, new: Session, at: float, opening: Opening | None) -> None:
+    draft.emit(
+        EventType.SESSION_ENDED,
+        at,
+        old.id,
+        liveness=after(old, Turnpoint.SUPERSEDED),
+        liveness_because="its process hosts another conversation",
+        liveness_at=at,
+        ended=Ended(at, EndKind.SUPERSEDED, _continued(new, old, opening), successor=new.id),
+    )

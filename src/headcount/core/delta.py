@@ -1,0 +1,119 @@
+"""Deltas: what one word changes of a session, field by field.
+
+Rules of this file
+  1. Each function looks at one part and returns only what differs; nothing new, no entry.
+  2. None of them makes an event; hear.py puts the parts together into one.
+
+Not here: to which session a word belongs (placement.py), what follows from the change (hear.py).
+"""
+
+from typing import Any
+
+from headcount.core.activity import Turned
+from headcount.core.evidence import Glimpse
+from headcount.core.identity import ProcessIdentity
+from headcount.core.report import Anchor, Background, Details, Report, Turn
+from headcount.core.session import Liveness, Note, Session, SessionId, Turnpoint, after
+from headcount.core.world import Draft
+
+NOTES_KEPT = 4
+
+
+def turned(report: Report) -> Turned | None:
+    if report.says is None:
+        return None
+    waiting_on = report.waiting_on if report.says is Turn.ASKED else None
+    return Turned(
+        report.at, report.says, report.event, report.source, waiting_on, report.doing, report.failure
+    )
+
+
+def identified(draft: Draft, session: Session, conversation: str) -> dict[str, Any]:
+    if session.conversation == conversation:
+        return {}
+    known = draft.of_conversation(session.agent, conversation)
+    return {"conversation": conversation, "predecessor": known[-1].id if known else None}
+
+
+def bound(draft: Draft, session: Session, anchor: Anchor) -> dict[str, Any]:
+    if anchor.process is None or not anchor.alive:
+        return {}
+    host = draft.current(anchor.process)
+    if host is not None and host.id != session.id:
+        return {}  # the process has a session; only a swap, which ends that one, takes it over
+    if session.process is None or session.liveness is Liveness.DOUBTED:
+        return {
+            "process": session.process or anchor.process,
+            "bound_by": anchor.by,
+            "hosted_at": session.hosted_at or session.started_at,
+            "liveness": after(session, Turnpoint.BOUND),
+            "liveness_because": f"bound by {anchor.by}",
+            "parent": session.parent or parent_of(draft, anchor.parent),
+            "provisional": False,
+        }
+    if session.conversation is None:
+        return {"bound_by": anchor.by}  # found by a scan, now named by stronger evidence
+    return {}
+
+
+def details(session: Session | None, details: Details, level: bool = False) -> dict[str, Any]:
+    """New facts beside the turn. A registry (`level`) gives a directory and a transcript only where none
+    is known: it does not follow a `cd` or a move, hooks do."""
+    given = {
+        "cwd": details.cwd,
+        "name": details.name if session is None or not _is_named(session) else None,
+        "model": details.model,
+        "transcript": details.transcript,
+        "permission_mode": details.permission_mode,
+    }
+    if level and session is not None:
+        given = {
+            key: value
+            for key, value in given.items()
+            if key not in ("cwd", "transcript") or not getattr(session, key)
+        }
+    return {
+        key: value
+        for key, value in given.items()
+        if value is not None and (session is None or getattr(session, key) != value)
+    }
+
+
+def _is_named(session: Session) -> bool:
+    """By whoever registered it, whose word on the name stands."""
+    return session.registration is not None and session.registration.name is not None
+
+
+def seen(session: Session, glimpse: Glimpse) -> dict[str, Any]:
+    given = {"title": glimpse.title, "model": glimpse.model, "context_tokens": glimpse.context_tokens}
+    return {
+        key: value for key, value in given.items() if value is not None and getattr(session, key) != value
+    }
+
+
+def background(known: tuple[Background, ...], report: Report) -> dict[str, Any]:
+    now = known
+    if report.background is not None:
+        now = report.background
+    if report.background_started is not None:
+        started = report.background_started
+        now = (*(each for each in now if each.id != started.id), started)
+    if report.background_ended is not None:
+        now = tuple(each for each in now if each.id != report.background_ended)
+    return {"background": now} if now != known else {}
+
+
+def noted(session: Session, report: Report) -> dict[str, Any]:
+    anchor = report.anchor
+    if not anchor.why or session.process is not None:
+        return {}
+    known = {(note.source, note.what) for note in session.notes}
+    note = Note(report.at, anchor.by or "binding", anchor.why)
+    if (note.source, note.what) in known:
+        return {}
+    return {"notes": (*session.notes, note)[-NOTES_KEPT:]}
+
+
+def parent_of(draft: Draft, process: ProcessIdentity | None) -> SessionId | None:
+    host = draft.current(process) if process is not None else None
+    return host.id if host else None

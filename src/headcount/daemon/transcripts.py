@@ -1,0 +1,96 @@
+"""Transcripts: the tail of a conversation's file, looked at when its session comes to rest.
+
+Rules of this file
+  1. Only on change, only the tail, only in a thread: a transcript of gigabytes costs nothing.
+  2. Looked at when a turn ends, when a session begins, and once for every open session at a start,
+     whose hooks may have been missed.
+  3. Nothing of its text is kept.
+
+Not here: what a tail says (agents/), what follows (core/hear.py).
+"""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+
+from headcount.agents.port import Agent
+from headcount.core.activity import Doing
+from headcount.core.events import Event, EventType
+from headcount.core.evidence import Glimpse
+from headcount.core.session import Session, SessionId
+from headcount.core.world import World
+from headcount.daemon.loop import Loop
+from headcount.times import GLIMPSE_AFTER
+
+log = logging.getLogger("headcount.transcripts")
+
+LOOKED_FOR = frozenset({EventType.SESSION_STARTED, EventType.SESSION_ACTIVITY, EventType.SESSION_BOUND})
+AT_REST = frozenset({Doing.DONE, Doing.FAILED, Doing.IDLE, Doing.UNKNOWN})
+
+
+class Transcripts:
+    def __init__(self, agents: dict[str, Agent], loop: Loop) -> None:
+        self._agents = agents
+        self._loop = loop
+        self._due: dict[SessionId, asyncio.TimerHandle] = {}
+        self._seen: dict[SessionId, tuple[int, int]] = {}  # size and time of the file when it was read
+        self._reading: set[asyncio.Task[None]] = set()
+        self.reads = 0
+
+    def noticed(self, events: Sequence[Event], world: World) -> None:
+        for event in events:
+            session = world.sessions.get(event.session) if event.session else None
+            if session is None:
+                continue
+            if not session.is_open:
+                self._forget(session.id)
+            elif event.type in LOOKED_FOR and session.activity.doing in AT_REST:
+                self.want(session)
+
+    def want(self, session: Session) -> None:
+        """Soon, once: the CLI writes the last lines of a turn a moment after it tells of its end."""
+        if session.transcript and session.conversation and session.id not in self._due:
+            timer = asyncio.get_running_loop().call_later(GLIMPSE_AFTER, self._start, session.id)
+            self._due[session.id] = timer
+
+    def close(self) -> None:
+        for timer in self._due.values():
+            timer.cancel()
+        for task in self._reading:
+            task.cancel()
+
+    def _forget(self, id: SessionId) -> None:
+        self._seen.pop(id, None)
+        timer = self._due.pop(id, None)
+        if timer is not None:
+            timer.cancel()
+
+    def _start(self, id: SessionId) -> None:
+        self._due.pop(id, None)
+        session = self._loop.world.sessions.get(id)
+        if session is not None and session.is_open:
+            task = asyncio.create_task(self._look(session))
+            self._reading.add(task)
+            task.add_done_callback(self._reading.discard)
+
+    async def _look(self, session: Session) -> None:
+        try:
+            glimpse = await asyncio.to_thread(self._read, session)
+        except Exception:
+            log.exception("a transcript could not be read")
+            return
+        if glimpse is not None:
+            self._loop.put(glimpse)
+
+    def _read(self, session: Session) -> Glimpse | None:
+        assert session.transcript is not None and session.conversation is not None
+        try:
+            facts = Path(session.transcript).stat()
+        except OSError:
+            return None
+        if self._seen.get(session.id) == (facts.st_size, facts.st_mtime_ns):
+            return None
+        self._seen[session.id] = (facts.st_size, facts.st_mtime_ns)
+        self.reads += 1
+        return self._agents[session.agent].glimpse(Path(session.transcript), session.conversation)

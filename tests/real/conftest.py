@@ -1,0 +1,97 @@
+"""Fixtures of the real CLI: installed once, one API for all, a home and a daemon of its own for each test.
+
+Rules of this file
+  1. Where the CLI cannot be installed the tests are skipped, and the run says so in one visible line.
+  2. Every figure that a test took is printed at the end.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.rig.claude import NEWEST, OLDER, Claude, installed
+from tests.rig.fake_anthropic import FakeAnthropic
+from tests.rig.stage import FIGURES, Stage, stage, sweep
+
+ALLOWED = ("Bash", "Agent", "Read")
+FEW_RETRIES = {"CLAUDE_CODE_MAX_RETRIES": "1"}
+MISSING: list[str] = []
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            item.add_marker(pytest.mark.real)
+
+
+def _programs(version: str) -> Path:
+    there = installed(version)
+    if there is None:
+        MISSING.append(version)
+        pytest.skip(f"Claude Code {version} cannot be installed here")
+    return there
+
+
+@pytest.fixture(scope="session")
+def programs() -> Path:
+    return _programs(NEWEST)
+
+
+@pytest.fixture(scope="session")
+def older_programs() -> Path:
+    return _programs(OLDER)
+
+
+@pytest.fixture(scope="session")
+def api() -> Iterator[FakeAnthropic]:
+    with FakeAnthropic() as serving:
+        yield serving
+
+
+@pytest.fixture
+def claude(programs: Path, api: FakeAnthropic, tmp_path: Path) -> Iterator[Claude]:
+    made = Claude(programs, api.url, tmp_path, FEW_RETRIES)
+    made.prepare(allow=ALLOWED)
+    yield made
+    sweep(made)
+
+
+@pytest.fixture
+def older(older_programs: Path, api: FakeAnthropic, tmp_path: Path) -> Iterator[Claude]:
+    made = Claude(older_programs, api.url, tmp_path, FEW_RETRIES)
+    made.prepare(allow=ALLOWED)
+    yield made
+    sweep(made)
+
+
+@pytest.fixture
+def bare(claude: Claude, tmp_path: Path) -> Iterator[Stage]:
+    """No hooks at all."""
+    with stage(claude, tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+def hooked(claude: Claude, tmp_path: Path) -> Iterator[Stage]:
+    """With our hooks, installed by the command line."""
+    with stage(claude, tmp_path) as made:
+        made.hooks("install")
+        yield made
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    for version in dict.fromkeys(MISSING):
+        terminalreporter.write_line(
+            f"tests/real: NOT RUN: Claude Code {version} could not be installed with npm on this machine",
+            yellow=True,
+        )
+    if FIGURES:
+        terminalreporter.write_line("tests/real: figures of the real CLI, median (highest)")
+        for what, taken in FIGURES.items():
+            ordered = sorted(taken)
+            middle, most = ordered[len(ordered) // 2], ordered[-1]
+            terminalreporter.write_line(
+                f"  {what}: {middle * 1000:.0f} ms ({most * 1000:.0f} ms, n={len(taken)})"
+            )

@@ -1,0 +1,41 @@
+"""Run as a wrapper of the real daemon: the same code with shorter times or another version.
+
+Rules of this file
+  1. What is altered is set before anything of the daemon is imported, so that the whole daemon sees it.
+  2. Nothing is altered that a test does not name: `ALTERED_TIMES="BODY_WITHIN=0.5 KEEP_ALIVE=1"`,
+     `ALTERED_VERSION=0.0.1`.
+
+Not here: starting it (daemon.py; `altered` below gives what it needs).
+"""
+
+import os
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+WRAPPER = (sys.executable, "-m", "tests.rig.altered")
+
+
+def environment(version: str | None = None, **times: float) -> dict[str, str]:
+    """What a daemon behind `WRAPPER` must be given."""
+    env = {"PYTHONPATH": str(ROOT), "ALTERED_TIMES": " ".join(f"{name}={to}" for name, to in times.items())}
+    return env if version is None else {**env, "ALTERED_VERSION": version}
+
+
+def main() -> int:
+    import headcount
+    from headcount import times
+
+    headcount.__version__ = os.environ.get("ALTERED_VERSION") or headcount.__version__
+    for each in os.environ["ALTERED_TIMES"].split():
+        name, _, to = each.partition("=")
+        before = getattr(times, name)
+        setattr(times, name, type(before)(float(to)))
+    from headcount.daemon.main import main as daemon
+
+    sys.argv = [sys.argv[0], *sys.argv[sys.argv.index("headcount.daemon.main") + 1 :]]
+    return daemon()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
