@@ -14,7 +14,12 @@ from tests.rig.daemon import Daemon
 
 Make = Callable[..., Agent]
 
-WINDOW = {"CLAUDE_CODE_SSE_PORT": "39623", "TERM_SESSION_ID": "w0t0p0:5E61", "TERM_PROGRAM": "vscode", "TTY": "pts/3"}
+WINDOW = {
+    "CLAUDE_CODE_SSE_PORT": "39623",
+    "TERM_SESSION_ID": "w0t0p0:5E61",
+    "TERM_PROGRAM": "vscode",
+    "TTY": "pts/3",
+}
 TERMINAL_ID = "win-cc-39623"
 
 
@@ -90,7 +95,10 @@ def test_i3_nor_does_it_inherit_it_when_the_first_is_dead(office: Office) -> Non
 
 def test_i3_the_naive_ledger_by_terminal_gives_it_to_both() -> None:
     ledger = LedgerByTerminal()
-    assert [ledger.claim("task:AUTH-12", WINDOW), ledger.claim("task:AUTH-12", WINDOW)] == ["granted", "granted"]
+    assert [ledger.claim("task:AUTH-12", WINDOW), ledger.claim("task:AUTH-12", WINDOW)] == [
+        "granted",
+        "granted",
+    ]
 
 
 WEAK: list[Request] = [

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 import headcount
 from headcount.client.faults import NotFound, NotRunning, Refused
 from headcount.client.values import HeldByAnother, Session
+from headcount.times import START_AGAIN_AFTER
 from tests.rig.agent import Agent
 from tests.rig.daemon import Daemon, eventually
 from tests.rig.inside import MARKS, command, environment, outside, settled
@@ -147,6 +149,22 @@ def test_callbacks_hear_a_start_and_an_end_also_across_a_restart(
         assert eventually(lambda: two.conversation in [each.conversation for each in ended])
         assert listening.is_open
     assert not listening.is_open
+
+
+def test_a_callback_goes_on_after_the_daemon_was_away_for_long(
+    client: headcount.Client, daemon: Daemon, agent: MakeAgent
+) -> None:
+    ended: list[Session] = []
+    one = agent()
+    settled(one, daemon)
+    listening = client.on_end(ended.append)
+    daemon.kill()
+    since = time.monotonic()
+    one.kill()
+    eventually(lambda: time.monotonic() - since > 2 * START_AGAIN_AFTER)  # longer than a stream is waited for
+    assert listening.is_open
+    daemon.ready()
+    assert eventually(lambda: one.conversation in [each.conversation for each in ended])
 
 
 def test_a_callback_that_raises_hurts_nobody_else(

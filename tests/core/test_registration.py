@@ -11,7 +11,11 @@ from tests.rig.values import T0, Scene, bound, death, judged, leaving, process, 
 
 
 def registering(
-    identity: Any, conversation: str | None = "conv-a", at: float = T0, agent: str = "claude-code", **more: Any
+    identity: Any,
+    conversation: str | None = "conv-a",
+    at: float = T0,
+    agent: str = "claude-code",
+    **more: Any,
 ) -> Register:
     given = Registration(
         at, "operator", more.pop("name", None), more.pop("role", None), more.pop("groups", ())
@@ -125,7 +129,11 @@ def test_a_session_heard_of_without_a_process_is_bound_by_its_registration():
     id = scene.only().id
     assert ask(scene, registering(process(7), at=T0 + 1)) == id
     session = scene.only()
-    assert (session.liveness, session.process, session.bound_by) == (Liveness.ALIVE, process(7), "registration")
+    assert (session.liveness, session.process, session.bound_by) == (
+        Liveness.ALIVE,
+        process(7),
+        "registration",
+    )
 
 
 def test_taking_a_registration_back_ends_nobody():

@@ -39,7 +39,12 @@ def rows(victim: str, harmless_pid: int) -> list[Row]:
         ("POST", "/v1/hooks/{agent}", Request("POST", "/v1/hooks/claude-code", {}), ANYBODY),
         ("GET", "/v1/claims", Request("GET", "/v1/claims"), ANYBODY),
         ("GET", "/v1/claims", Request("GET", f"/v1/claims?history={item}"), ANYBODY),
-        ("POST", "/v1/claims/{item}/check", Request("POST", f"/v1/claims/{item}/check", {"fence": 1}), ANYBODY),
+        (
+            "POST",
+            "/v1/claims/{item}/check",
+            Request("POST", f"/v1/claims/{item}/check", {"fence": 1}),
+            ANYBODY,
+        ),
         ("POST", "/v1/guard/git", Request("POST", "/v1/guard/git", {}), ANYBODY),
         ("POST", "/v1/guard/{agent}", Request("POST", "/v1/guard/claude-code", {}), ANYBODY),
         ("POST", "/v1/context/{agent}", Request("POST", "/v1/context/claude-code", {}), ANYBODY),
@@ -258,6 +263,30 @@ def test_an_agent_with_a_lying_environment_is_still_itself(stage: Stage) -> None
     answers = errand.answers()
     stage.judge("agent", answers)
     assert stage.who(answers)["session"] == stage.agent_id
+
+
+def test_marks_from_before_a_clear_still_name_what_the_process_hosts_now(stage: Stage) -> None:
+    """A background job keeps the environment it was started with."""
+    before = marks(stage.agent)
+    stage.agent.hook(stage.daemon.mailbox, "SessionEnd", reason="clear")
+    stage.agent.conversation = "after-clear"
+    stage.agent.hook(stage.daemon.mailbox, "SessionStart", source="clear")
+    row = stage.daemon.session(conversation="after-clear")
+    (answer,) = detached(stage.errand([Request("GET", "/v1/sessions/me")]), **before)
+    assert (answer.data["session"], answer.data["resolved_by"]) == (row["id"], "environment")
+
+
+def test_a_daemon_that_cannot_see_its_callers_takes_nobody_for_the_operator(tmp_path: Path) -> None:
+    """It lives in a pid namespace of its own: the kernel gives it no pid of whoever is outside."""
+    daemon = Daemon(tmp_path / "inside")
+    daemon.start(("unshare", "--pid", "--fork", "--kill-child", "--mount-proc"))
+    try:
+        asked = [Request("GET", "/v1/sessions/me?explain=1"), Request("POST", "/v1/stop", {})]
+        me, stop = detached(Errand(tmp_path / "errands", daemon.socket, asked))
+        assert (me.data["kind"], stop.code) == ("nobody", "operator-only")
+        assert "cannot be seen" in me.data["rungs"][0]["why"]
+    finally:
+        daemon.stop()
 
 
 @pytest.mark.parametrize("lie", ["dead", "other conversation", "no digits", "pid alone"])

@@ -5,7 +5,6 @@ import os
 import re
 import stat
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -71,7 +70,9 @@ def test_start_and_end_of_a_registered_session_are_told_with_its_labels(desk: De
     bot = agent(name="bot")
     with desk.daemon.stream() as events:
         next(events)  # the snapshot
-        desk.as_operator(registering("bot", conversation="c-1", pid=bot.pid, name="auth", role="r", groups=["g"]))
+        desk.as_operator(
+            registering("bot", conversation="c-1", pid=bot.pid, name="auth", role="r", groups=["g"])
+        )
         bot.kill()
         told = {}
         while "session.ended" not in told:
@@ -83,7 +84,9 @@ def test_start_and_end_of_a_registered_session_are_told_with_its_labels(desk: De
         assert (row["conversation"], row["name"], row["role"], row["groups"]) == ("c-1", "auth", "r", ["g"])
 
 
-def test_a_conversation_alive_elsewhere_is_refused_and_the_living_one_is_named(desk: Desk, agent: Make) -> None:
+def test_a_conversation_alive_elsewhere_is_refused_and_the_living_one_is_named(
+    desk: Desk, agent: Make
+) -> None:
     first, second = agent(), agent()
     (held,) = desk.as_agent(first, registering(conversation="c-1"))
     (answer,) = desk.as_agent(second, registering(conversation="c-1"))
@@ -105,13 +108,17 @@ def test_a_stopped_predecessor_is_alive_and_stays_in_the_way(desk: Desk, agent: 
     assert answer.code == "alive-elsewhere"
 
 
-def test_a_dead_predecessor_is_replaced_and_named(desk: Desk, agent: Make) -> None:
-    first, second = agent(), agent()
-    (held,) = desk.as_agent(first, registering(conversation="c-1"))
-    first.kill()
-    (answer,) = desk.as_agent(second, registering(conversation="c-1"))  # at once: the proof is asked for
-    assert answer.status == 201
-    assert desk.daemon.session(id=answer.data["session"])["predecessor"] == held.data["session"]
+@pytest.mark.parametrize("without", ["", "pidfd"])
+def test_a_dead_predecessor_is_replaced_and_named(agent: Make, tmp_path: Path, without: str) -> None:
+    """At once: where the kernel does not tell of a death by itself, it is asked."""
+    with Daemon(tmp_path / "headcount", HEADCOUNT_WITHOUT=without) as daemon:
+        desk = Desk(daemon, tmp_path / "errands")
+        first, second = agent(), agent()
+        (held,) = desk.as_agent(first, registering(conversation="c-1"))
+        first.kill()
+        (answer,) = desk.as_agent(second, registering(conversation="c-1"))
+        assert answer.status == 201
+        assert daemon.session(id=answer.data["session"])["predecessor"] == held.data["session"]
 
 
 def test_a_dead_pid_is_refused_and_so_is_what_is_never_a_session(desk: Desk, agent: Make) -> None:
@@ -153,7 +160,13 @@ def test_what_the_agent_itself_says_it_hosts_is_not_registered_away(desk: Desk, 
 
 @pytest.mark.parametrize(
     "fields",
-    [{"agent": "two words"}, {"conversation": "a b"}, {"name": "\x1b[31m"}, {"groups": ["x"] * 21}, {"pid": "7"}],
+    [
+        {"agent": "two words"},
+        {"conversation": "a b"},
+        {"name": "\x1b[31m"},
+        {"groups": ["x"] * 21},
+        {"pid": "7"},
+    ],
 )
 def test_nonsense_is_refused_with_a_word(desk: Desk, fields: dict[str, Any]) -> None:
     (answer,) = desk.as_operator(Request("POST", "/v1/sessions/register", {"agent": "bot", **fields}))
@@ -163,7 +176,9 @@ def test_nonsense_is_refused_with_a_word(desk: Desk, fields: dict[str, Any]) -> 
 # --- withdrawing -------------------------------------------------------------------------------------
 
 
-def test_withdrawing_ends_the_registration_and_its_token_but_no_living_session(desk: Desk, agent: Make) -> None:
+def test_withdrawing_ends_the_registration_and_its_token_but_no_living_session(
+    desk: Desk, agent: Make
+) -> None:
     claude = agent()
     token = desk.launch(claude, conversation="c-1", name="auth").read_text()
     id = desk.daemon.session(conversation="c-1")["id"]
@@ -266,7 +281,9 @@ def test_secrets_are_in_no_listing_log_store_or_process_argument(desk: Desk, age
     desk.as_agent(claude, Request("GET", "/v1/sessions/me", None, bad))
     with desk.daemon.stream() as events:
         assert token not in next(events).data
-    held = {file: file.read_bytes() for file in desk.daemon.home.rglob("*") if file.is_file() and file != path}
+    held = {
+        file: file.read_bytes() for file in desk.daemon.home.rglob("*") if file.is_file() and file != path
+    }
     assert any(b"canary-name" in content for content in held.values())  # the store was looked at
     assert [file for file, content in held.items() if token.encode() in content] == []
     for place in ("cmdline", "environ"):
@@ -275,40 +292,3 @@ def test_secrets_are_in_no_listing_log_store_or_process_argument(desk: Desk, age
                 assert token.encode() not in (process / place).read_bytes()
             except OSError:
                 continue
-
-
-def test_looking_a_token_up_takes_one_step(desk: Desk) -> None:
-    """By its hash: a thousand others make no difference, and nothing is compared byte by byte."""
-    from headcount.core.identity import ProcessIdentity
-    from headcount.daemon.tokens import Tokens, hash_of
-    from headcount.store.tokens import TokenRow
-    from headcount.system.clock import SystemClock
-    from tests.rig.kernel import FakeKernel
-
-    kernel = FakeKernel()
-    here = kernel.spawn(comm="bot")
-    import asyncio
-
-    loop = asyncio.new_event_loop()
-    processes = kernel.processes(loop)
-    identity = processes.look(here.pid).identity
-    assert isinstance(identity, ProcessIdentity)
-    tokens = Tokens(Path("/nowhere"), None, processes, SystemClock())  # type: ignore[arg-type]
-    now = time.time()
-
-    class Counting(dict[str, TokenRow]):
-        steps = 0
-
-        def get(self, key: Any, default: Any = None) -> Any:
-            Counting.steps += 1
-            return super().get(key, default)
-
-        def values(self) -> Any:
-            raise AssertionError("it walked over all tokens")
-
-    rows = Counting({hash_of(f"t{n}"): TokenRow(hash_of(f"t{n}"), f"f{n}", identity, now, now) for n in range(1000)})
-    tokens._rows = rows
-    known = tokens.find("t7")
-    assert known is not None
-    assert (known.process, known.is_over, Counting.steps) == (identity, False, 1)
-    loop.close()

@@ -19,7 +19,7 @@ from typing import Any
 from tests.rig.agent import Agent, program
 from tests.rig.daemon import eventually
 
-ASK = '''
+ASK = """
 import http.client, json, os, socket, sys
 path, asked, answers = sys.argv[1:]
 class Unix(http.client.HTTPConnection):
@@ -48,7 +48,7 @@ for method, target, body, headers in json.load(open(asked)):
         link.close()
 open(answers + ".new", "w").write(json.dumps(done))
 os.rename(answers + ".new", answers)
-'''
+"""
 
 
 @dataclass(frozen=True, slots=True)
