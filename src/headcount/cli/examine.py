@@ -146,7 +146,7 @@ def _descriptors(pid: object) -> tuple[int, int] | None:
     if not isinstance(pid, int):
         return None
     try:
-        used = len(os.listdir(f"/proc/{pid}/fd"))  # noqa: PTH208
+        used = len(os.listdir(f"/proc/{pid}/fd"))
         with open(f"/proc/{pid}/limits", encoding="ascii") as limits:
             line = next(line for line in limits if line.startswith("Max open files"))
         return used, int(line.split()[3])
