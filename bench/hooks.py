@@ -17,7 +17,7 @@ from pathlib import Path
 
 from bench.figure import Figure, Row
 from bench.home import scratch
-from bench.numbers import median, times
+from bench.numbers import median
 from headcount.agents.claude_code.events import OBSERVED
 from tests.rig.claude import NEWEST, Claude, installed
 from tests.rig.daemon import Daemon, eventually
@@ -90,10 +90,11 @@ def _figure(none: Way, ways: list[Way], hung: Way, per_event: float, came_back: 
     rows = []
     for way in ways:
         took = median(way.taken)
+        ratio = median([mine / plain for mine, plain in zip(way.taken, none.taken, strict=True)])
         is_ours = way.what.startswith("our")
-        each = (took - base) / (2 * CALLS + 4) * 1000
-        cells = (f"{took:.2f} s", times(took, base), "" if way is none else f"{each:.1f} ms", _printed(way))
-        met = took / base <= TARGET and not way.printed if is_ours else None
+        each = (ratio - 1) * base / (2 * CALLS + 4) * 1000
+        cells = (f"{took:.2f} s", f"×{ratio:.2f}", "" if way is none else f"{each:.1f} ms", _printed(way))
+        met = ratio <= TARGET and not way.printed if is_ours else None
         rows.append(Row(way.what, cells, f"×{TARGET:.2f}, nothing printed" if is_ours else "", met))
     rows.append(Row(hung.what, ("", "", f"{per_event * 1000:,.0f} ms", _printed(hung))))
     rows.append(
@@ -107,7 +108,7 @@ def _figure(none: Way, ways: list[Way], hung: Way, per_event: float, came_back: 
     spread = (max(none.taken) - min(none.taken)) / base
     notes = (
         f"Claude Code {NEWEST} in `-p` mode, {CALLS} calls of its Read tool against a local stand-in of the API: "
-        f"{len(OBSERVED)} events are hooked, {2 * CALLS + 4} hooks run. {ROUNDS} rounds, interleaved, medians.",
+        f"{len(OBSERVED)} events are hooked, {2 * CALLS + 4} hooks run. {ROUNDS} rounds, interleaved; medians of the runs, and of the ratios within a round.",
         f"The runs without hooks differ by {spread:.0%} among themselves; load of the machine {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores.",
         f"The stopped daemon with curl was measured with {HUNG_CALLS} calls: each event costs curl's whole patience of 1 s.",
     )

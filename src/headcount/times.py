@@ -144,8 +144,10 @@ DAY: Final = 86_400
 
 CENSUS_EVERY: Final = 60.0
 CENSUS_FRESH: Final = 5.0
+CENSUS_WAITED_FOR: Final = 1.0
 """All processes are looked at once a minute, as a net under the event path, and when somebody asks
-who is there and the last look is older than a person's glance."""
+who is there and the last look is older than a person's glance. It takes some 20 ms; who asks does not
+wait longer than a second for it."""
 
 # --- hooks ---------------------------------------------------------------------------------------
 

@@ -1,6 +1,7 @@
 """Accidents H1 to H4, H10 to H12, H16 and H18: the daemon itself. Each with the naive way that did it."""
 
 import asyncio
+import itertools
 import json
 import os
 import re
@@ -11,21 +12,24 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from headcount.cli.following import follow
 
 from headcount import __version__
 from headcount.client.connection import Connection
+from headcount.client.faults import Broken
+from headcount.client.sse import ServerSentEvent
 from tests.rig import altered, naive
 from tests.rig.agent import Agent, program
 from tests.rig.daemon import Daemon, eventually
 from tests.rig.spawn import Spawner
 from tests.rig.wire import connect, hook, read_reply, request
 
-ROUNDS = int(os.environ.get("HEADCOUNT_ROUNDS", "20"))
+ROUNDS = int(os.environ.get("HEADCOUNT_ROUNDS", "20"))  # more in a campaign
 UNSHARE = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
 HEADCOUNT = (sys.executable, "-m", "headcount")
 Make = Callable[..., Agent]
@@ -58,6 +62,7 @@ def end(pid: int) -> None:
 # --- H1 -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.timeout(100 + ROUNDS * 10)
 def test_H1_of_two_daemons_started_at_once_exactly_one_serves(tmp_path: Path) -> None:
     for _ in range(ROUNDS):
         rivals = [Daemon(tmp_path / "headcount") for _ in range(2)]
@@ -351,6 +356,23 @@ async def test_H12_the_naive_publisher_waits_for_the_reader_that_lags() -> None:
     stuck: asyncio.Queue[int] = asyncio.Queue(maxsize=20_000)
     with pytest.raises(asyncio.TimeoutError):
         await asyncio.wait_for(naive.publish_to_all([stuck], range(EVENTS)), 1)
+
+
+def test_H12_whoever_watches_goes_on_after_being_dropped() -> None:
+    """The stream says so and ends; the follower resumes by the last number it has."""
+    asked: list[int | None] = []
+
+    class Streams:
+        def events(self, last: int | None, until: float | None) -> Iterator[ServerSentEvent]:
+            asked.append(last)
+            if last is None:
+                yield ServerSentEvent("session.heard", '{"seq": 4, "type": "session.heard"}', "4")
+                yield ServerSentEvent("dropped", "{}", "4")
+                raise Broken("The event stream ended.")
+            yield ServerSentEvent("session.heard", '{"seq": 5, "type": "session.heard"}', "5")
+
+    seen = list(itertools.islice(follow(Streams()), 2))  # type: ignore[arg-type]
+    assert [each["seq"] for each in seen] == [4, 5] and asked == [None, 4]
 
 
 def test_H12_readers_that_leave_in_the_middle_hurt_nobody(daemon: Daemon) -> None:

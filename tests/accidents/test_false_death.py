@@ -22,7 +22,7 @@ from tests.rig.agent import Agent
 from tests.rig.daemon import Daemon, eventually
 from tests.rig.wire import Orphan, connect, files_waiting, hook, read_reply
 
-ROUNDS = int(os.environ.get("HEADCOUNT_ROUNDS", "20"))
+ROUNDS = int(os.environ.get("HEADCOUNT_ROUNDS", "20"))  # more in a campaign
 DAY = 86_400.0
 NOBODY = 65_534
 AS_NOBODY = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")
@@ -316,6 +316,7 @@ class Load:
                 time.sleep(0.005)  # it was killed; the next one will listen
 
 
+@pytest.mark.timeout(100 + ROUNDS * 10)
 def test_D9_kill_minus_nine_loses_nothing_that_was_answered(daemon: Daemon, agent: Make) -> None:
     living, lost, slowest = agent(), set(), 0.0
     id = seated(daemon, living)["id"]

@@ -18,7 +18,7 @@ from tests.rig.daemon import Daemon, eventually
 from tests.rig.spawn import Spawner, state_of
 from tests.rig.wire import Orphan, hook
 
-ROUNDS = int(os.environ.get("HEADCOUNT_ROUNDS", "20")) // 4
+ROUNDS = int(os.environ.get("HEADCOUNT_ROUNDS", "20")) // 4  # more in a campaign
 UNSHARE = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
 Make = Callable[..., Agent]
 
@@ -42,6 +42,7 @@ def reuse(home: Path, manner: str) -> list[dict[str, Any]]:
     return rounds
 
 
+@pytest.mark.timeout(100 + ROUNDS * 10)
 @pytest.mark.root
 def test_L1_a_reused_pid_is_not_the_dead_one(tmp_path: Path) -> None:
     """Across a restart of the daemon, and whoever has the pid now is an agent too."""
@@ -50,6 +51,7 @@ def test_L1_a_reused_pid_is_not_the_dead_one(tmp_path: Path) -> None:
         assert each["pid"], "the naive check by pid calls the dead one alive"
 
 
+@pytest.mark.timeout(100 + ROUNDS * 10)
 @pytest.mark.root
 def test_L2_a_reused_pid_within_one_tick_is_not_the_dead_one(tmp_path: Path) -> None:
     for each in reuse(tmp_path, "same-tick"):

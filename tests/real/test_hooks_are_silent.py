@@ -12,8 +12,9 @@ import pytest
 
 from tests.rig import naive_claude as naive
 from tests.rig.claude import Claude
+from tests.rig.disk_scene import fill
 from tests.rig.fake_anthropic import script
-from tests.rig.stage import Stage
+from tests.rig.stage import Stage, stage
 
 NOISE = re.compile(r"hook|headcount|non-blocking|not found|No such file", re.IGNORECASE)
 TURN = ({"bash": "echo one"}, {"bash": "echo two"}, {"say": "all is said"})
@@ -54,6 +55,35 @@ def test_nothing_is_printed_and_every_report_of_the_down_time_is_read(hooked: St
         if trouble is down:
             assert len(waiting) >= 11  # two runs: prompts, tools, stops, a start and an end
             assert [each["entrypoint"] for each in hooked.rows(cwd=row["cwd"]) if each["ended"]] != []
+
+
+@pytest.mark.root
+def test_nothing_is_printed_with_a_full_disk_and_it_is_right_again_afterwards(
+    claude: Claude, tmp_path: Path
+) -> None:
+    home = tmp_path / "headcount"
+    home.mkdir()
+    if subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=4m", "none", home], capture_output=True
+    ).returncode:
+        pytest.skip("a disk of its own cannot be mounted here")
+    try:
+        with stage(claude, tmp_path) as scene:
+            scene.hooks("install")
+            tui, row = scene.open()
+            with tui:
+                filler = fill(home)
+                scene.ask(tui, *TURN)
+                tui.wait_screen("● all is said")
+                tui.wait_status("idle")
+                tui.wait_still()
+                assert NOISE.search(tui.screen.replace(str(tmp_path), "")) is None, tui.screen
+                assert claude.run_print(script(*TURN)) == "all is said\n"
+                filler.unlink()
+                assert scene.settles(tui.pid, within=30, activity="idle")["id"] == row["id"]
+                assert scene.turn(tui, {"say": "well"})["id"] == row["id"]
+    finally:
+        subprocess.run(["umount", "-l", home], check=True)
 
 
 def _waiting(mailbox: Path) -> list[str]:

@@ -19,10 +19,9 @@ from tests.rig.ageing import change
 from tests.rig.agent import Agent
 from tests.rig.daemon import Daemon, eventually
 
-PID = 700
-
 
 def agent_at(pid: int, directory: Path) -> Agent:
+    """Nobody else takes numbers meanwhile: the daemon, whose threads have numbers too, is away."""
     with open("/proc/sys/kernel/ns_last_pid", "w") as last:
         last.write(str(pid - 1))
     made = Agent(directory)
@@ -31,15 +30,16 @@ def agent_at(pid: int, directory: Path) -> Agent:
 
 
 def one_round(daemon: Daemon, directory: Path, same_tick: bool) -> dict[str, Any]:
-    first = agent_at(PID, directory)
+    first = Agent(directory)
+    pid = first.pid
     first.hook(daemon.mailbox, "SessionStart", source="startup")
     old = eventually(lambda: daemon.sessions(conversation=first.conversation, liveness="alive"))[0]
-    started = naive.start_ticks(PID)
+    started = naive.start_ticks(pid)
     daemon.kill()
     first.close()
-    second = agent_at(PID, directory)
+    second = agent_at(pid, directory)
     if same_tick:
-        started = naive.start_ticks(PID)
+        started = naive.start_ticks(pid)
         change(daemon.home, old["id"], lambda row: row["process"].update(started=started))
     daemon.ready()
     assert started is not None
@@ -49,9 +49,9 @@ def one_round(daemon: Daemon, directory: Path, same_tick: bool) -> dict[str, Any
     answer = {
         "ours": rows[old["id"]]["liveness"],
         "away": (rows[old["id"]]["ended"] or {}).get("away"),
-        "other_session": new["id"] != old["id"] and new["pid"] == PID,
-        "pid": naive.is_alive_by_kill_zero(PID),
-        "pid_and_start": naive.is_alive_by_pid_and_start(PID, started),
+        "other_session": new["id"] != old["id"] and new["pid"] == pid,
+        "pid": naive.is_alive_by_kill_zero(pid),
+        "pid_and_start": naive.is_alive_by_pid_and_start(pid, started),
     }
     second.close()
     eventually(lambda: daemon.sessions(id=new["id"], liveness="ended"))

@@ -15,6 +15,7 @@ Not here: recognising an agent (agents/), walking up (system/processes/ancestry.
 
 import os
 from collections.abc import Callable
+from itertools import chain
 
 from headcount.agents.port import Agent
 from headcount.agents.table import AGENTS
@@ -24,7 +25,7 @@ from headcount.daemon.overhead import Overhead
 from headcount.daemon.settled import Settled
 from headcount.system.clock import Clock
 from headcount.system.peer import Peer
-from headcount.system.processes.ancestry import ancestors
+from headcount.system.processes.ancestry import above
 from headcount.system.processes.pidfd import find_inode
 from headcount.system.processes.port import Gone, Processes, Unreadable
 from headcount.times import CLOCK_SLACK
@@ -116,7 +117,7 @@ class Anchors:
     # --- walking up ----------------------------------------------------------------------------------
 
     def _nearest(self, agent: Agent, start: ProcessFacts, by: str) -> Anchor:
-        for facts in ancestors(self._processes, start):
+        for facts in chain((start,), above(self._processes, start)):
             if facts.uid == self._uid and (agent.recognise(facts) or self._is_hosting_helper(facts)):
                 return Anchor(facts.identity, True, by, parent=self.agent_above(facts))
             if _is_helper(facts):
@@ -127,11 +128,9 @@ class Anchors:
         return _is_helper(facts) and self._known(facts.identity) is not None
 
     def agent_above(self, facts: ProcessFacts) -> ProcessIdentity | None:
-        above = ancestors(self._processes, facts)
-        next(above, None)  # itself
         passed: list[ProcessIdentity] = []
         found = None
-        for each in above:
+        for each in above(self._processes, facts):
             ending = self._overhead.find(each.identity)
             if ending is not None:
                 found = ending.agent

@@ -9,6 +9,7 @@ Not here: how agents are recognised (agents/).
 """
 
 import asyncio
+import contextlib
 import logging
 import os
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from headcount.daemon.anchor import Anchors
 from headcount.daemon.loop import Loop
 from headcount.system.clock import Clock
 from headcount.system.processes.port import Processes
-from headcount.times import CENSUS_EVERY, CENSUS_FRESH, CENSUS_SETTLES
+from headcount.times import CENSUS_EVERY, CENSUS_FRESH, CENSUS_SETTLES, CENSUS_WAITED_FOR
 
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -53,9 +54,12 @@ class Census:
             await asyncio.sleep(CENSUS_EVERY)
 
     async def be_fresh(self) -> None:
-        """Returns at once when a census was taken a moment ago, else after one."""
+        """Returns at once when a census was taken a moment ago, else after one, but not much later: on a
+        machine that is too busy for a census the answer is what is known."""
         if self._taken_at is None or self._clock.boottime() - self._taken_at > CENSUS_FRESH:
-            await self.take()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(CENSUS_WAITED_FOR):
+                    await self.take()
 
     async def take(self) -> None:
         if self._running is None or self._running.done():

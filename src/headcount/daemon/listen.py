@@ -22,6 +22,7 @@ import msgspec
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from headcount.daemon.joined import JoinedWrites
 from headcount.daemon.lineage import Seen
 from headcount.system.peer import Peer
 from headcount.times import BODY_WITHIN, DRAIN_STREAMS_WITHIN, HEADERS_WITHIN, KEEP_ALIVE
@@ -63,6 +64,7 @@ class Protocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self.transport = JoinedWrites(transport, self.loop)  # type: ignore[assignment]
         sock = transport.get_extra_info("socket")
         if sock is not None and sock.family == socket.AF_UNIX:
             with contextlib.suppress(OSError):

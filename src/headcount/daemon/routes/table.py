@@ -8,11 +8,8 @@ Not here: what a route does (its own file), who may (authority.py).
 
 from typing import Any
 
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route as StarletteRoute
-from starlette.routing import Router
 
 from headcount.daemon.authority import AUTHORITY, Need, check
 from headcount.daemon.gate import Gate, Receive, Refused, Scope, Send
@@ -149,57 +146,62 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
 
 
 def build_app(service: Service) -> Gate:
-    router = Router(
-        [
-            StarletteRoute(_pattern(route), _endpoint(service, route), methods=[route.method])
-            for route in ROUTES
-        ],
-        redirect_slashes=False,
-    )
+    rules = {route.path + route.method: AUTHORITY[route.method, route.path] for route in ROUTES}
 
     async def routed(scope: Scope, receive: Receive, send: Send) -> None:
-        scope["app"] = router  # the router raises its 404 and 405 instead of answering them in plain text
-        try:
-            await router(scope, receive, send)
-        except HTTPException as fault:
-            raise _as_refused(fault, scope) from fault
+        route, scope["path_params"] = find_route(scope["method"], scope["path"])
+        call = Call(service, Request(scope, receive, send))
+        rule = rules[route.path + route.method]
+        if rule.need is not Need.ANYBODY:
+            check(rule, await call.who(), call.request.query_params)
+        answer = await route.handler(call)
+        response = answer if isinstance(answer, Response) else json_response(answer)
+        await response(scope, receive, send)
 
     return Gate(routed)
 
 
-def _pattern(route: Route) -> str:
+def find_route(method: str, path: str) -> tuple[Route, dict[str, str]]:
+    """The route and what its path names; raises `Refused` where there is none."""
+    wanted = "GET" if method == "HEAD" else method
+    route = PLAIN.get((wanted, path))
+    if route is not None:
+        return route, {}
+    pieces = path.split("/")
+    takes = []
+    for route, template in TEMPLATES:
+        named = _named(template, pieces)
+        if named is None:
+            continue
+        if route.method == wanted:
+            return route, named
+        takes.append(route.method)
+    if takes:
+        raise Refused(405, "wrong-method", f"{method} is not used here; this route takes {', '.join(takes)}.")
+    raise Refused(404, "no-such-route", f"There is no {path[:80]} here.", "See: /openapi.json")
+
+
+PLAIN = {(route.method, route.path): route for route in ROUTES if "{" not in route.path}
+TEMPLATES = tuple((route, route.path.split("/")) for route in ROUTES)
+
+
+def _named(template: list[str], pieces: list[str]) -> dict[str, str] | None:
+    """What the pieces of a path are called in the template; None: they do not fit it."""
+    if "{item}" in template:
+        pieces = _with_item(template.index("{item}"), pieces, len(pieces) - len(template))
+    if len(template) != len(pieces):
+        return None
+    named = {}
+    for part, piece in zip(template, pieces, strict=True):
+        if part.startswith("{") and piece:
+            named[part[1:-1]] = piece
+        elif part != piece:
+            return None
+    return named
+
+
+def _with_item(at: int, pieces: list[str], more: int) -> list[str]:
     """An item may hold slashes, and a percent-encoded one is a plain one by the time it is routed."""
-    return route.path.replace("{item}", "{item:path}")
-
-
-def _endpoint(service: Service, route: Route) -> Any:
-    rule = AUTHORITY[route.method, route.path]
-
-    async def endpoint(request: Request) -> Response:
-        call = Call(service, request)
-        if rule.need is not Need.ANYBODY:
-            check(rule, await call.who(), request.query_params)
-        answer = await route.handler(call)
-        return answer if isinstance(answer, Response) else json_response(answer)
-
-    return endpoint
-
-
-def _as_refused(fault: HTTPException, scope: Scope) -> Refused:
-    path = scope["path"]
-    if fault.status_code == 405:
-        allowed = ", ".join(route.method for route in ROUTES if _matches(route.path, path))
-        return Refused(
-            405, "wrong-method", f"{scope['method']} is not used here; this route takes {allowed}."
-        )
-    return Refused(fault.status_code, "no-such-route", f"There is no {path[:80]} here.", "See: /openapi.json")
-
-
-def _matches(template: str, path: str) -> bool:
-    parts, given = template.split("/"), path.split("/")
-    if "{item}" in parts:
-        at = parts.index("{item}")
-        given[at : at + len(given) - len(parts) + 1] = ["item"]
-    return len(parts) == len(given) and all(
-        part == piece or part.startswith("{") for part, piece in zip(parts, given, strict=True)
-    )
+    if more <= 0:
+        return pieces
+    return [*pieces[:at], "/".join(pieces[at : at + more + 1]), *pieces[at + more + 1 :]]

@@ -21,12 +21,20 @@ INIT = 1
 
 def ancestors(processes: Processes, start: ProcessFacts | int) -> Iterator[ProcessFacts]:
     """The start itself first, then its parent, and so on. Reads as far as it is iterated."""
-    child = _first(processes, start)
-    for _ in range(DEPTH_MOST):
-        if child is None:
+    first = _first(processes, start)
+    if first is not None:
+        yield first
+        yield from above(processes, first)
+
+
+def above(processes: Processes, child: ProcessFacts) -> Iterator[ProcessFacts]:
+    """Only the ancestors, of a child that was just looked at: each step asks the child again anyhow."""
+    for _ in range(DEPTH_MOST - 1):
+        parent = _parent_of(processes, child)
+        if parent is None:
             return
-        yield child
-        child = _parent_of(processes, child)
+        yield parent
+        child = parent
 
 
 def _first(processes: Processes, start: ProcessFacts | int) -> ProcessFacts | None:

@@ -1,0 +1,95 @@
+"""Accidents of the mailbox itself: whatever lies in it or happens to it, the next report is read."""
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+
+import pytest
+
+from tests.rig.agent import Agent
+from tests.rig.daemon import Daemon, eventually
+from tests.rig.wire import files_waiting
+
+MEGABYTE = 1024 * 1024
+
+
+def drop(daemon: Daemon, name: str, data: bytes) -> None:
+    letter = daemon.home / "letter"
+    letter.write_bytes(data)
+    letter.rename(daemon.mailbox / name)
+
+
+def report(conversation: str) -> bytes:
+    return b"\n" + json.dumps({"session_id": conversation, "hook_event_name": "Stop"}).encode()
+
+
+def test_a_mailbox_that_is_removed_is_made_again(daemon: Daemon, agent: Callable[..., Agent]) -> None:
+    """H11 for the mailbox: an inotify watch ends with its directory, without a word."""
+    claude = agent()
+    shutil.rmtree(daemon.mailbox)
+    eventually(daemon.mailbox.exists)
+    eventually((daemon.mailbox / ".listening").exists)
+    assert daemon.mailbox.stat().st_mode & 0o777 == 0o700
+    claude.hook(daemon.mailbox, "UserPromptSubmit", prompt="x")
+    assert daemon.session(conversation=claude.conversation)["activity"] == "working"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\n",
+        b"{",
+        b"12 (x) S 1 2 3\n{",
+        b"1 (x) S" + b" 9" * 18 + b" " + b"9" * 5000 + b"\n{}",
+        b"\xed\n\n\xed\n\n",
+        b"\n{\n" + b"\xed\xa0" + b"\n}",
+        b"\n[" * 50_000,
+        b"\0" * 4096,
+        b"x\n{}\n" * 3000,
+    ],
+    ids=range(10),
+)
+def test_what_lies_in_it_at_a_start_keeps_nobody_from_starting(daemon: Daemon, data: bytes) -> None:
+    daemon.kill()
+    drop(daemon, "1.1", data)
+    os.utime(daemon.mailbox / "1.1", (1, 1))
+    drop(daemon, "1.2", report("after"))
+    daemon.ready()
+    assert daemon.session(conversation="after")["activity"] == "done"
+    eventually(lambda: files_waiting(daemon) == [])
+    assert daemon.process is not None and daemon.process.poll() is None
+    assert '"level": "critical"' not in daemon.log()
+
+
+def test_a_file_that_is_no_report_by_its_size_is_removed_unread(daemon: Daemon) -> None:
+    huge = daemon.home / "huge"
+    huge.touch()
+    os.truncate(huge, 64 * MEGABYTE)
+    huge.rename(daemon.mailbox / "1.1")
+    drop(daemon, "1.2", report("after"))
+    daemon.session(conversation="after")
+    eventually(lambda: files_waiting(daemon) == [])
+
+
+def test_a_report_that_is_still_being_written_is_left_until_it_is_whole(daemon: Daemon) -> None:
+    whole = report("in-pieces")
+    with (daemon.mailbox / "1.1").open("wb", buffering=0) as file:
+        file.write(whole[:20])
+        drop(daemon, "1.2", report("meanwhile"))
+        daemon.session(conversation="meanwhile")
+        daemon.restart()  # a start reads the directory, also files that nobody has closed yet
+        drop(daemon, "1.3", report("after"))
+        daemon.session(conversation="after")
+        assert files_waiting(daemon) == ["1.1"]
+        file.write(whole[20:])
+    daemon.session(conversation="in-pieces")
+    eventually(lambda: files_waiting(daemon) == [])
+
+
+def test_two_hooks_that_shared_a_file_are_two_reports(daemon: Daemon) -> None:
+    """The number of a shell is given again, and a hook appends."""
+    drop(daemon, "1.1", report("first")[1:] + report("second") + b"\n" + report("third"))
+    for name in ("first", "second", "third"):
+        daemon.session(conversation=name)
