@@ -45,6 +45,9 @@ EVENT_WORDS = {
     EventType.ALARM_CLEARED: "and no longer does",
     EventType.HEADCOUNT_STARTED: "the daemon is up; `facts.blind_since` is when anything was last seen before",
     EventType.HEADCOUNT_STOPPED: "the daemon stops in order; from here on nothing is seen",
+    EventType.CLAIM_GRANTED: "an item has a holder; `item`, `fence`, `holder`",
+    EventType.CLAIM_RELEASED: "an item is free; `because` is released, died, forced or handed-off",
+    EventType.LOSS_ACCEPTED: "the operator accepted that holders of before the loss are not known",
     EventType.STORE_LOST: "the store was damaged; `facts.set_aside` names where it is kept",
 }
 

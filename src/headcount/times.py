@@ -25,6 +25,18 @@ CLOCK_SLACK: Final = 2.0
 """A stored time this far in the future means that the wall clock was set back, not that an event
 came early; file times and the clock differ by milliseconds only."""
 
+WAIT_MOST: Final = 86_400.0
+"""The longest that one question for a claim waits: by then whoever asked should look again whether it still
+wants it."""
+
+WAITER_LOOKED_AT_AGAIN: Final = 1.0
+"""Whoever waits for a free item and could not be proved alive (no descriptor left, mostly) is asked again
+after this: as often as the fallback for processes without a descriptor looks."""
+
+COLLISION_WITHIN: Final = 1_800.0
+"""Two sessions that edited one file within this long of each other are told so. An edit older than half an
+hour is usually committed, or known to whoever comes next."""
+
 # --- store ---------------------------------------------------------------------------------------
 
 RETENTION: Final = 30 * 86_400.0
@@ -89,6 +101,11 @@ SETTLE_WITHIN: Final = 5.0
 """A mailbox file that is not whole at the first drain may still be being written; after this long
 it is called damaged. A hook's `cat` takes milliseconds."""
 
+WORKTREE_FRESH: Final = 15.0
+WORKTREE_WITHIN: Final = 0.5
+"""Which branch a directory is on is read again after the first, soon enough to see a switch; a file system
+that does not answer within the second is left alone, and the report goes on without it."""
+
 # --- command line --------------------------------------------------------------------------------
 
 CALL_WITHIN: Final = 5.0
@@ -112,6 +129,13 @@ this long starts one again."""
 
 SLOW_ANSWER: Final = 0.25
 """`doctor` calls an answer slow from here: a hundred times the usual, and already felt by people."""
+
+HOLD_LOOKS_AGAIN: Final = 0.5
+"""`hold` looks again this often while the daemon is away: its claim cannot be given to another meanwhile."""
+
+GUARD_WITHIN: Final = 0.25
+"""What an agent's edit waits for the guard's word, and its start for the context: felt, but not long; after
+that the edit goes on as if there were no guard."""
 
 MINUTE: Final = 60
 HOUR: Final = 3_600
@@ -140,3 +164,13 @@ like the agent that started it, and an agent's own registry file takes 0.4 to 0.
 
 GLIMPSE_AFTER: Final = 0.5
 """How long after a turn's end its transcript is looked at: by then its last lines are written."""
+
+# --- tokens --------------------------------------------------------------------------------------
+
+TOKEN_CEILING: Final = 86_400.0
+"""A token whose process cannot be asked any more is good for a day after it was last seen alive; one that
+is over is remembered as long, so that whoever offers it hears why."""
+
+TOKEN_RENEW_AFTER: Final = 3_600.0
+"""A living process's token is renewed at most once an hour: often enough for a ceiling of a day, and a
+question costs no write."""

@@ -104,9 +104,13 @@ def test_a_proven_end_is_final(story):
     for piece in story:
         scene.hear(piece, now=NOW)
         for id, ended in over.items():
-            assert scene.world.sessions[id].ended == ended
+            assert replace(scene.world.sessions[id].ended, because="") == ended
             assert scene.world.sessions[id].liveness is Liveness.ENDED
-        over = {each.id: each.ended for each in scene.sessions() if each.ended and each.ended.proven}
+        over = {
+            each.id: replace(each.ended, because="")  # its wording may become more exact: /resume was /branch
+            for each in scene.sessions()
+            if each.ended and each.ended.proven
+        }
 
 
 @given(stories, st.data())

@@ -133,7 +133,7 @@ def test_a_wrong_method_is_refused_and_says_which_is_right(
         "/v1/sessions/' OR 1=1--".replace(" ", "%20"),
         "/v1/sessions/nobody/explain",
         "/v1/sessions/nobody/stop",
-        "/v1/claims",
+        "/v1/nothing",
     ],
 )
 def test_odd_paths_and_ids_find_nothing(daemon: Daemon, traces: Traces, path: str) -> None:

@@ -45,6 +45,7 @@ class Daemon:
             "HOME": str(self.user_home),
             "HEADCOUNT_HOME": str(home),
             "LANG": "C.UTF-8",
+            **({"PYTHONPATH": os.environ["PYTHONPATH"]} if "PYTHONPATH" in os.environ else {}),
             **env,
         }
         self.process: subprocess.Popen[bytes] | None = None

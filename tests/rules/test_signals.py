@@ -19,7 +19,10 @@ FORBIDDEN = frozenset({
 TEXT_MATCHERS = ("pkill", "pgrep", "killall")
 OWN_CHILDREN = frozenset({
     "src/headcount/agents/drop_line.py",  # a trial of the hook line that does not end
+    "src/headcount/agents/ask_line.py",  # the same of the lines that ask
     "src/headcount/cli/stage.py",  # the demo's cast
+    "src/headcount/cli/keeping.py",  # the command of `hold`, when its claim is lost
+    "src/headcount/cli/commands/hold.py",  # the same, when hold itself is told to end
 })  # fmt: skip
 THROUGH_A_HANDLE = frozenset({"src/headcount/system/signals.py", "src/headcount/cli/stage.py"})
 

@@ -15,6 +15,14 @@ from headcount.cli.screen import Screen
 
 QUIET = frozenset({"session.heard", "session.bound", "session.changed"})
 
+FREED = {
+    "released": "released",
+    "died": "freed by a death",
+    "forced": "taken away by force",
+    "handed-off": "handed on",
+    "withdrawn": "given back unheard",
+}
+
 ABOUT_US = {
     "headcount.started": "headcount started",
     "headcount.stopped": "headcount stopped; nothing is seen until it is up again",
@@ -30,6 +38,8 @@ def lines_of(event: dict[str, Any], screen: Screen, now: float) -> list[str]:
     at = moments.parse(event.get("at"))
     clock = moments.clock(now if at is None else at, now)
     raw = event.get("session")
+    if str(event.get("type")).startswith("claim."):
+        return [f"{clock}   {_of_a_claim(event)}"]
     if not isinstance(raw, dict):
         facts = event.get("facts") or {}
         text = ABOUT_US.get(str(event.get("type"))) or clean(event.get("type"))
@@ -45,6 +55,18 @@ def lines_of(event: dict[str, Any], screen: Screen, now: float) -> list[str]:
     )
     line = f"{clock} {mark} {who} {_what(event, raw, moment)}".rstrip()
     return [line, *(f"{' ' * len(clock)} {more}" for more in _more(event, raw, group))]
+
+
+def _of_a_claim(event: dict[str, Any]) -> str:
+    """`7f3a auth-refactor claimed task:AUTH-12 (claim #12)`, `task:AUTH-12 is free: its holder 7f3a … died`."""
+    from headcount.cli.holders import name_of
+
+    who, item = name_of(event.get("holder")), clean(event.get("item"))
+    if event.get("type") == "claim.granted":
+        return f"{who} claimed {item} (claim #{clean(event.get('fence'))})"
+    because = clean(event.get("because"))
+    by = f" by {clean(event.get('by'))}" if event.get("by") and because == "forced" else ""
+    return f"{FREED.get(because, because)} {item}: {who}{by}"
 
 
 def _what(event: dict[str, Any], raw: dict[str, Any], moment: float) -> str:

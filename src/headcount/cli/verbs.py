@@ -55,6 +55,76 @@ VERBS = {
             ("headcount log", "headcount log 7f3a --since 2h", "headcount log --follow --json"),
         ),
         Verb(
+            "claim",
+            "Claim",
+            "take an item, so that no other agent works on it",
+            (
+                "headcount claim task:AUTH-12",
+                "headcount claim task:AUTH-12 --wait 10m --note 'login form'",
+                "headcount claim 'path:src/auth/**' --json",
+                "headcount claim branch:api#main --as auth-refactor",
+            ),
+        ),
+        Verb(
+            "release",
+            "Claim",
+            "give an item back",
+            ("headcount release task:AUTH-12", "headcount release task:AUTH-12 --as auth-refactor"),
+        ),
+        Verb(
+            "claims",
+            "Claim",
+            "who holds what",
+            ("headcount claims", "headcount claims --json", "headcount claims --history task:AUTH-12"),
+        ),
+        Verb(
+            "check",
+            "Claim",
+            "whether a claim's number is still the current one",
+            ("headcount check task:AUTH-12 12 && ./deploy", "headcount check branch:api#main 17 --json"),
+        ),
+        Verb(
+            "hold",
+            "Claim",
+            "run a command under a claim",
+            (
+                "headcount hold port:5432 -- postgres -D data",
+                "headcount hold task:NIGHTLY --wait 5m -- make nightly",
+            ),
+        ),
+        Verb(
+            "handoff",
+            "Claim",
+            "give an item to another live session",
+            ("headcount handoff task:AUTH-12 c01d", "headcount handoff task:AUTH-12 flaky-ci"),
+        ),
+        Verb(
+            "whoami",
+            "Claim",
+            "which session you are, and how that is known",
+            ("headcount whoami", "headcount whoami --explain", "headcount whoami --json"),
+        ),
+        Verb(
+            "launch",
+            "Run",
+            "start an agent that is known from its first moment",
+            (
+                "headcount launch -- claude",
+                "headcount launch --name auth-refactor --role builder --group api -- claude --model opus",
+            ),
+        ),
+        Verb(
+            "guard",
+            "Claim",
+            "keep commits and pushes off what others have claimed",
+            (
+                "headcount guard git --install",
+                "headcount guard git",
+                "headcount guard git pre-push --strict",
+                "headcount guard git --uninstall",
+            ),
+        ),
+        Verb(
             "up",
             "Run",
             "start the daemon (it also starts on first use)",
@@ -72,7 +142,12 @@ VERBS = {
             "hooks",
             "Run",
             "put the reporting line into your agents' settings, or take it out",
-            ("headcount hooks install --dry-run", "headcount hooks install", "headcount hooks uninstall"),
+            (
+                "headcount hooks install --dry-run",
+                "headcount hooks install",
+                "headcount hooks install --guard --context",
+                "headcount hooks uninstall",
+            ),
         ),
         Verb(
             "demo",
@@ -101,7 +176,7 @@ def general_help() -> str:
         "",
         "Knows which coding agents on this machine are alive and what each is doing.",
     ]
-    for group in ("Look", "Run", "Learn"):
+    for group in ("Look", "Claim", "Run", "Learn"):
         lines += ["", f"{group}:"]
         lines += [f"  {verb.name:<11} {verb.help}" for verb in VERBS.values() if verb.group == group]
     lines += [

@@ -32,8 +32,9 @@ class Answer(NamedTuple):
 
 
 class Connection:
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, credential: str = "") -> None:
         self._path = path
+        self._credential = f"authorization: {credential}\r\n" if credential else ""
         self._socket: _socket.socket | None = None
         self._reader: Reader | None = None
         self._deadline = 0.0
@@ -41,15 +42,15 @@ class Connection:
     def call(self, method: str, path: str, body: Any = None, within: float = times.CALL_WITHIN) -> Answer:
         """The daemon's answer, whatever its status is; a fault when there is none."""
         self._deadline = time.monotonic() + within
-        request = _request(method, path, body)
+        sent = request(method, path, body, self._credential)
         kept = self._socket is not None
         try:
-            head, content = self._exchange(request)
+            head, content = self._exchange(sent)
         except Broken:
             if not kept or method != "GET":
                 raise
-            head, content = self._exchange(request)  # the daemon had closed the idle connection
-        return Answer(head.status, head.headers, _parsed(content))
+            head, content = self._exchange(sent)  # the daemon had closed the idle connection
+        return Answer(head.status, head.headers, parsed(content))
 
     def stream(
         self, path: str, last_event_id: str | None = None, until: float | None = None
@@ -60,13 +61,24 @@ class Connection:
         resume = f"last-event-id: {last_event_id}\r\n" if last_event_id is not None else ""
         self._deadline = time.monotonic() + times.CALL_WITHIN
         try:
-            reader = self._send(_request("GET", path, None, f"accept: text/event-stream\r\n{resume}"))
+            reader = self._send(
+                request("GET", path, None, f"accept: text/event-stream\r\n{resume}{self._credential}")
+            )
             head = reader.head()
             if head.status != 200:
-                raise refusal(head.status, _parsed(reader.body(head)))
+                raise refusal(head.status, parsed(reader.body(head)))
             yield from self._events(reader, until)
         finally:
             self.close()
+
+    def interrupt(self) -> None:
+        """From another thread: whoever waits for bytes here sees the connection end."""
+        sock = self._socket
+        if sock is not None:
+            try:
+                sock.shutdown(_socket.SHUT_RDWR)
+            except OSError:
+                return  # it is over already
 
     def close(self) -> None:
         if self._socket is not None:
@@ -168,7 +180,7 @@ def connect_unix(sock: _socket.socket, path: str) -> None:
         os.close(fd)
 
 
-def _request(method: str, path: str, body: Any, more: str = "") -> bytes:
+def request(method: str, path: str, body: Any, more: str = "") -> bytes:
     content = b"" if body is None else json.dumps(body).encode()
     kind = "" if body is None else "content-type: application/json\r\n"
     length = "" if method == "GET" else f"content-length: {len(content)}\r\n"
@@ -176,7 +188,7 @@ def _request(method: str, path: str, body: Any, more: str = "") -> bytes:
     return head.encode("latin-1") + content
 
 
-def _parsed(content: bytes) -> Any:
+def parsed(content: bytes) -> Any:
     if not content:
         return None
     try:

@@ -17,6 +17,7 @@ from headcount import __version__, times
 from headcount.client.connection import Answer, Connection
 from headcount.client.faults import Broken, NotRunning, Refused, Unavailable, refusal
 from headcount.client.sse import ServerSentEvent
+from headcount.client.token import credential
 from headcount.paths import Places
 
 Say = Callable[[str], None]
@@ -46,7 +47,10 @@ class Client:
         self._say = say
         self._version = version
         self._compared = False
-        self._connection = Connection(places.socket)
+        self.hung_up = False  # by its owner: whoever follows the stream ends
+        self._stream: Connection | None = None
+        self._credential = credential(env)
+        self._connection = Connection(places.socket, self._credential)
 
     def get(self, path: str) -> Any:
         return self.ask("GET", path)
@@ -54,18 +58,34 @@ class Client:
     def post(self, path: str, body: Any = None) -> Any:
         return self.ask("POST", path, {} if body is None else body)
 
+    def delete(self, path: str) -> Any:
+        return self.ask("DELETE", path)
+
     def ask(self, method: str, path: str, body: Any = None) -> Any:
         """The data of a good answer; every other outcome is a fault."""
-        if not self._compared and method != "GET":
-            self.ask("GET", "/healthz")  # only a question may be asked twice
-        answer = self._met(method, path, body)
-        if not self._compared:
-            self._compared = True
-            if self._replaced(answer):
-                answer = self._met(method, path, body)
+        answer = self.answer(method, path, body)
         if answer.status >= 400:
             raise refusal(answer.status, answer.data)
         return answer.data
+
+    def answer(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        within: float = times.CALL_WITHIN,
+        again: bool = False,
+    ) -> Answer:
+        """The daemon's answer, also a refusing one. `again`: it may be asked twice without harm."""
+        if not self._compared and method != "GET":
+            self.ask("GET", "/healthz")  # only a question may be asked twice
+        answer = self._met(method, path, body, within, again or method == "GET")
+        if not self._compared:
+            self._compared = True
+            if self._replaced(answer):
+                answer = self._met(method, path, body, within, again or method == "GET")
+        return answer
 
     def events(
         self, last_event_id: int | None = None, until: float | None = None
@@ -73,7 +93,14 @@ class Client:
         if not self._compared:
             self.ask("GET", "/healthz")
         last = None if last_event_id is None else str(last_event_id)
-        return Connection(self.places.socket).stream("/v1/events", last, until)
+        self._stream = Connection(self.places.socket, self._credential)
+        return self._stream.stream("/v1/events", last, until)
+
+    def hang_up(self) -> None:
+        """Ends a stream that another thread reads."""
+        self.hung_up = True
+        if self._stream is not None:
+            self._stream.interrupt()
 
     def close(self) -> None:
         self._connection.close()
@@ -105,18 +132,18 @@ class Client:
             departure.wait()
         return True
 
-    def _met(self, method: str, path: str, body: Any) -> Answer:
+    def _met(self, method: str, path: str, body: Any, within: float, again: bool) -> Answer:
         """An answer of a daemon, started now if nobody listens."""
-        deadline = time.monotonic() + times.CALL_WITHIN
+        deadline = time.monotonic() + within
         while True:
             try:
-                return self._connection.call(method, path, body)
+                return self._connection.call(method, path, body, within)
             except NotRunning:
                 if not self._autostart or self.started:
                     raise
                 self.start()
             except Broken:  # it was stopping; soon somebody else listens, or nobody
-                if method != "GET" or time.monotonic() >= deadline:
+                if not again or time.monotonic() >= deadline:
                     raise
                 time.sleep(times.CONNECT_RETRY_EVERY)
 

@@ -14,6 +14,7 @@ from typing import Any
 from headcount.core.delta import parent_of
 from headcount.core.events import EventType
 from headcount.core.placement import Fresh
+from headcount.core.registration import carried
 from headcount.core.report import Anchor, Opening
 from headcount.core.session import Ended, EndKind, Liveness, Note, Session, Turnpoint, after
 from headcount.core.world import Draft
@@ -39,6 +40,7 @@ def begin(
     else:
         liveness, because = Liveness.DOUBTED, f"named by {anchor.by}, to be asked"
     fields |= {"notes": (Note(at, anchor.by or "binding", anchor.why),)} if anchor.why else {}
+    fields |= carried(seat.supersedes)
     session = draft.start(
         at,
         agent=agent,
@@ -78,6 +80,7 @@ def supersede(draft: Draft, old: Session, new: Session, at: float, opening: Open
         liveness_at=at,
         provisional=False,
         ended=None,
+        **carried(old),
     )
 
 

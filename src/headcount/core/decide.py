@@ -5,39 +5,77 @@ Rules of this file
   2. DEAD ends the session its process hosts; UNKNOWN ends nothing, ever.
   3. Time touches only sessions without a process.
   4. `DECIDERS` is the whole list of what can come in.
+  5. A death frees what its process held, and whoever waits for it gets it, in the same decision.
 
-Not here: what words mean (hear.py, activity.py), running effects (daemon/).
+Not here: what words mean (hear.py, activity.py), claims (ledger.py), running effects (daemon/).
 """
 
 import signal
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from headcount.core import collision
+from headcount.core.claim import Answer
+from headcount.core.commands import AcceptLoss, Acquire, HandOff, Release, Withdraw
 from headcount.core.events import EventType
 from headcount.core.evidence import Awake, Evidence, Glimpse, Judged, Rebooted, Retire, Tick
 from headcount.core.hear import hear_found, hear_glimpse, hear_record, hear_report
+from headcount.core.ledger import accept_loss, acquire, free_all_of, hand_off, release
+from headcount.core.registration import Register, TurnedAway, Unregister, register, unregister
 from headcount.core.report import Found, Record, Report
 from headcount.core.session import Ended, EndKind, Liveness, Session, SessionId, Turnpoint, after, can
 from headcount.core.verdict import Proof, Standing, Verdict
-from headcount.core.world import Draft, World
+from headcount.core.waiting import look_again, next_look, serve, withdraw
+from headcount.core.world import NOT_ASKED, Draft, Verdicts, World
 from headcount.times import LOST_AFTER
 
 SIGNALLED = 128
 
+Outcome = SessionId | Answer | TurnedAway | None
+"""Which session a report was about, or what a command is answered."""
 
-def decide(world: World, batch: Iterable[Evidence], now: float) -> tuple[Draft, list[SessionId | None]]:
-    """The world as it will be once the draft's events are committed, and which session each piece of
-    evidence was about."""
-    draft = world.draft()
-    return draft, [DECIDERS[type(evidence)](draft, evidence, now) for evidence in batch]
+
+def decide(
+    world: World, batch: Iterable[Evidence], now: float, verdicts: Verdicts = NOT_ASKED
+) -> tuple[Draft, list[Outcome]]:
+    """The world as it will be once the draft's events are committed, and what came of each piece of
+    evidence. `verdicts` is what was proved just before of those on whom a command turns."""
+    draft = world.draft(verdicts)
+    for process, verdict in verdicts.items():
+        if verdict.standing is Standing.DEAD:  # seen by asking, before the kernel's own word came in
+            _judged(draft, Judged(process, verdict, now), now)
+    outcomes = []
+    for evidence in batch:
+        outcomes.append(DECIDERS[type(evidence)](draft, evidence, now))
+        serve(draft, now)
+    collision.settle(draft, now)
+    return draft, outcomes
 
 
 def next_deadline(world: World) -> float | None:
     """When time itself will next be evidence."""
-    return min(world.adrift.values()) + LOST_AFTER if world.adrift else None
+    lost = min(world.adrift.values()) + LOST_AFTER if world.adrift else None
+    return min(
+        (at for at in (lost, next_look(world), collision.next_expiry(world)) if at is not None), default=None
+    )
+
+
+def _report(draft: Draft, report: Report, now: float) -> SessionId | None:
+    session = hear_report(draft, report, now)
+    if report.edits or report.worktree:
+        collision.notice(draft, session, report, now)
+    return session
 
 
 def _judged(draft: Draft, judged: Judged, now: float) -> None:
+    if judged.verdict.standing is Standing.DEAD:
+        draft.bury(judged.process)
+    _judge_session(draft, judged)
+    if judged.verdict.standing is Standing.DEAD:
+        free_all_of(draft, judged.process, judged.at)
+
+
+def _judge_session(draft: Draft, judged: Judged) -> None:
     session = draft.current(judged.process)
     if session is None:
         return
@@ -132,6 +170,7 @@ def _tick(draft: Draft, tick: Tick, now: float) -> None:
                 liveness_because="no process known, and nothing heard",
                 liveness_at=now,
             )
+    look_again(draft, now)
 
 
 def _retire(draft: Draft, retire: Retire, now: float) -> None:
@@ -140,6 +179,8 @@ def _retire(draft: Draft, retire: Retire, now: float) -> None:
     for nth, session in enumerate(ended):
         if nth >= retire.keep_most or _ended_at(session) < retire.before:
             draft.drop(session.id)
+    for request in [each.id for each in draft.page.requests.values() if each.at < retire.before]:
+        draft.page.forget(request)
 
 
 def _ended_at(session: Session) -> float:
@@ -154,10 +195,11 @@ def _awake(draft: Draft, awake: Awake, now: float) -> None:
         draft.tell(EventType.HEADCOUNT_STOPPED, awake.at)
     else:
         draft.tell(EventType.HEADCOUNT_STARTED, awake.at, version=awake.version, blind_since=awake.seen_until)
+        collision.forget(draft, now)
 
 
 DECIDERS: dict[type, Callable[[Draft, Any, float], Any]] = {
-    Report: hear_report,
+    Report: _report,
     Record: hear_record,
     Found: hear_found,
     Glimpse: hear_glimpse,
@@ -166,4 +208,11 @@ DECIDERS: dict[type, Callable[[Draft, Any, float], Any]] = {
     Tick: _tick,
     Retire: _retire,
     Awake: _awake,
+    Acquire: acquire,
+    Release: release,
+    HandOff: hand_off,
+    Withdraw: withdraw,
+    AcceptLoss: accept_loss,
+    Register: register,
+    Unregister: unregister,
 }

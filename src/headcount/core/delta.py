@@ -61,7 +61,7 @@ def details(session: Session | None, details: Details, level: bool = False) -> d
     is known: it does not follow a `cd` or a move, hooks do."""
     given = {
         "cwd": details.cwd,
-        "name": details.name,
+        "name": details.name if session is None or not _is_named(session) else None,
         "model": details.model,
         "transcript": details.transcript,
         "permission_mode": details.permission_mode,
@@ -77,6 +77,11 @@ def details(session: Session | None, details: Details, level: bool = False) -> d
         for key, value in given.items()
         if value is not None and (session is None or getattr(session, key) != value)
     }
+
+
+def _is_named(session: Session) -> bool:
+    """By whoever registered it, whose word on the name stands."""
+    return session.registration is not None and session.registration.name is not None
 
 
 def seen(session: Session, glimpse: Glimpse) -> dict[str, Any]:

@@ -4,7 +4,8 @@ Rules of this file
   1. An event carries what it changed (`delta`: field of the session -> its new value), so that the
      rows are the fold of the events and nothing else.
   2. Sequence numbers grow by one and are given once.
-  3. An event without a session speaks of headcount itself.
+  3. An event without a session or a claim speaks of headcount itself.
+  4. A claim's event carries the claim as it was held; its row follows from that alone.
 
 Not here: why something became true (decide.py), how events are stored (store/) or shown (daemon/view.py).
 """
@@ -14,6 +15,8 @@ from enum import Enum
 from typing import Any
 
 from headcount.core.change import changed
+from headcount.core.claim import Claim, Freed, freed
+from headcount.core.item import Item
 from headcount.core.session import Session, SessionId
 
 
@@ -29,9 +32,12 @@ class EventType(Enum):
     SESSION_REOPENED = "session.reopened"  # an end that was only reported was wrong
     ALARM_RAISED = "alarm.raised"
     ALARM_CLEARED = "alarm.cleared"
+    CLAIM_GRANTED = "claim.granted"
+    CLAIM_RELEASED = "claim.released"  # facts: because (claim.Freed), by
     HEADCOUNT_STARTED = "headcount.started"
     HEADCOUNT_STOPPED = "headcount.stopped"
     STORE_LOST = "store.lost"
+    LOSS_ACCEPTED = "store.loss-accepted"  # the operator lets claims be granted again
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +47,12 @@ class Event:
     type: EventType
     session: SessionId | None = None
     delta: dict[str, Any] = field(default_factory=dict)
-    facts: dict[str, Any] = field(default_factory=dict)  # plain JSON, for events without a session
+    facts: dict[str, Any] = field(default_factory=dict)  # plain JSON
+    claim: Claim | None = None  # as it was held, in events of a claim
+
+    @property
+    def item(self) -> Item | None:
+        return self.claim.item if self.claim else None
 
 
 def apply(session: Session | None, event: Event) -> Session:
@@ -52,3 +63,11 @@ def apply(session: Session | None, event: Event) -> Session:
     if session is None:
         raise ValueError(f"event {event.seq} ({event.type.value}) is of a session that never started")
     return changed(session, event.delta)
+
+
+def apply_claim(event: Event) -> Claim:
+    """The item's row after the event."""
+    assert event.claim is not None
+    if event.type is EventType.CLAIM_RELEASED:
+        return freed(event.claim, Freed(event.facts["because"]), event.at)
+    return event.claim

@@ -1,4 +1,4 @@
-"""Evidence: everything that can come in. It is weighed, never refused.
+"""Evidence: everything that can come in, commands among it. It is weighed, never refused.
 
 Rules of this file
   1. Each kind names what was observed, by whom and when. None of them is a change of state.
@@ -8,7 +8,9 @@ Rules of this file
 from dataclasses import dataclass
 
 from headcount.core.activity import Turned
+from headcount.core.commands import Command
 from headcount.core.identity import ProcessIdentity
+from headcount.core.registration import Register, Unregister
 from headcount.core.report import Found, Record, Report
 from headcount.core.verdict import Verdict
 
@@ -67,4 +69,17 @@ class Awake:
     seen_until: float | None = None  # the last event before it was away
 
 
-Evidence = Report | Record | Found | Glimpse | Judged | Rebooted | Tick | Retire | Awake
+Evidence = (
+    Report
+    | Record
+    | Found
+    | Glimpse
+    | Judged
+    | Rebooted
+    | Tick
+    | Retire
+    | Awake
+    | Command
+    | Register
+    | Unregister
+)

@@ -84,6 +84,15 @@ class Details:
 
 
 @dataclass(frozen=True, slots=True)
+class Worktree:
+    """The checked-out directory that a report came from, as the edge could establish it."""
+
+    top: str
+    branch: str | None
+    name: str  # of the repository
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     agent: str
     conversation: str
@@ -100,6 +109,8 @@ class Report:
     background: tuple[Background, ...] | None = None  # the whole list, when the event carries it
     background_started: Background | None = None
     background_ended: str | None = None
+    edits: str | None = None  # the file that a tool edits, absolute; kept in memory only
+    worktree: Worktree | None = None
     details: Details = field(default_factory=Details)
     anchor: Anchor = field(default_factory=Anchor)
 

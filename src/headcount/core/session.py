@@ -124,6 +124,17 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
+class Registration:
+    """What it was registered with, by itself or by whoever launched it."""
+
+    at: float
+    by: str  # "operator", or the session that registered it
+    name: str | None = None
+    role: str | None = None
+    groups: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Session:
     id: SessionId
     agent: str
@@ -158,6 +169,7 @@ class Session:
     ended: Ended | None = None
     alarms: tuple[str, ...] = ()
     notes: tuple[Note, ...] = ()
+    registration: Registration | None = None
 
     @property
     def is_open(self) -> bool:

@@ -1,4 +1,4 @@
-"""The world: every session that is remembered, and the draft on which a batch is decided.
+"""The world: every session and claim that is remembered, and the draft on which a batch is decided.
 
 Rules of this file
   1. The world holds what is stored and nothing else. A batch is decided on a draft above it; the
@@ -10,77 +10,48 @@ Not here: what should happen (decide.py), storage (store/).
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, MutableMapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2s
-from typing import Any, Generic, TypeVar
+from types import MappingProxyType
+from typing import Any
 
+from headcount.core.book import Book, Entries, Page
+from headcount.core.claim import Claim
 from headcount.core.effects import Effect, Watch
-from headcount.core.events import Event, EventType, apply
+from headcount.core.events import Event, EventType, apply, apply_claim
 from headcount.core.identity import Match, Place, ProcessIdentity, same_process
-from headcount.core.session import Liveness, Session, SessionId
+from headcount.core.layer import Layer, add_to, take_from
+from headcount.core.session import EndKind, Liveness, Session, SessionId
+from headcount.core.traces import Traces
+from headcount.core.verdict import Proof, Verdict, dead, unknown
 
-K = TypeVar("K")
-V = TypeVar("V")
+Verdicts = Mapping[ProcessIdentity, Verdict]
+NOT_ASKED: Verdicts = MappingProxyType({})
 Conversation = tuple[str, str]  # agent, the agent's own id
 
 ADRIFT = frozenset({Liveness.UNBOUND})
 
 
-class Layer(MutableMapping[K, V], Generic[K, V]):
-    """Writes go to the top, reads fall through to the base; `None` on top hides the base's value."""
-
-    def __init__(self, base: dict[K, V]) -> None:
-        self._base = base
-        self._top: dict[K, V | None] = {}
-
-    def __getitem__(self, key: K) -> V:
-        value = self._top[key] if key in self._top else self._base[key]
-        if value is None:
-            raise KeyError(key)
-        return value
-
-    def get(self, key: K, default: Any = None) -> Any:
-        value = self._top[key] if key in self._top else self._base.get(key)
-        return default if value is None else value
-
-    def __setitem__(self, key: K, value: V) -> None:
-        self._top[key] = value
-
-    def __delitem__(self, key: K) -> None:
-        self._top[key] = None
-
-    def __iter__(self) -> Iterator[K]:
-        yield from (key for key in self._base if key not in self._top)
-        yield from (key for key, value in self._top.items() if value is not None)
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
-
-    def settle(self) -> None:
-        for key, value in self._top.items():
-            if value is None:
-                self._base.pop(key, None)
-            else:
-                self._base[key] = value
-        self._top = {}
-
-
 class World:
-    def __init__(self, place: Place, sessions: Iterable[Session] = (), seq: int = 0) -> None:
+    def __init__(
+        self, place: Place, sessions: Iterable[Session] = (), seq: int = 0, book: Book | None = None
+    ) -> None:
         self.place = place
+        self.book = book or Book()
         self.seq = seq
         self.sessions: dict[SessionId, Session] = {}
         self.by_conversation: dict[Conversation, tuple[SessionId, ...]] = {}
         self.by_pid: dict[int, tuple[SessionId, ...]] = {}
         self.adrift: dict[SessionId, float] = {}  # without a process: when last heard
+        self.traces = Traces()  # memory only
         draft = self.draft()
         for session in sorted(sessions, key=lambda each: (each.started_at, each.id)):
             draft.put(session)
         draft.settle()
 
-    def draft(self) -> "Draft":
-        return Draft(self)
+    def draft(self, verdicts: Verdicts = NOT_ASKED) -> "Draft":
+        return Draft(self, verdicts)
 
     def find_process(self, claimed: ProcessIdentity) -> ProcessIdentity | None:
         """That very incarnation among those that sessions were ever bound to."""
@@ -103,20 +74,30 @@ class Decision:
     dropped: list[SessionId] = field(default_factory=list)
     effects: list[Effect] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
+    ledger: Entries = field(default_factory=Entries)
+
+    @property
+    def is_blank(self) -> bool:
+        """Nothing of it needs to be stored."""
+        return not (self.events or self.dropped) and self.ledger.is_blank
 
 
 class Draft:
     """The world as it will be if the batch is committed."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, verdicts: Verdicts = NOT_ASKED) -> None:
         self._world = world
+        self._verdicts = verdicts
+        self._over: list[ProcessIdentity] = []  # proved dead in this batch
+        self.page = Page(world.book)
         self.place = world.place
+        self.traces = world.traces
         self.seq = world.seq
         self.sessions = Layer(world.sessions)
         self._by_conversation = Layer(world.by_conversation)
         self._by_pid = Layer(world.by_pid)
         self._adrift = Layer(world.adrift)
-        self.decision = Decision()
+        self.decision = Decision(ledger=self.page.entries)
 
     # --- reading -----------------------------------------------------------------------------------
 
@@ -133,6 +114,15 @@ class Draft:
         """The session that the process hosts now."""
         return next((each for each in reversed(self.of_process(process)) if each.is_open), None)
 
+    def verdict(self, process: ProcessIdentity) -> Verdict:
+        """What was proved of it before the batch, or is known by now. Not asked is not known."""
+        if any(same_process(each, process) is Match.SAME for each in self._over):
+            return dead(Proof.EXITED, "its end was just told")
+        past = self.of_process(process)
+        if past and past[-1].ended is not None and past[-1].ended.kind is not EndKind.SUPERSEDED:
+            return dead(Proof.EXITED, past[-1].ended.because)
+        return self._verdicts.get(process) or unknown("it was not asked")
+
     def adrift(self) -> list[tuple[SessionId, float]]:
         return list(self._adrift.items())
 
@@ -144,9 +134,11 @@ class Draft:
         id = SessionId(blake2s(key.encode("utf-8", "replace"), digest_size=6).hexdigest())
         return self.emit(EventType.SESSION_STARTED, at, id, **fields)
 
-    def emit(self, type: EventType, at: float, id: SessionId, **delta: Any) -> Session:
+    def emit(
+        self, type: EventType, at: float, id: SessionId, *, facts: dict[str, Any] | None = None, **delta: Any
+    ) -> Session:
         self.seq += 1
-        event = Event(self.seq, at, type, id, delta)
+        event = Event(self.seq, at, type, id, delta, facts or {})
         before = self.sessions.get(id)
         session = apply(before, event)
         self.decision.events.append(event)
@@ -154,6 +146,16 @@ class Draft:
         if session.is_open and session.process is not None and (before is None or before.process is None):
             self.decision.effects.append(Watch(session.process))
         return session
+
+    def emit_claim(self, type: EventType, at: float, claim: Claim, **facts: Any) -> None:
+        self.seq += 1
+        event = Event(self.seq, at, type, claim.session, {}, facts, claim)
+        self.decision.events.append(event)
+        self.page.put(apply_claim(event))
+
+    def bury(self, process: ProcessIdentity) -> None:
+        """From here on in this batch nothing is granted to it."""
+        self._over.append(process)
 
     def tell(self, type: EventType, at: float, **facts: Any) -> None:
         """An event of headcount itself."""
@@ -169,11 +171,11 @@ class Draft:
         self.decision.rows[session.id] = session
         if before is None or before.conversation != session.conversation:
             if before is not None and before.conversation:
-                self._unindex(self._by_conversation, (before.agent, before.conversation), session.id)
+                take_from(self._by_conversation, (before.agent, before.conversation), session.id)
             if session.conversation:
-                self._index(self._by_conversation, (session.agent, session.conversation), session.id)
+                add_to(self._by_conversation, (session.agent, session.conversation), session.id)
         if session.process and (before is None or before.process is None):
-            self._index(self._by_pid, session.process.pid, session.id)
+            add_to(self._by_pid, session.process.pid, session.id)
         if session.liveness in ADRIFT:
             self._adrift[session.id] = session.last_event_at
         elif session.id in self._adrift:
@@ -185,9 +187,9 @@ class Draft:
         self.decision.rows.pop(id, None)
         self.decision.dropped.append(id)
         if session.conversation:
-            self._unindex(self._by_conversation, (session.agent, session.conversation), id)
+            take_from(self._by_conversation, (session.agent, session.conversation), id)
         if session.process:
-            self._unindex(self._by_pid, session.process.pid, id)
+            take_from(self._by_pid, session.process.pid, id)
         if id in self._adrift:
             del self._adrift[id]
 
@@ -195,17 +197,6 @@ class Draft:
         """The batch was committed: the draft is the world."""
         for layer in (self.sessions, self._by_conversation, self._by_pid, self._adrift):
             layer.settle()
+        self.page.settle()
         self._world.seq = self.seq
-        self.decision = Decision()
-
-    @staticmethod
-    def _index(index: Layer[K, tuple[SessionId, ...]], key: K, id: SessionId) -> None:
-        index[key] = (*index.get(key, ()), id)
-
-    @staticmethod
-    def _unindex(index: Layer[K, tuple[SessionId, ...]], key: K, id: SessionId) -> None:
-        rest = tuple(each for each in index.get(key, ()) if each != id)
-        if rest:
-            index[key] = rest
-        else:
-            del index[key]
+        self.decision = Decision(ledger=self.page.entries)

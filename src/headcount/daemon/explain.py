@@ -10,6 +10,7 @@ Not here: the judging itself (core/activity.py, core/verdict.py); this only rete
 from headcount.core.activity import BY_STATUS, BY_TURN, Doing, Status, Turned, weigh
 from headcount.core.session import Liveness, Session
 from headcount.core.verdict import Standing, Verdict
+from headcount.core.world import World
 from headcount.daemon.view import LIVENESS_WORDS, session_row, time_text
 from headcount.wire.messages import Belief, EvidenceLine, Explanation
 
@@ -28,11 +29,11 @@ WOULD_CHANGE = {
 }
 
 
-def explain(session: Session, now: float, verdict: Verdict | None) -> Explanation:
+def explain(session: Session, world: World, now: float, verdict: Verdict | None) -> Explanation:
     """`verdict`: what the kernel says of its process at this moment, when there is one to ask."""
     activity = _activity(session)
     return Explanation(
-        session=session_row(session),
+        session=session_row(session, world),
         liveness=_liveness(session, now, verdict),
         activity=activity,
         binding=_binding(session),

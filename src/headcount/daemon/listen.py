@@ -23,6 +23,7 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from headcount.daemon.joined import JoinedWrites
+from headcount.daemon.lineage import Seen
 from headcount.system.peer import Peer
 from headcount.times import BODY_WITHIN, DRAIN_STREAMS_WITHIN, HEADERS_WITHIN, KEEP_ALIVE
 from headcount.wire.messages import Fault, FaultBody
@@ -68,7 +69,7 @@ class Protocol(HttpToolsProtocol):
         if sock is not None and sock.family == socket.AF_UNIX:
             with contextlib.suppress(OSError):
                 self._peer = Peer.of(sock)
-        self.app_state = {**self.app_state, "peer": self._peer}
+        self.app_state = {**self.app_state, "peer": self._peer, "seen": Seen()}
         self._within(HEADERS_WITHIN)
 
     def connection_lost(self, exc: Exception | None) -> None:

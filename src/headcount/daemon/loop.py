@@ -6,6 +6,8 @@ Rules of this file
      and whoever asked for an answer hears that it could not be stored.
   3. Effects start after the commit; what comes of them returns as evidence.
   4. Evidence on which deciding fails is set aside alone, loudly; the others are decided.
+  5. Before a batch with commands those on whom it turns are proved; after the commit, before the
+     answer, whoever was granted something is proved once more. A batch of mere reports asks nobody.
 
 Not here: what is decided (core/), how it is stored (store/), who listens (broadcast.py).
 """
@@ -13,16 +15,22 @@ Not here: what is decided (core/), how it is stored (store/), who listens (broad
 import asyncio
 import logging
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from headcount.core.decide import decide, next_deadline
+from headcount.core.book import Entries
+from headcount.core.claim import Answer, Granted, Refused, Waiting
+from headcount.core.commands import Command, Withdraw
+from headcount.core.decide import Outcome, decide, next_deadline
 from headcount.core.effects import Effect
 from headcount.core.events import Event
-from headcount.core.evidence import Evidence, Tick
+from headcount.core.evidence import Evidence, Judged, Tick
+from headcount.core.identity import ProcessIdentity
 from headcount.core.session import Session, SessionId
-from headcount.core.world import Draft, World
+from headcount.core.verdict import Standing, Verdict
+from headcount.core.waiting import touched
+from headcount.core.world import NOT_ASKED, Draft, Verdicts, World
 from headcount.store.port import StoreFault
 from headcount.system.clock import Clock
 from headcount.times import COMMIT_RETRY_FIRST, COMMIT_RETRY_MOST
@@ -42,14 +50,21 @@ class NotWeighed(Exception):
 
 class Writer(Protocol):
     async def commit(
-        self, events: Sequence[Event], rows: Sequence[Session], dropped: Sequence[SessionId] = ()
+        self,
+        events: Sequence[Event],
+        rows: Sequence[Session],
+        dropped: Sequence[SessionId] = (),
+        ledger: Entries | None = None,
     ) -> None: ...
 
 
 @dataclass(slots=True)
 class Entry:
     evidence: Evidence
-    answer: asyncio.Future[SessionId | None] | None = None
+    answer: asyncio.Future[Outcome] | None = None
+
+
+Prove = Callable[[ProcessIdentity], Verdict]
 
 
 class Loop:
@@ -61,6 +76,7 @@ class Loop:
         *,
         start_effects: Callable[[Sequence[Effect]], None],
         tell: Callable[[Sequence[Event], World], None],
+        prove: Prove,
     ) -> None:
         self.world = world
         self.counts: Counter[str] = Counter()
@@ -69,6 +85,8 @@ class Loop:
         self._clock = clock
         self._start_effects = start_effects
         self._tell = tell
+        self._prove = prove
+        self._parked: dict[str, list[asyncio.Future[Outcome]]] = {}  # of those who wait, by request
         self._inbox: deque[Entry] = deque()
         self._wake = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
@@ -81,12 +99,18 @@ class Loop:
         self._inbox.append(Entry(evidence))
         self._wake.set()
 
-    async def ask(self, evidence: Evidence) -> SessionId | None:
+    async def ask(self, evidence: Evidence) -> Outcome:
         """Returns once it is committed; raises NotStored if it could not be."""
         return await self.submit(evidence)
 
-    def submit(self, evidence: Evidence) -> asyncio.Future[SessionId | None]:
-        answer: asyncio.Future[SessionId | None] = asyncio.get_running_loop().create_future()
+    async def command(self, command: Command) -> Answer:
+        """As `ask`. Cancelling it while it waits for its turn gives its place up."""
+        answer = await self.submit(command)
+        assert isinstance(answer, Answer)
+        return answer
+
+    def submit(self, evidence: Evidence) -> asyncio.Future[Outcome]:
+        answer: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         self._inbox.append(Entry(evidence, answer))
         self._wake.set()
         return answer
@@ -123,9 +147,11 @@ class Loop:
             return True
         draft, outcomes = self._decide(batch)
         decision = draft.decision
-        if decision.events or decision.dropped:
+        if not decision.is_blank:
             try:
-                await self._store.commit(decision.events, list(decision.rows.values()), decision.dropped)
+                await self._store.commit(
+                    decision.events, list(decision.rows.values()), decision.dropped, decision.ledger
+                )
             except StoreFault as fault:
                 if fault.kind == "corrupt":
                     raise  # a new start sets the file aside and rebuilds from the living
@@ -134,25 +160,28 @@ class Loop:
             self.fault = None
         draft.settle()
         self.counts.update(decision.counts)
-        self._answer(batch, outcomes)
+        self._answer(batch, outcomes, decision.ledger.answers)
         self._tell(decision.events, self.world)
         self._start_effects(decision.effects)
         return True
 
-    def _decide(self, batch: list[Entry]) -> tuple[Draft, list[SessionId | None]]:
+    def _decide(self, batch: list[Entry]) -> tuple[Draft, list[Outcome]]:
+        evidence = [entry.evidence for entry in batch]
+        asked = touched(self.world, evidence)
+        verdicts = {process: self._prove(process) for process in asked} if asked else NOT_ASKED
         now = self._clock.now()
         try:
-            return decide(self.world, [entry.evidence for entry in batch], now)
+            return decide(self.world, evidence, now, verdicts)
         except Exception:
             log.exception("deciding a batch of %d failed; deciding one by one", len(batch))
-        return decide(self.world, self._sound(batch, now), now)
+        return decide(self.world, self._sound(batch, now, verdicts), now, verdicts)
 
-    def _sound(self, batch: list[Entry], now: float) -> list[Evidence]:
+    def _sound(self, batch: list[Entry], now: float, verdicts: Verdicts) -> list[Evidence]:
         """The evidence of a batch without the piece that breaks the rules' code (a bug, not a fault)."""
         sound: list[Evidence] = []
         for entry in list(batch):
             try:
-                decide(self.world, [*sound, entry.evidence], now)
+                decide(self.world, [*sound, entry.evidence], now, verdicts)
             except Exception as bug:
                 self.counts["bugs"] += 1
                 log.error("evidence %s set aside: %s", type(entry.evidence).__name__, type(bug).__name__)
@@ -176,11 +205,44 @@ class Loop:
         if self._inbox:
             self._wake.set()
 
-    @staticmethod
-    def _answer(batch: list[Entry], outcomes: list[SessionId | None]) -> None:
+    def _answer(self, batch: list[Entry], outcomes: list[Outcome], waited: dict[str, Answer]) -> None:
         for entry, outcome in zip(batch, outcomes, strict=True):
-            if entry.answer is not None and not entry.answer.done():
-                entry.answer.set_result(outcome)
+            if entry.answer is None:
+                continue
+            if isinstance(outcome, Waiting):
+                self._park(outcome.request, entry.answer)
+            elif not entry.answer.done():
+                entry.answer.set_result(self._proved(outcome))
+        for request, answer in waited.items():
+            proved = self._proved(answer)
+            for future in self._parked.pop(request, ()):
+                if not future.done():
+                    future.set_result(proved)
+
+    def _proved(self, outcome: Outcome) -> Outcome:
+        """A grant to somebody who died while it was being stored is none; the death frees it again."""
+        if not isinstance(outcome, Granted) or outcome.claim.holder is None:
+            return outcome
+        verdict = self._prove(outcome.claim.holder)
+        if verdict.standing is not Standing.DEAD:
+            return outcome
+        self.counts["grants_undone"] += 1
+        self.put(Judged(outcome.claim.holder, verdict, self._clock.now()))
+        return Refused("dead", f"pid {outcome.claim.holder.pid} ended before it could be told.")
+
+    def _park(self, request: str, answer: asyncio.Future[Outcome]) -> None:
+        self._parked.setdefault(request, []).append(answer)
+        answer.add_done_callback(lambda done: self._unpark(request, done))
+
+    def _unpark(self, request: str, answer: asyncio.Future[Outcome]) -> None:
+        """When the last of those who listen for a request has gone, so has the waiter."""
+        parked = self._parked.get(request)
+        if parked is None or answer not in parked:
+            return
+        parked.remove(answer)
+        if not parked:
+            del self._parked[request]
+            self.put(Withdraw(request))
 
     def _set_timer(self) -> None:
         if self._timer is not None:
@@ -190,6 +252,3 @@ class Loop:
         if due is not None and not self._stopping:
             wait = max(0.0, due - self._clock.now())
             self._timer = asyncio.get_running_loop().call_later(wait, self.put, Tick())
-
-
-Ask = Callable[[Evidence], Awaitable[SessionId | None]]

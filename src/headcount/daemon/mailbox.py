@@ -27,6 +27,7 @@ from headcount.daemon.anchor import Anchors
 from headcount.daemon.drift import Drift
 from headcount.daemon.letters import Sender, split
 from headcount.daemon.loop import Loop, NotStored
+from headcount.daemon.worktrees import Worktrees
 from headcount.system.clock import Clock
 from headcount.system.files import IN_CLOSE_WRITE, IN_IGNORED, IN_MOVED_TO, FileEvent, FileEvents
 from headcount.times import COMMIT_RETRY_MOST, SETTLE_WITHIN
@@ -60,6 +61,7 @@ class Mailbox:
         files: FileEvents,
         clock: Clock,
         drift: Drift,
+        worktrees: Worktrees,
     ) -> None:
         self.directory = directory
         self.counts: Counter[str] = Counter()
@@ -69,6 +71,7 @@ class Mailbox:
         self._files = files
         self._clock = clock
         self._drift = drift
+        self._worktrees = worktrees
         self._names: dict[str, None] = {}  # waiting, in order of arrival
         self._wake = asyncio.Event()
         self._rescan = True
@@ -157,13 +160,15 @@ class Mailbox:
             if letter is not None:
                 letters.append(letter)
         letters.sort(key=lambda each: each.written_at)
-        answers: list[asyncio.Future[object]] = []
+        heard: list[Report] = []
         done: list[Letter] = []
         for letter in letters:
             reports = self._reports(letter)
             if reports is not None:
                 done.append(letter)
-                answers.extend(self._loop.submit(report) for report in reports)  # type: ignore[misc]
+                heard.extend(reports)
+        settled = await self._worktrees.settled(heard)
+        answers: list[asyncio.Future[object]] = [self._loop.submit(report) for report in settled]  # type: ignore[misc]
         if answers and not await self._committed(answers):
             self._again(done)
             await asyncio.sleep(COMMIT_RETRY_MOST)

@@ -44,10 +44,19 @@ COUNTERS = {
     "pid_reuse_caught": "Processes found to have another's pid.",
     "failed_commits": "Batches that could not be stored and were told to nobody.",
     "bugs": "Evidence that could not be weighed; see the log.",
-    "inheritance_refused": "Attempts to act under a dead or foreign session.",
     "weak_identity_refused": "Identities by terminal, port or directory that were refused.",
     "census_caught": "Sessions that the event path had missed.",
+    "claims_granted": "Claims given to a holder.",
+    "claims_granted_after_waiting": "Of those, to somebody who had waited in line.",
+    "claims_released": "Claims that ended: given back, freed by a death, forced, handed off.",
+    "claims_held": "Questions answered with who holds it.",
+    "claims_refused": "Questions refused: unverified, over, or not now.",
+    "grants_undone": "Grants whose holder died before it could be told.",
 }
+
+
+INHERITANCE_RUNGS = ("token", "environment", "register")
+"""The token of a dead or foreign session, the marks of one, its conversation registered by another process."""
 
 
 def exposition(service: "Service") -> bytes:
@@ -72,11 +81,15 @@ class _Collector:
         yield sessions
         yield GaugeMetricFamily("headcount_watched", "Processes watched.", value=service.processes.watched())
         yield GaugeMetricFamily("headcount_polled", "Of those, polled.", value=service.processes.polled())
+        book = service.loop.world.book
+        yield GaugeMetricFamily("headcount_claims", "Claims held.", value=sum(1 for _ in book.holding()))
+        yield GaugeMetricFamily("headcount_claims_waiting", "Who wait.", value=len(book.asked))
         yield GaugeMetricFamily("headcount_streams", "Open event streams.", value=len(service.broadcast))
         yield GaugeMetricFamily("headcount_journal_seq", "Newest event.", value=service.loop.world.seq)
         yield GaugeMetricFamily("headcount_store_bytes", "Size of the store.", value=service.store.size())
         for name, text in COUNTERS.items():
             yield CounterMetricFamily(f"headcount_{name}", text, value=service.loop.counts[name])
+        yield self._inheritance()
         mailbox = CounterMetricFamily(
             "headcount_mailbox", "Mailbox files by what became of them.", labels=["what"]
         )
@@ -91,3 +104,15 @@ class _Collector:
         ):
             rows = histogram.cumulative()
             yield HistogramMetricFamily(name, text, buckets=rows, sum_value=histogram.total)
+
+    def _inheritance(self) -> Any:
+        """By the rung that was tried: what others never measured."""
+        from prometheus_client.core import CounterMetricFamily
+
+        text = "Attempts to act under a dead or foreign session, by what was offered."
+        family = CounterMetricFamily("headcount_inheritance_refused", text, labels=["rung"])
+        counts = self._service.loop.counts
+        for rung in INHERITANCE_RUNGS:
+            family.add_metric([rung], counts[f"inheritance_refused:{rung}"])
+        family.add_metric(["claim"], counts["inheritance_refused"])
+        return family

@@ -18,7 +18,9 @@ from headcount import __version__
 from headcount.agents.table import AGENTS
 from headcount.core.events import Event
 from headcount.core.evidence import Awake, Retire
+from headcount.core.identity import ProcessIdentity
 from headcount.core.world import World
+from headcount.daemon.actor import Actors
 from headcount.daemon.anchor import Anchors
 from headcount.daemon.broadcast import Broadcast
 from headcount.daemon.census import Census
@@ -28,12 +30,14 @@ from headcount.daemon.effects import Effects
 from headcount.daemon.listen import Server, open_unix_socket
 from headcount.daemon.loop import Loop, NotStored
 from headcount.daemon.mailbox import Mailbox
-from headcount.daemon.recovery import recover
+from headcount.daemon.recovery import open_book, recover
 from headcount.daemon.registries import Registries
 from headcount.daemon.routes.table import build_app
 from headcount.daemon.service import Service
+from headcount.daemon.tokens import Tokens
 from headcount.daemon.transcripts import Transcripts
 from headcount.daemon.watchdog import Watchdog
+from headcount.daemon.worktrees import Worktrees
 from headcount.paths import Places
 from headcount.store.port import StoreFault
 from headcount.store.sqlite import SqliteStore
@@ -77,7 +81,8 @@ class Running:
         self, places: Places, config: Config, clock: Clock, processes: Processes, store: SqliteStore
     ) -> None:
         event_loop = asyncio.get_running_loop()
-        world = World(processes.place(), store.loaded.sessions, store.loaded.seq)
+        book = open_book(store.loaded, clock.now())
+        world = World(processes.place(), store.loaded.sessions, store.loaded.seq, book)
         self.server = Server()
         self.files = open_file_events(event_loop)
         self.anchors = Anchors(processes, clock, world.find_process)
@@ -87,10 +92,12 @@ class Running:
             clock,
             start_effects=lambda effects: self.effects.start(effects),
             tell=self._tell,
+            prove=lambda process: processes.prove(process, world.place.machine),
         )
         self.transcripts = Transcripts(AGENTS, self.loop)
-        self.effects = Effects(processes, clock, self.loop.put, self.anchors.forget)
-        drift = Drift()
+        self.tokens = Tokens(Path(places.state) / "tokens", store.tokens, processes, clock)
+        self.effects = Effects(processes, clock, self.loop.put, self._forget)
+        drift, worktrees = Drift(), Worktrees(clock)
         self.service = Service(
             places=places,
             config=config,
@@ -101,11 +108,21 @@ class Running:
             broadcast=Broadcast(),
             anchors=self.anchors,
             mailbox=Mailbox(
-                Path(places.mailbox), AGENTS["claude-code"], self.loop, self.anchors, self.files, clock, drift
+                Path(places.mailbox),
+                AGENTS["claude-code"],
+                self.loop,
+                self.anchors,
+                self.files,
+                clock,
+                drift,
+                worktrees,
             ),
             registries=Registries(self.loop, processes, self.anchors, self.files, drift),
             census=Census(self.loop, processes, self.anchors, clock),
             drift=drift,
+            worktrees=worktrees,
+            tokens=self.tokens,
+            actors=Actors(processes, self.loop, clock, self.tokens),
             started_at=clock.now(),
             set_aside=store.loaded.set_aside,
             ask_to_stop=lambda: event_loop.call_soon(self.server.end),
@@ -121,12 +138,18 @@ class Running:
         self.service.tell(events, world)
         self.transcripts.noticed(events, world)
 
+    def _forget(self, process: ProcessIdentity) -> None:
+        """It ended: nothing that was settled about it stands."""
+        self.anchors.forget(process)
+        self.tokens.withdraw(process)
+
     async def bring_up(self) -> None:
         service, event_loop = self.service, asyncio.get_running_loop()
         self.server.serve_app(build_app(service))
         for number in (signal.SIGTERM, signal.SIGINT):
             event_loop.add_signal_handler(number, self.server.end)
         await self._recover()
+        await self.tokens.open()
         self.watchdog.start()
         service.mailbox.open()
         for agent in AGENTS.values():
@@ -213,5 +236,6 @@ async def _prune(service: Service) -> None:
         try:
             await service.loop.ask(Retire(before, service.config.sessions_kept))
             await service.store.prune(before=before, max_bytes=int(service.config.store_max_mb * MEGABYTE))
+            await service.tokens.tidy()
         except (NotStored, StoreFault) as fault:
             log.warning("old events could not be pruned: %s", fault)

@@ -16,6 +16,7 @@ from headcount import __version__
 from headcount.core.events import Event, EventType
 from headcount.core.session import Session
 from headcount.core.world import World
+from headcount.daemon.actor import Actors
 from headcount.daemon.anchor import Anchors
 from headcount.daemon.broadcast import Broadcast
 from headcount.daemon.census import Census
@@ -25,7 +26,9 @@ from headcount.daemon.loop import Loop
 from headcount.daemon.mailbox import Mailbox
 from headcount.daemon.metrics import Histogram
 from headcount.daemon.registries import Registries
+from headcount.daemon.tokens import Tokens
 from headcount.daemon.view import LIVENESS_WORDS, time_text, visible
+from headcount.daemon.worktrees import Worktrees
 from headcount.paths import Places
 from headcount.store.sqlite import SqliteStore
 from headcount.system.clock import Clock
@@ -49,6 +52,9 @@ class Service:
     registries: Registries
     census: Census
     drift: Drift
+    worktrees: Worktrees
+    tokens: Tokens
+    actors: Actors
     started_at: float
     ask_to_stop: Callable[[], object]
     set_aside: Path | None = None

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from headcount.core.change import changed
+from headcount.core.claim import Claim
 from headcount.core.events import Event
 from headcount.core.session import Ended, Liveness, Session
 from headcount.core.world import World
@@ -32,7 +33,7 @@ def time_text(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")[:-6] + "Z"
 
 
-def session_row(session: Session) -> messages.SessionRow:
+def session_row(session: Session, world: World) -> messages.SessionRow:
     activity = session.activity
     return messages.SessionRow(
         id=session.id,
@@ -64,9 +65,34 @@ def session_row(session: Session) -> messages.SessionRow:
         provisional=session.provisional,
         parent=session.parent,
         predecessor=session.predecessor,
-        claims=[],
+        claims=held_by(session, world),
         alarms=list(session.alarms),
         ended=_ended(session.ended) if session.ended else None,
+    )
+
+
+def held_by(session: Session, world: World) -> list[str]:
+    """What its process holds. A session that was superseded in it or ended holds nothing."""
+    if not session.is_open or session.process is None:
+        return []
+    return sorted(world.book.items_of(session.process))
+
+
+def hosted_by(claim: Claim, world: World) -> Session | None:
+    """The session that speaks for the holder: what its process hosts now, else the one that asked."""
+    for id in reversed(world.by_pid.get(claim.holder.pid, ()) if claim.holder else ()):
+        session = world.sessions[id]
+        if session.is_open and claim.is_held_by(session.process):
+            return session
+    return world.sessions.get(claim.session) if claim.session else None
+
+
+def holder_of(claim: Claim, session: Session | None) -> messages.Holder:
+    return messages.Holder(
+        session=session.id if session else claim.session,
+        conversation=session.conversation if session else claim.conversation,
+        pid=claim.holder.pid if claim.holder else None,
+        name=session.name if session else None,
     )
 
 
@@ -84,13 +110,19 @@ def _ended(ended: Ended) -> messages.Ended:
 
 def event_row(event: Event, world: World) -> messages.EventRow:
     session = world.sessions.get(event.session) if event.session else None
-    return messages.EventRow(
+    row = messages.EventRow(
         seq=event.seq,
         at=time_text(event.at),
         type=event.type.value,
-        session=session_row(_as_of(session, event)) if session else None,
-        facts={key: _fact(key, value) for key, value in event.facts.items()} or None,
+        session=session_row(_as_of(session, event), world) if session else None,
     )
+    if event.claim is None:
+        row.facts = {key: _fact(key, value) for key, value in event.facts.items()} or None
+    else:
+        row.item, row.fence = event.claim.item, event.claim.fence
+        row.holder = holder_of(event.claim, session)
+        row.because, row.by = event.facts.get("because"), event.facts.get("by")
+    return row
 
 
 def _as_of(session: Session, event: Event) -> Session:

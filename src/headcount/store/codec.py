@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, TypedDict, get_type_hints
 
 import msgspec
 
+from headcount.core.book import Remembered
+from headcount.core.claim import Claim
 from headcount.core.events import Event, EventType
 from headcount.core.session import Session, SessionId
 from headcount.store.port import StoreFault
@@ -31,14 +33,17 @@ else:
 class _Body(TypedDict, total=False):
     delta: _Delta
     facts: dict[str, Any]
+    claim: Claim
 
 
 _ENCODER = msgspec.json.Encoder()
 _SESSION = msgspec.json.Decoder(Session)
+_CLAIM = msgspec.json.Decoder(Claim)
+_REQUEST = msgspec.json.Decoder(Remembered)
 _BODY = msgspec.json.Decoder(_Body)
 _TYPES = {kind.value: kind for kind in EventType}
 
-EventRow = tuple[int, float, str, str | None, bytes]
+EventRow = tuple[int, float, str, str | None, str | None, bytes]
 UNSTORABLE = (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError)
 
 
@@ -55,23 +60,51 @@ def decode_session(body: bytes) -> Session:
     return _SESSION.decode(body)
 
 
+def encode_claim(claim: Claim) -> bytes:
+    try:
+        body = _ENCODER.encode(claim)
+        _CLAIM.decode(body)
+    except UNSTORABLE as error:
+        raise StoreFault("other", f"the claim on {claim.item!r} cannot be stored: {error}") from error
+    return body
+
+
+def decode_claim(body: bytes) -> Claim:
+    return _CLAIM.decode(body)
+
+
+def encode_request(request: Remembered) -> bytes:
+    try:
+        body = _ENCODER.encode(request)
+        _REQUEST.decode(body)
+    except UNSTORABLE as error:
+        raise StoreFault("other", f"request {request.id!r} cannot be stored: {error}") from error
+    return body
+
+
+def decode_request(body: bytes) -> Remembered:
+    return _REQUEST.decode(body)
+
+
 def encode_event(event: Event) -> EventRow:
-    content = {}
+    content: dict[str, Any] = {}
     if event.delta:
         content["delta"] = event.delta
     if event.facts:
         content["facts"] = event.facts
+    if event.claim is not None:
+        content["claim"] = event.claim
     try:
         body = _ENCODER.encode(content)
         _BODY.decode(body)
     except UNSTORABLE as error:
         raise StoreFault("other", f"event {event.seq} cannot be stored: {error}") from error
-    return (event.seq, event.at, event.type.value, event.session, body)
+    return (event.seq, event.at, event.type.value, event.session, event.item, body)
 
 
 def decode_event(row: EventRow) -> Event | None:
     """None: a type that only a newer version knows."""
-    seq, at, kind, session, body = row
+    seq, at, kind, session, _, body = row
     content = _BODY.decode(body)
     if kind not in _TYPES:
         return None
@@ -82,4 +115,5 @@ def decode_event(row: EventRow) -> Event | None:
         session=None if session is None else SessionId(session),
         delta=dict(content.get("delta", {})),
         facts=content.get("facts", {}),
+        claim=content.get("claim"),
     )

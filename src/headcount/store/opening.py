@@ -3,8 +3,8 @@
 What is checked at each start, in a time that does not grow with the journal
   - the header: a database, ours, of a version we know (schema.py);
   - SQLite's own look at the size: a file cut short is corrupt to it at the first read;
-  - the tables are there, and every page of `meta` and `sessions` is sound (`quick_check` of those);
-  - every session row decodes, and so do the newest and the oldest events.
+  - the tables are there, and every page of them but the journal's is sound (`quick_check` of those);
+  - every session, claim and request row decodes, and so do the newest and the oldest events.
 A page of the journal's middle is not read. Damage there is met by the query, commit or prune that
 touches it, told as `corrupt`, and leaves a mark: the next start then checks the whole file.
 
@@ -25,13 +25,15 @@ import msgspec
 
 from headcount.core.session import Session, SessionId
 from headcount.store.aside import is_orphaned, is_suspect, set_aside, trust
-from headcount.store.codec import decode_event, decode_session
+from headcount.store.codec import decode_claim, decode_event, decode_request, decode_session
 from headcount.store.faults import translate
 from headcount.store.port import Loaded
 from headcount.store.queries import query
 from headcount.store.schema import Damaged, check_header, check_version, connect, create, migrate, version
 
 _TABLES: Final = frozenset({"meta", "sessions", "events"})
+_CHECKED: Final = ("meta", "sessions", "claims", "requests")  # as far as the file has them yet
+LOSS_ACCEPTED: Final = "loss_accepted"
 _TRIED_EVENTS: Final = 50  # at each end of the journal
 _MS: Final = 1000
 _UNREADABLE: Final = (msgspec.MsgspecError, TypeError, ValueError)
@@ -82,7 +84,9 @@ def _check_pages(connection: sqlite3.Connection, *, whole: bool) -> None:
     found = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
     if not found >= _TABLES:
         raise Damaged(f"it has no {', '.join(sorted(_TABLES - found))}")
-    checks = ["integrity_check(1)"] if whole else ["quick_check(meta)", "quick_check(sessions)"]
+    checks = [f"quick_check({name})" for name in _CHECKED if name in found]
+    if whole:
+        checks = ["integrity_check(1)"]
     for check in checks:
         ((verdict,), *_) = connection.execute(f"PRAGMA {check}").fetchall()
         if verdict != "ok":
@@ -97,6 +101,8 @@ def _load(connection: sqlite3.Connection, is_new: bool) -> Loaded:
         session = decode_session(body)
         sessions.append(session)
         machines[session.id] = machine
+    claims = [decode_claim(body) for (body,) in connection.execute(query("load_claims"))]
+    requests = [decode_request(body) for (body,) in connection.execute(query("load_requests"))]
     seq, last_seen = _journal_end(connection)
     # Told again until the daemon has written that it knows: a crash in between must not hush it up.
     aside = meta.get("set_aside") if last_seen is None else None
@@ -107,6 +113,9 @@ def _load(connection: sqlite3.Connection, is_new: bool) -> Loaded:
         last_seen=last_seen,
         set_aside=Path(aside) if aside else None,
         machines=machines,
+        claims=claims,
+        requests=requests,
+        loss=None if LOSS_ACCEPTED in meta else meta.get("set_aside"),
     )
 
 

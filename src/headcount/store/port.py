@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
+from headcount.core.book import Entries, Remembered
+from headcount.core.claim import Claim
 from headcount.core.events import Event
 from headcount.core.session import Session, SessionId
 
@@ -50,6 +52,9 @@ class Loaded:
     last_seen: float | None  # time of the newest event
     set_aside: Path | None = None  # a damaged file was moved there, and this store is new
     machines: Mapping[SessionId, str] = field(default_factory=dict)  # where each session began
+    claims: list[Claim] = field(default_factory=list)  # of every item that was ever claimed
+    requests: list[Remembered] = field(default_factory=list)  # oldest first
+    loss: str | None = None  # where a lost store lies, until somebody has accepted that its claims are lost
 
 
 class Store(Protocol):
@@ -57,7 +62,11 @@ class Store(Protocol):
     def loaded(self) -> Loaded: ...
 
     async def commit(
-        self, events: Sequence[Event], rows: Sequence[Session], dropped: Sequence[SessionId] = ()
+        self,
+        events: Sequence[Event],
+        rows: Sequence[Session],
+        dropped: Sequence[SessionId] = (),
+        ledger: Entries | None = None,
     ) -> None:
         """All of it or nothing. Cancelling the caller does not undo what is already on its way."""
 
@@ -68,6 +77,7 @@ class Store(Protocol):
         until: int | None = None,
         limit: int = 1000,
         session: str | None = None,
+        item: str | None = None,
         types: Sequence[str] = (),
         since: float | None = None,
         newest: bool = False,

@@ -40,6 +40,7 @@ class Wanted:
     until: int | None
     limit: int
     session: str | None
+    item: str | None
     types: Sequence[str]
     since: float | None
     newest: bool
@@ -97,6 +98,7 @@ def history(connection: sqlite3.Connection, wanted: Wanted) -> list[Event]:
     optional = {
         "until": wanted.until,
         "session": wanted.session,
+        "item": wanted.item,
         "types": json.dumps(list(wanted.types)) if wanted.types else None,
         "since": wanted.since,
     }

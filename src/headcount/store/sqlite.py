@@ -12,14 +12,16 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
+from headcount.core.book import Entries
 from headcount.core.events import Event
 from headcount.core.session import Session, SessionId
-from headcount.store.codec import encode_event, encode_session
-from headcount.store.opening import open_file
+from headcount.store.codec import encode_claim, encode_event, encode_request, encode_session
+from headcount.store.opening import LOSS_ACCEPTED, open_file
 from headcount.store.port import Loaded
 from headcount.store.pruning import prune
 from headcount.store.reader import Reader, Wanted, history, oldest
-from headcount.store.writer import SessionRow, Write, Writer
+from headcount.store.tokens import TokenTable
+from headcount.store.writer import LedgerRows, SessionRow, Write, Writer
 
 
 class SqliteStore:
@@ -38,6 +40,7 @@ class SqliteStore:
         self._writer = writer
         self._reader = reader
         self.loaded = loaded
+        self.tokens = TokenTable(writer, reader)
 
     @classmethod
     def open(cls, path: Path, *, machine: str, now: Callable[[], float]) -> "SqliteStore":
@@ -46,12 +49,17 @@ class SqliteStore:
         return cls(path, machine, now, Writer(connection, path), Reader(path), loaded)
 
     async def commit(
-        self, events: Sequence[Event], rows: Sequence[Session], dropped: Sequence[SessionId] = ()
+        self,
+        events: Sequence[Event],
+        rows: Sequence[Session],
+        dropped: Sequence[SessionId] = (),
+        ledger: Entries | None = None,
     ) -> None:
         write = Write(
             [encode_event(event) for event in events],
             [_row(session, self._machine) for session in rows],
             [(session,) for session in dropped],
+            _ledger_rows(ledger) if ledger is not None else LedgerRows(),
         )
         await self._writer.write(write)
 
@@ -62,11 +70,12 @@ class SqliteStore:
         until: int | None = None,
         limit: int = 1000,
         session: str | None = None,
+        item: str | None = None,
         types: Sequence[str] = (),
         since: float | None = None,
         newest: bool = False,
     ) -> list[Event]:
-        wanted = Wanted(after, until, limit, session, types, since, newest)
+        wanted = Wanted(after, until, limit, session, item, types, since, newest)
         return await self._reader.ask(partial(history, wanted=wanted))
 
     async def oldest(self) -> int:
@@ -101,4 +110,16 @@ def _row(session: Session, machine: str) -> SessionRow:
         ended_at,
         machine,
         encode_session(session),
+    )
+
+
+def _ledger_rows(entries: Entries) -> LedgerRows:
+    return LedgerRows(
+        [
+            (claim.item, claim.fence, int(claim.is_held), encode_claim(claim))
+            for claim in entries.claims.values()
+        ],
+        [(each.id, each.at, encode_request(each)) for each in entries.requests.values()],
+        [(id,) for id in entries.forgotten],
+        [{"key": LOSS_ACCEPTED, "value": "1"}] if entries.accepts_loss else [],
     )

@@ -17,7 +17,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -36,6 +36,18 @@ SessionRow = tuple[str, str, str | None, str, float, float | None, str, bytes]
 _APPEND = query("append_event")
 _KEEP = query("keep_session")
 _DROP = query("drop_session")
+_KEEP_CLAIM = query("keep_claim")
+_KEEP_REQUEST = query("keep_request")
+_FORGET_REQUEST = query("forget_request")
+_REMEMBER = query("remember")
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerRows:
+    claims: list[tuple[str, int, int, bytes]] = field(default_factory=list)
+    requests: list[tuple[str, float, bytes]] = field(default_factory=list)
+    forgotten: list[tuple[str]] = field(default_factory=list)
+    meta: list[dict[str, str]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +55,7 @@ class Write:
     events: list[EventRow]
     rows: list[SessionRow]
     dropped: list[tuple[str]]
+    ledger: LedgerRows = field(default_factory=LedgerRows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,9 +179,18 @@ def _apply(writes: Sequence[Write], connection: sqlite3.Connection) -> None:
         _change(connection, _KEEP, write.rows)
         if write.dropped:  # its promise is absence, which also holds for a session that was never stored
             connection.executemany(_DROP, write.dropped)
+        _apply_ledger(connection, write.ledger)
 
 
-def _change(connection: sqlite3.Connection, sql: str, rows: Sequence[tuple[Any, ...]]) -> None:
+def _apply_ledger(connection: sqlite3.Connection, rows: LedgerRows) -> None:
+    _change(connection, _KEEP_CLAIM, rows.claims)
+    _change(connection, _KEEP_REQUEST, rows.requests)
+    _change(connection, _REMEMBER, rows.meta)
+    if rows.forgotten:
+        connection.executemany(_FORGET_REQUEST, rows.forgotten)
+
+
+def _change(connection: sqlite3.Connection, sql: str, rows: Sequence[Any]) -> None:
     if not rows:
         return
     changed = connection.executemany(sql, rows).rowcount

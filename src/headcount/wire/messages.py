@@ -89,12 +89,24 @@ class Explanation(msgspec.Struct, kw_only=True):
     would_change: list[str]
 
 
+class Holder(msgspec.Struct, kw_only=True):
+    session: str | None  # null: a process without a session, as `hold` is
+    conversation: str | None
+    pid: int | None
+    name: str | None = None
+
+
 class EventRow(msgspec.Struct, kw_only=True, omit_defaults=True):
     seq: int
     at: str
     type: str
     session: SessionRow | None = None
     facts: dict[str, Any] | None = None
+    item: str | None = None  # these are of claims
+    fence: int | None = None
+    holder: Holder | None = None  # who got it, or who had it
+    because: str | None = None  # of a release: released, died, forced, handed-off
+    by: str | None = None  # who forced it
 
 
 class Snapshot(msgspec.Struct, kw_only=True):
@@ -140,3 +152,162 @@ class Fault(msgspec.Struct, kw_only=True):
 
 class FaultBody(msgspec.Struct, kw_only=True):
     error: Fault
+
+
+# --- who is calling ------------------------------------------------------------------------------
+
+
+class Rung(msgspec.Struct, kw_only=True):
+    rung: str  # peer, token, environment, operator
+    taken: bool
+    why: str
+    session: str | None
+
+
+class Me(msgspec.Struct, kw_only=True):
+    kind: str  # agent, descendant; with explain also operator, nobody
+    session: str | None
+    agent: str | None
+    conversation: str | None
+    pid: int | None  # of the agent's process
+    resolved_by: str | None  # peer, token, environment
+    name: str | None
+    role: str | None
+    groups: list[str]
+    above: list[str]  # the sessions that this one was started inside, nearest first
+    rungs: list[Rung]  # empty unless asked for
+
+
+class Registration(msgspec.Struct, kw_only=True):
+    """What is registered. `pid`: the process of the session; without it the agent above the caller, or the caller."""
+
+    agent: str
+    conversation: str | None = None
+    pid: int | None = None
+    name: str | None = None
+    role: str | None = None
+    groups: list[str] = []
+    anyway: bool = False  # although the conversation is alive elsewhere
+    launch: bool = False  # a token is wanted
+
+
+class Registered(msgspec.Struct, kw_only=True):
+    session: str
+    pid: int
+    token_file: str | None  # the path of a private file; the token is nowhere else
+
+
+class NotRegistered(msgspec.Struct, kw_only=True):
+    """The 409 of a registration: the fault, and the session that is in the way."""
+
+    error: Fault
+    session: SessionRow | None
+
+
+class Withdrawn(msgspec.Struct, kw_only=True):
+    session: str
+    withdrawn: bool  # false: it had no registration
+    alive: bool  # its process goes on, and so does the session
+
+
+# --- claims --------------------------------------------------------------------------------------
+
+
+class ClaimRow(msgspec.Struct, kw_only=True):
+    item: str
+    fence: int
+    holder: Holder
+    since: str
+    note: str | None
+    waiting: int  # how many wait for it
+
+
+class Claims(msgspec.Struct, kw_only=True):
+    claims: list[ClaimRow]
+    loss: str | None  # a lost store that nobody has accepted yet: nothing is granted
+
+
+class ClaimHistory(msgspec.Struct, kw_only=True):
+    item: str
+    history: list[EventRow]  # oldest first
+
+
+class ClaimWish(msgspec.Struct, kw_only=True):
+    """Asking for an item. The same request id asks the same question again."""
+
+    item: str
+    request: str | None = None
+    note: str | None = None
+    wait: float | None = None  # seconds
+    as_: str | None = msgspec.field(name="as", default=None)  # for that session; the operator's alone
+    until_empty: bool = False
+    own: bool = False  # the calling process itself holds it, not the agent above it
+
+
+class ClaimAnswer(msgspec.Struct, kw_only=True):
+    """The same fields with 200 (granted) and 409 (not)."""
+
+    item: str
+    granted: bool
+    fence: int | None  # yours; null when not granted
+    holder: Holder | None  # you, or who is in the way
+    because: str
+    code: str  # granted, again, under, held, or why it was refused
+    since: str | None
+    under: str | None  # the session above, whose claim covers you; only it releases
+    still_running: list[int]  # processes of the holder before that may still write
+    held_item: str | None  # what is in the way, when it is a path that overlaps
+    ahead: int  # how many wait before you
+
+
+class ReleaseAnswer(msgspec.Struct, kw_only=True):
+    item: str
+    released: bool
+    fence: int
+    because: str  # released, forced; or how it had ended before
+    again: bool  # that claim was over already
+
+
+class FenceCheck(msgspec.Struct, kw_only=True):
+    fence: int
+
+
+class CheckAnswer(msgspec.Struct, kw_only=True):
+    item: str
+    current: bool
+    fence: int | None  # of the claim that is held now
+    holder: Holder | None
+    because: str
+
+
+class HandOffWish(msgspec.Struct, kw_only=True):
+    to: str
+    fence: int | None = None
+
+
+class LossAccepted(msgspec.Struct, kw_only=True):
+    accepted: bool
+    loss: str | None  # where the lost store lies
+
+
+# --- guarding ------------------------------------------------------------------------------------
+
+
+class GitIntent(msgspec.Struct, kw_only=True):
+    """What git is about to do: the files a commit touches, absolute, and the branches it moves, as items."""
+
+    paths: list[str] = []
+    items: list[str] = []
+
+
+class Conflict(msgspec.Struct, kw_only=True):
+    item: str
+    holder: Holder
+    since: str
+    liveness: str | None
+    activity: str | None
+    touches: list[str]  # of the paths asked for: those it covers, the first of them
+
+
+class Conflicts(msgspec.Struct, kw_only=True):
+    conflicts: list[Conflict]

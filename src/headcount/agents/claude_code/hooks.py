@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from headcount.agents import settings_file
+from headcount.agents import ask_line, settings_file
 from headcount.agents.claude_code import hooks_text
+from headcount.agents.claude_code.asking import AS_IT_IS, Asking
 from headcount.agents.claude_code.events import OBSERVED, Use
 from headcount.agents.claude_code.translate import NAME
 from headcount.agents.drop_line import Unquotable, line, why_not
@@ -58,6 +59,7 @@ class Standing:
     events: int
     wanted: int
     note: str = ""
+    asks: tuple[str, ...] = ()  # the opt-in questions that are installed: guard, context
 
 
 def settings_of(root: Path) -> Path:
@@ -69,30 +71,48 @@ def wanted(mailbox: Path) -> dict[str, str]:
     return {row.name: line(mailbox, only_while_listening=row.use is Use.LISTENING) for row in OBSERVED}
 
 
-def plan_install(root: Path, mailbox: Path, state: Path) -> Plan | Refusal:
+def plan_install(root: Path, mailbox: Path, state: Path, asking: Asking = AS_IT_IS) -> Plan | Refusal:
     settings = settings_of(root)
     before = settings_file.read(settings)
     if isinstance(before, Refusal):
         return before
     try:
-        lines = wanted(mailbox)
         text, prefix = _text(before)
-        after = prefix + hooks_text.merged(text, lines).encode()
+        # taking a question out installs nothing
+        lines = wanted(mailbox) if not asking.drop or hooks_text.found(text) else {}
+        asks = asking.lines(_asked(text))
+        made = hooks_text.merged(text, lines, asks)
+        after = prefix + made.encode()
         remembered = _to_remember(root, before, after, state)
     except (Invalid, hooks_text.NotMergeable, UnicodeDecodeError, Unquotable) as error:
         return _refusal(settings, error)
-    there = hooks_text.found(text)
-    same = sum(there.get(event) == [command] for event, command in lines.items())
+    there = _all_lines(text)
+    ours = {(event, hooks_text.OBSERVE): command for event, command in lines.items()}
+    ours |= {(each.event, each.kind): each.command for each in asks}
     return Plan(
         settings=settings,
         before=before,
-        after=before if before is not None and same == len(lines) == len(there) else after,
+        after=before if before is not None and made == text else after,
         memory=_memory(settings, state),
         remembered=remembered,
-        added=sum(event not in there for event in lines),
-        renewed=sum(event in there and there[event] != [command] for event, command in lines.items()),
-        removed=sum(event not in lines for event in there),
+        added=sum(key not in there for key in ours),
+        renewed=sum(key in there and there[key] != [command] for key, command in ours.items()),
+        removed=sum(key not in ours for key in there),
     )
+
+
+def _all_lines(text: str) -> dict[tuple[str, str], list[str]]:
+    """Our lines of every kind: event and kind -> lines."""
+    return {
+        (event, kind): lines
+        for kind in hooks_text.KINDS
+        for event, lines in hooks_text.found(text, kind).items()
+    }
+
+
+def _asked(text: str) -> dict[str, str]:
+    """The opt-in questions that are there: kind -> line."""
+    return {kind: lines[0] for (_, kind), lines in _all_lines(text).items() if kind in ask_line.KINDS}
 
 
 def plan_uninstall(root: Path, state: Path) -> Plan | Refusal:
@@ -104,7 +124,7 @@ def plan_uninstall(root: Path, state: Path) -> Plan | Refusal:
     known = settings_file.recall(memory)
     try:
         text, prefix = _text(before)
-        ours = len(hooks_text.found(text))
+        ours = len(_all_lines(text))
         if before is None:
             after = None
         elif known is not None and known.written == settings_file.fingerprint(before):
@@ -132,15 +152,17 @@ def carry_out(plan: Plan) -> Refusal | None:
     return None
 
 
-def install(root: Path, mailbox: Path, state: Path) -> Plan | Refusal:
-    """Try the line, then plan and write; again when the agent wrote its settings at the same moment."""
+def install(root: Path, mailbox: Path, state: Path, asking: Asking = AS_IT_IS) -> Plan | Refusal:
+    """Try the lines, then plan and write; again when the agent wrote its settings at the same moment."""
     try:
         trouble = why_not(mailbox)
+        for kind in sorted(asking.add):
+            trouble = trouble or ask_line.why_not(kind, NAME)
     except (OSError, Unquotable) as error:
         trouble = str(error)
     if trouble is not None:
         return Refusal(settings_of(root), f"the hook line does not work here: {trouble}")
-    return _written(lambda: plan_install(root, mailbox, state))
+    return _written(lambda: plan_install(root, mailbox, state, asking))
 
 
 def uninstall(root: Path, state: Path) -> Plan | Refusal:
@@ -172,7 +194,7 @@ def standing(root: Path, mailbox: Path) -> Standing:
         return Standing(settings, Installed.UNREADABLE, 0, len(lines), str(_refusal(settings, error)))
     there = hooks_text.found(text)
     note = "all hooks are switched off in these settings" if hooks_text.is_switched_off(text) else ""
-    return Standing(settings, _state(there, lines), len(there), len(lines), note)
+    return Standing(settings, _state(there, lines), len(there), len(lines), note, tuple(_asked(text)))
 
 
 def diff(plan: Plan) -> str:

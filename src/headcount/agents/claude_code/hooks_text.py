@@ -7,32 +7,49 @@ Rules of this file
      equal, and each of ours is one well-formed entry (one malformed entry makes the agent refuse the whole
      file: accident H8).
 
-Not here: files (agents/settings_file.py), the line (agents/drop_line.py).
+Not here: files (agents/settings_file.py), the lines (agents/drop_line.py, agents/ask_line.py).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from headcount.agents import json_edit
-from headcount.agents.drop_line import is_ours
+from headcount.agents import ask_line, drop_line, json_edit
+from headcount.agents.ask_line import AskLine
 from headcount.agents.json_text import Invalid, Node, parse
 from headcount.times import HOOK_WITHIN
 
 Wanted = Mapping[str, str]  # event -> line
+
+OBSERVE = "observe"
+KINDS = (OBSERVE, *ask_line.KINDS)
+"""Of each kind an event has at most one entry of ours."""
+
+
+def kind_of(command: object) -> str | None:
+    """Which kind of line of ours that is; None: somebody else's."""
+    return OBSERVE if drop_line.is_ours(command) else ask_line.kind_of(command)
 
 
 class NotMergeable(Exception):
     """Valid JSON, but not the shape of a settings file."""
 
 
-def merged(text: str, wanted: Wanted) -> str:
+def merged(text: str, wanted: Wanted, asking: Sequence[AskLine] = ()) -> str:
     """The text with exactly our wanted entries in it. Raises Invalid or NotMergeable."""
     result = text if text.strip() else "{}\n"
     before = parse(result)
-    for event in dict.fromkeys([*_events_of(before), *wanted]):
-        result = _settled(result, event, wanted.get(event))
-    _check(before.value, parse(result).value, wanted)
+    entries = _entries(wanted, asking)
+    events = dict.fromkeys([*_events_of(before), *(event for event, _ in entries)])
+    for event in events:
+        for kind in KINDS:
+            result = _settled(result, event, kind, entries.get((event, kind)))
+    _check(before.value, parse(result).value, entries)
     return result
+
+
+def _entries(wanted: Wanted, asking: Sequence[AskLine]) -> "Entries":
+    observing = {(event, OBSERVE): _group(command, None) for event, command in wanted.items()}
+    return observing | {(each.event, each.kind): _group(each.command, each.matcher) for each in asking}
 
 
 def without(text: str) -> str:
@@ -41,7 +58,8 @@ def without(text: str) -> str:
         return text
     before, result = parse(text), text
     for event in _events_of(before):
-        result = _settled(result, event, None)
+        for kind in KINDS:
+            result = _settled(result, event, kind, None)
     hooks = parse(result).member("hooks")
     if result != text and hooks is not None and hooks.value == {}:
         result = json_edit.take_member(result, parse(result), "hooks")
@@ -49,11 +67,11 @@ def without(text: str) -> str:
     return result
 
 
-def found(text: str) -> dict[str, list[str]]:
-    """Our lines in the text: event -> lines."""
+def found(text: str, kind: str = OBSERVE) -> dict[str, list[str]]:
+    """Our lines of that kind in the text: event -> lines."""
     try:
         root = parse(text if text.strip() else "{}")
-        return {event: lines for event in _events_of(root) if (lines := _lines(root, event))}
+        return {event: lines for event in _events_of(root) if (lines := _lines(root, event, kind))}
     except (Invalid, NotMergeable):
         return {}
 
@@ -66,23 +84,32 @@ def is_switched_off(text: str) -> bool:
     return isinstance(value, dict) and value.get("disableAllHooks") is True
 
 
-def _settled(text: str, event: str, command: str | None) -> str:
+def _settled(text: str, event: str, kind: str, wanted: "Group | None") -> str:
     """One event brought to what is wanted of it. One edit at a time, since each moves what follows it."""
-    most = 0 if command is None else 1
-    while len(ours := _ours(parse(text), event)) > most:
+    most = 0 if wanted is None else 1
+    while len(ours := _ours(parse(text), event, kind)) > most:
         text = _taken(text, event, *ours[-1])
-    if command is None:
+    if wanted is None:
         return text
     if not ours:
-        return _added(text, event, {"hooks": [_handler(command)]})
-    handler = _groups(parse(text), event)[ours[0][0]].member("hooks")
-    assert handler is not None
-    node = handler.items[ours[0][1]]
-    return text if node.value == _handler(command) else json_edit.put_instead(text, node, _handler(command))
+        return _added(text, event, wanted)
+    at, index = ours[0]
+    group = _groups(parse(text), event)[at]
+    if "matcher" in wanted and group.value.get("matcher") != wanted["matcher"]:  # among tools it is not for
+        return _added(_taken(text, event, at, index), event, wanted)
+    handlers = group.member("hooks")
+    assert handlers is not None
+    node, handler = handlers.items[index], wanted["hooks"][0]
+    return text if node.value == handler else json_edit.put_instead(text, node, handler)
 
 
-def _handler(command: str) -> dict[str, Any]:
-    return {"type": "command", "command": command, "timeout": HOOK_WITHIN}
+Group = dict[str, Any]
+Entries = Mapping[tuple[str, str], Group]  # event and kind -> the group that holds our one handler
+
+
+def _group(command: str, matcher: str | None) -> Group:
+    handler = {"type": "command", "command": command, "timeout": HOOK_WITHIN}
+    return ({"matcher": matcher} if matcher is not None else {}) | {"hooks": [handler]}
 
 
 def _added(text: str, event: str, group: dict[str, Any]) -> str:
@@ -109,20 +136,20 @@ def _taken(text: str, event: str, group: int, index: int) -> str:
     return json_edit.take_member(text, hooks, event)
 
 
-def _ours(root: Node, event: str) -> list[tuple[int, int]]:
+def _ours(root: Node, event: str, kind: str) -> list[tuple[int, int]]:
     """Where our handlers stand: index of the group, index in the group."""
     return [
         (at, index)
         for at, group in enumerate(_groups(root, event))
         if (handlers := group.member("hooks")) is not None
         for index, handler in enumerate(handlers.items)
-        if isinstance(handler.value, dict) and is_ours(handler.value.get("command"))
+        if isinstance(handler.value, dict) and kind_of(handler.value.get("command")) == kind
     ]
 
 
-def _lines(root: Node, event: str) -> list[str]:
+def _lines(root: Node, event: str, kind: str) -> list[str]:
     groups = _groups(root, event)
-    return [groups[at].value["hooks"][index]["command"] for at, index in _ours(root, event)]
+    return [groups[at].value["hooks"][index]["command"] for at, index in _ours(root, event, kind)]
 
 
 def _groups(root: Node, event: str) -> tuple[Node, ...]:
@@ -146,25 +173,27 @@ def _events_of(root: Node) -> list[str]:
     return [key for key, _, _ in hooks.members]
 
 
-def _check(before: Any, after: Any, wanted: Wanted) -> None:
+def _check(before: Any, after: Any, wanted: Entries) -> None:
     """A bug here would cost somebody their settings: what is about to be written is read again and compared."""
     if _foreign(before) != _foreign(after):
         raise NotMergeable(
             "the edit would have changed more than our own entries; this is a fault of headcount"
         )
-    ours = {
-        event: handlers for event in after.get("hooks", {}) if (handlers := list(_handlers(after, event)))
-    }
-    if ours != {event: [_handler(command)] for event, command in wanted.items()}:
+    ours: dict[tuple[str, str], list[Any]] = {}
+    for event in after.get("hooks", {}):
+        for kind, handler in _handlers(after, event):
+            ours.setdefault((event, kind), []).append(handler)
+    if ours != {key: group["hooks"] for key, group in wanted.items()}:
         raise NotMergeable("the edit would not have installed what it should; this is a fault of headcount")
 
 
-def _handlers(settings: dict[str, Any], event: str) -> Iterator[Any]:
+def _handlers(settings: dict[str, Any], event: str) -> Iterator[tuple[str, Any]]:
     for group in settings["hooks"][event]:
         listed = group.get("hooks") if isinstance(group, dict) else None
         for handler in listed if isinstance(listed, list) else ():
-            if isinstance(handler, dict) and is_ours(handler.get("command")):
-                yield handler
+            kind = kind_of(handler.get("command")) if isinstance(handler, dict) else None
+            if kind is not None:
+                yield kind, handler
 
 
 def _foreign(settings: dict[str, Any]) -> dict[str, Any]:
@@ -183,7 +212,7 @@ def _foreign_groups(groups: list[Any]) -> list[Any]:
         if not isinstance(listed, list):
             result.append(group)
             continue
-        foreign = [h for h in listed if not (isinstance(h, dict) and is_ours(h.get("command")))]
+        foreign = [h for h in listed if not (isinstance(h, dict) and kind_of(h.get("command")))]
         if foreign or not listed:
             result.append({**group, "hooks": foreign})
     return result

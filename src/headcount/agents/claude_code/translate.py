@@ -49,6 +49,9 @@ LIMITS = frozenset({"rate_limit", "usage_limit", "usage_limit_reached", "billing
 OVER = frozenset({"completed", "failed", "killed", "stopped", "cancelled", "canceled", "done"})
 """Statuses of a background task that does not run any more."""
 
+EDITING_TOOLS = ("Edit", "Write", "MultiEdit", "NotebookEdit")
+EDIT_EVENTS = frozenset({"PreToolUse", "PostToolUse"})
+PATH_MOST = 4_096
 PROMPT_NAME = re.compile(r"\(Branch(?: [0-9]+)?\)\Z|\A⑂")
 
 RESETS = re.compile(r"\bresets?\b[^.\n·|]{1,40}")
@@ -101,6 +104,7 @@ def translate(payload: bytes, at: float, source: str) -> Report | Unread:
         background=said.background,
         background_started=said.started,
         background_ended=said.ended,
+        edits=_edits(read) if event in EDIT_EVENTS else None,
         details=Details(
             cwd=_directory(read.cwd),
             name=said.name,
@@ -223,6 +227,18 @@ SAYS: dict[str, Callable[[Payload], Said]] = {
 def _doing(read: Payload) -> str | None:
     tool = _tool(read)
     return label(tool, reading.tool_input(read), _directory(read.cwd)) if tool else None
+
+
+def _edits(read: Payload) -> str | None:
+    """The file that an editing tool is given, absolute; None: another tool, or no usable path."""
+    if _tool(read) not in EDITING_TOOLS:
+        return None
+    given = reading.tool_input(read)
+    path = plain(given.file_path if isinstance(given.file_path, str) else given.notebook_path, PATH_MOST)
+    if path is None or path.startswith("/"):
+        return path
+    cwd = _directory(read.cwd)
+    return f"{cwd.rstrip('/')}/{path}" if cwd and path else None
 
 
 def _tool(read: Payload) -> str:

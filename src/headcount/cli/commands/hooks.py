@@ -31,6 +31,16 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument("action", choices=["install", "uninstall", "status"])
     parser.add_argument("--agent", choices=[AGENT], default=AGENT, help="only this agent's settings")
     parser.add_argument("--dry-run", action="store_true", help="show the change as a diff, write nothing")
+    parser.add_argument(
+        "--guard",
+        action="store_true",
+        help="also: edits of paths that another session has claimed are refused (uninstall: only this)",
+    )
+    parser.add_argument(
+        "--context",
+        action="store_true",
+        help="also: a starting session is told what it held before and who works here (uninstall: only this)",
+    )
 
 
 def run(args: Any) -> int:
@@ -38,11 +48,12 @@ def run(args: Any) -> int:
         return _status(as_json=args.json)
     places = Places.from_environ(os.environ)
     roots = _roots(places)
-    if args.action == "uninstall" and not args.dry_run and (mark := _agent_mark()) is not None:
-        raise _InsideAgent(mark)
+    if args.action == "uninstall" and not args.dry_run:
+        _refuse_agents()
     if args.action == "install" and not args.dry_run:
         places.make()
-    outcomes = [_change(args.action, root, places, dry=args.dry_run) for root in roots]
+    asks = frozenset(kind for kind in ("guard", "context") if getattr(args, kind))
+    outcomes = [_change(args.action, root, places, asks, dry=args.dry_run) for root in roots]
     if args.json:
         printing.print_document({"files": [_document(each) for each in outcomes]})
     else:
@@ -54,11 +65,25 @@ def run(args: Any) -> int:
 class _InsideAgent(ClientFault):
     exit_code = codes.REFUSED
 
-    def __init__(self, mark: str) -> None:
+    def __init__(self, whom: str, hint: str | None) -> None:
         super().__init__(
-            "You are inside an agent; hooks uninstall is for people. Use a shell outside it.",
-            f"({mark} is set here.)",
+            f"You are inside {whom}; hooks uninstall is for people. Use a shell outside it.", hint
         )
+
+
+def _refuse_agents() -> None:
+    """By the kernel's word where a daemon can be asked; by the marks that agents leave in any case."""
+    from headcount.client import ledger
+
+    mark = _agent_mark()
+    if mark is not None:
+        raise _InsideAgent("an agent", f"({mark} is set here.)")
+    try:
+        me = ledger.ask(printing.client(autostart=False), ledger.who_am_i())
+    except ClientFault:
+        return  # nobody to ask, or outside every agent
+    if me.get("session"):
+        raise _InsideAgent(f"agent {clean(me['session'])[:4]}", None)
 
 
 def _agent_mark() -> str | None:
@@ -82,12 +107,16 @@ def _roots(places: Places) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
-def _change(action: str, root: Path, places: Places, *, dry: bool) -> "Plan | Refusal":
+def _change(action: str, root: Path, places: Places, asks: frozenset[str], *, dry: bool) -> "Plan | Refusal":
     from headcount.agents.claude_code import hooks
+    from headcount.agents.claude_code.asking import Asking
 
-    mailbox, state = Path(places.mailbox), Path(places.state)
-    if action == "install":
-        return hooks.plan_install(root, mailbox, state) if dry else hooks.install(root, mailbox, state)
+    mailbox, state, socket = Path(places.mailbox), Path(places.state), Path(places.socket)
+    if action == "install" or asks:
+        taken = asks if action == "uninstall" else frozenset()
+        asking = Asking(socket, asks - taken, taken)
+        run = hooks.plan_install if dry else hooks.install
+        return run(root, mailbox, state, asking)
     return hooks.plan_uninstall(root, state) if dry else hooks.uninstall(root, state)
 
 
@@ -159,7 +188,8 @@ def _status(*, as_json: bool) -> int:
 def _standing_line(standing: "Standing") -> str:
     count = f" ({standing.events} of {standing.wanted} events)" if standing.events else ""
     note = f"; {clean(standing.note)}" if standing.note else ""
-    return f"{SHORT:<9} {_home(standing.settings)}   {standing.state.value}{count}{note}"
+    asks = f"; asks: {', '.join(standing.asks)}" if standing.asks else ""
+    return f"{SHORT:<9} {_home(standing.settings)}   {standing.state.value}{count}{asks}{note}"
 
 
 def _standing_document(standing: "Standing") -> dict[str, Any]:
@@ -170,6 +200,7 @@ def _standing_document(standing: "Standing") -> dict[str, Any]:
         "events": standing.events,
         "wanted": standing.wanted,
         "note": standing.note or None,
+        "asks": list(standing.asks),
     }
 
 

@@ -10,10 +10,10 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from headcount.cli import moments, printing
-from headcount.cli.following import follow
 from headcount.cli.sanitize import clean
 from headcount.cli.screen import standard
 from headcount.cli.story import is_told, lines_of
+from headcount.client.following import follow
 from headcount.client.reach import quoted
 from headcount.wire import codes
 

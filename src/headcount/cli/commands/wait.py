@@ -13,9 +13,9 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from headcount.cli import moments, printing, rows
-from headcount.cli.following import follow
 from headcount.cli.sanitize import clean
 from headcount.client.faults import TimedOut
+from headcount.client.following import follow
 from headcount.client.reach import Client, quoted
 from headcount.wire import codes
 

@@ -11,11 +11,11 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from headcount.cli import moments, printing
-from headcount.cli.following import follow
 from headcount.cli.rows import rows_of
 from headcount.cli.screen import Screen, standard
 from headcount.cli.story import is_told, lines_of
 from headcount.cli.table import summary
+from headcount.client.following import follow
 from headcount.wire import codes
 
 if TYPE_CHECKING:

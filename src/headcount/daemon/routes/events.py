@@ -76,7 +76,8 @@ async def _missed(service: Service, last: int, seq: int) -> AsyncIterator[bytes]
 
 
 def _snapshot(service: Service, seq: int) -> bytes:
-    rows = [session_row(session) for session in sessions_shown(service, ended=False)]
+    world = service.loop.world
+    rows = [session_row(session, world) for session in sessions_shown(service, ended=False)]
     data = msgspec.json.encode(Snapshot(seq=seq, sessions=rows))
     return b"id: %d\nevent: snapshot\ndata: %s\n\n" % (seq, data)
 

@@ -33,5 +33,6 @@ async def take_report(call: Call) -> Any:
     if isinstance(report, Unread):
         raise Refused(400, "unreadable", f"This is no report of {agent.name}: {report.why}.")
     call.service.drift.see(agent, report.event, payload)
+    (report,) = await call.service.worktrees.settled([report])
     session = await call.service.loop.ask(replace(report, anchor=anchor))
     return json_response({"accepted": True, "session": session}, 202)

@@ -2,30 +2,55 @@
 
 Rules of this file
   1. A handler gets a `Call` and returns a message, a `Reply` or a stream; faults are raised as `Refused`.
-  2. Query and path parameters are read through `Call`, which refuses nonsense with a clear word.
+  2. Query and path parameters and bodies are read through `Call`, which refuses nonsense with a clear word.
+  3. Who is calling is established once a request: before the handler where the route needs it.
 """
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
 from headcount.core.session import Session
+from headcount.daemon.actor import Actor
+from headcount.daemon.authority import need_operator
 from headcount.daemon.gate import Refused
 from headcount.daemon.selection import select
 from headcount.daemon.service import Service
+from headcount.daemon.weak import weak, weak_in
 from headcount.system.peer import Peer
 
 NUMBER_MOST = 15  # digits
 
+T = TypeVar("T")
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(slots=True)
 class Call:
     service: Service
     request: Request
+    known: Actor | None = None  # who is calling, once that was asked
+
+    async def who(self) -> Actor:
+        """Who is calling, by the kernel's word; asked while the caller waits."""
+        if self.known is None:
+            authorization = self.request.headers.get("authorization")
+            seen = self.request.scope["state"]["seen"]
+            self.known = await self.service.actors.resolve(self.peer, authorization, seen)
+        return self.known
+
+    @property
+    def actor(self) -> Actor:
+        """Of a route that needs somebody: it was established before the handler."""
+        assert self.known is not None
+        return self.known
+
+    def for_people(self, verb: str) -> None:
+        """Refuses everybody but the operator; for what a body asks beyond its route."""
+        need_operator(self.actor, verb)
 
     @property
     def peer(self) -> Peer | None:
@@ -49,8 +74,38 @@ class Call:
             raise Refused(400, "bad-parameter", f"{name} must be a whole number.")
         return int(text)
 
+    async def body(self, kind: type[T]) -> T:
+        try:
+            return msgspec.json.decode(await self.request.body(), type=kind)
+        except msgspec.MsgspecError as error:
+            raise Refused(
+                400, "bad-body", f"The body cannot be read: {error}.", "See: /openapi.json"
+            ) from None
+
     def session(self) -> Session:
-        return select(self.service.loop.world.sessions.values(), self.path("id"))
+        return self.select(self.path("id"))
+
+    def select(self, wanted: str) -> Session:
+        """The session that an id, the beginning of one, or a name means."""
+        of = weak(wanted)
+        if of is not None:
+            raise self.weak_identity(wanted, of)
+        return select(self.service.loop.world.sessions.values(), wanted)
+
+    def refuse_weak(self) -> None:
+        """A request that offers a terminal, a port or a directory as who it is learns that it is none."""
+        found = weak_in(self.request.headers, self.request.query_params)
+        if found is not None:
+            raise self.weak_identity(*found)
+
+    def weak_identity(self, offered: str, of: str) -> Refused:
+        self.service.loop.counts["weak_identity_refused"] += 1
+        return Refused(
+            400,
+            "weak-identity",
+            f'"{offered[:60]}" is of {of}, which names no session: several may share it.',
+            "Use a session's id or name: headcount ps",
+        )
 
 
 Handler = Callable[[Call], Awaitable[Any]]

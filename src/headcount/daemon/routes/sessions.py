@@ -10,11 +10,11 @@ from headcount.wire.messages import Explanation, SessionRow, Sessions
 async def list_sessions(call: Call) -> Sessions:
     await call.service.census.be_fresh()
     shown = sessions_shown(call.service, ended=call.flag("all"))
-    return Sessions(sessions=[session_row(session) for session in shown])
+    return Sessions(sessions=[session_row(session, call.service.loop.world) for session in shown])
 
 
 async def show_session(call: Call) -> SessionRow:
-    return session_row(call.session())
+    return session_row(call.session(), call.service.loop.world)
 
 
 async def explain_session(call: Call) -> Explanation:
@@ -23,4 +23,4 @@ async def explain_session(call: Call) -> Explanation:
     verdict = None
     if session.is_open and session.process is not None:
         verdict = service.processes.prove(session.process, service.loop.world.place.machine)
-    return explain(session, service.clock.now(), verdict)
+    return explain(session, service.loop.world, service.clock.now(), verdict)

@@ -1,12 +1,19 @@
-"""All routes, in one table. The application and the OpenAPI document are both made from it."""
+"""All routes, in one table. The application and the OpenAPI document are both made from it.
+
+Rules of this file
+  1. A route is a line here and a line of authority (authority.py). The first that fits is taken.
+
+Not here: what a route does (its own file), who may (authority.py).
+"""
 
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from headcount.daemon.authority import AUTHORITY, Need, check
 from headcount.daemon.gate import Gate, Receive, Refused, Scope, Send
-from headcount.daemon.routes import daemon, events, hooks, sessions
+from headcount.daemon.routes import claims, context, daemon, events, guard, hooks, register, sessions, whoami
 from headcount.daemon.routes.openapi import document
 from headcount.daemon.routes.route import Call, Route, json_response
 from headcount.daemon.service import Service
@@ -17,11 +24,68 @@ async def openapi(call: Call) -> Any:
     return json_response(document(ROUTES))
 
 
-ROUTES: tuple[Route, ...] = (
+ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes first
+    Route("GET", "/v1/claims", claims.list_claims, "Who holds what", messages.Claims, ("history",)),
+    Route(
+        "POST",
+        "/v1/claims",
+        claims.acquire,
+        "Ask for an item",
+        messages.ClaimAnswer,
+        takes="ClaimWish: item, request, note, wait, as, until_empty, own",
+    ),
+    Route(
+        "POST",
+        "/v1/claims/accept-loss",
+        claims.accept_loss,
+        "Grant again after a lost store",
+        messages.LossAccepted,
+    ),
+    Route(
+        "POST",
+        "/v1/claims/{item}/check",
+        claims.check,
+        "Whether a fence is current",
+        messages.CheckAnswer,
+        takes="FenceCheck: fence",
+    ),
+    Route(
+        "POST",
+        "/v1/claims/{item}/handoff",
+        claims.hand_off,
+        "Give a claim to another session",
+        messages.ClaimAnswer,
+        takes="HandOffWish: to, fence",
+    ),
+    Route(
+        "DELETE",
+        "/v1/claims/{item}",
+        claims.release,
+        "Give an item back",
+        messages.ReleaseAnswer,
+        ("fence", "force", "as"),
+    ),
     Route("GET", "/healthz", daemon.health, "Whether the daemon answers", messages.Health),
     Route("GET", "/v1/status", daemon.status, "The daemon about itself", messages.Status, ("settled",)),
     Route("POST", "/v1/stop", daemon.stop, "Stop the daemon", status=202),
     Route("GET", "/v1/sessions", sessions.list_sessions, "All sessions", messages.Sessions, ("all",)),
+    Route("GET", "/v1/sessions/me", whoami.who_am_i, "Who is calling", messages.Me, ("explain",)),
+    Route(
+        "POST",
+        "/v1/sessions/register",
+        register.register,
+        "Announce a session and its process",
+        messages.Registered,
+        status=201,
+        takes="a Registration: agent, conversation, pid, name, role, groups, anyway, launch",
+    ),
+    Route(
+        "DELETE",
+        "/v1/sessions/{id}",
+        register.withdraw,
+        "Take a registration back; a living session goes on",
+        messages.Withdrawn,
+    ),
     Route("GET", "/v1/sessions/{id}", sessions.show_session, "One session", messages.SessionRow),
     Route(
         "GET",
@@ -37,6 +101,28 @@ ROUTES: tuple[Route, ...] = (
         "A hook's report",
         status=202,
         takes="the agent's own payload, as its hook got it",
+    ),
+    Route(
+        "POST",
+        "/v1/guard/git",
+        guard.guard_git,
+        "Whether a commit or push touches what another session holds",
+        messages.Conflicts,
+        takes="GitIntent: paths, items",
+    ),
+    Route(
+        "POST",
+        "/v1/guard/{agent}",
+        guard.guard_edit,
+        "Whether an edit may be made; 204 when nothing is in the way",
+        takes="the payload of the agent's PreToolUse hook",
+    ),
+    Route(
+        "POST",
+        "/v1/context/{agent}",
+        context.starting_context,
+        "What a starting session should know; 204 when there is nothing",
+        takes="the payload of the agent's SessionStart hook",
     ),
     Route(
         "GET",
@@ -60,9 +146,15 @@ ROUTES: tuple[Route, ...] = (
 
 
 def build_app(service: Service) -> Gate:
+    rules = {route.path + route.method: AUTHORITY[route.method, route.path] for route in ROUTES}
+
     async def routed(scope: Scope, receive: Receive, send: Send) -> None:
         route, scope["path_params"] = find_route(scope["method"], scope["path"])
-        answer = await route.handler(Call(service, Request(scope, receive, send)))
+        call = Call(service, Request(scope, receive, send))
+        rule = rules[route.path + route.method]
+        if rule.need is not Need.ANYBODY:
+            check(rule, await call.who(), call.request.query_params)
+        answer = await route.handler(call)
         response = answer if isinstance(answer, Response) else json_response(answer)
         await response(scope, receive, send)
 
@@ -95,6 +187,8 @@ TEMPLATES = tuple((route, route.path.split("/")) for route in ROUTES)
 
 def _named(template: list[str], pieces: list[str]) -> dict[str, str] | None:
     """What the pieces of a path are called in the template; None: they do not fit it."""
+    if "{item}" in template:
+        pieces = _with_item(template.index("{item}"), pieces, len(pieces) - len(template))
     if len(template) != len(pieces):
         return None
     named = {}
@@ -104,3 +198,10 @@ def _named(template: list[str], pieces: list[str]) -> dict[str, str] | None:
         elif part != piece:
             return None
     return named
+
+
+def _with_item(at: int, pieces: list[str], more: int) -> list[str]:
+    """An item may hold slashes, and a percent-encoded one is a plain one by the time it is routed."""
+    if more <= 0:
+        return pieces
+    return [*pieces[:at], "/".join(pieces[at : at + more + 1]), *pieces[at + more + 1 :]]

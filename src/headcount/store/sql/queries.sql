@@ -11,13 +11,13 @@ SELECT key, value FROM meta
 SELECT id, machine, body FROM sessions ORDER BY started_at, id
 
 -- name: newest_events
-SELECT seq, at, type, session, body FROM events ORDER BY seq DESC LIMIT :limit
+SELECT seq, at, type, session, item, body FROM events ORDER BY seq DESC LIMIT :limit
 
 -- name: oldest_events
-SELECT seq, at, type, session, body FROM events ORDER BY seq LIMIT :limit
+SELECT seq, at, type, session, item, body FROM events ORDER BY seq LIMIT :limit
 
 -- name: append_event
-INSERT INTO events (seq, at, type, session, body) VALUES (?, ?, ?, ?, ?)
+INSERT INTO events (seq, at, type, session, item, body) VALUES (?, ?, ?, ?, ?, ?)
 
 -- name: keep_session
 -- The machine is where the session began, so an update leaves it alone.
@@ -35,13 +35,16 @@ ON CONFLICT (id) DO UPDATE SET
 DELETE FROM sessions WHERE id = ?
 
 -- name: history
-SELECT seq, at, type, session, body FROM events WHERE seq > :after
+SELECT seq, at, type, session, item, body FROM events WHERE seq > :after
 
 -- name: history_until
 AND seq <= :until
 
 -- name: history_session
 AND session = :session
+
+-- name: history_item
+AND item = :item
 
 -- name: history_types
 AND type IN (SELECT value FROM json_each(:types))
@@ -78,3 +81,32 @@ DELETE FROM events WHERE seq IN (
 DELETE FROM sessions WHERE id IN (
   SELECT id FROM sessions WHERE ended_at < :before ORDER BY ended_at LIMIT :limit
 )
+
+-- name: load_claims
+SELECT body FROM claims ORDER BY item
+
+-- name: load_requests
+SELECT body FROM requests ORDER BY at, id
+
+-- name: keep_claim
+-- A fence that does not grow changes no row, and the writer then fails the commit.
+INSERT INTO claims (item, fence, held, body) VALUES (?, ?, ?, ?)
+ON CONFLICT (item) DO UPDATE SET fence = excluded.fence, held = excluded.held, body = excluded.body
+WHERE excluded.fence > fence OR (excluded.fence = fence AND excluded.held < held)
+
+-- name: keep_request
+INSERT INTO requests (id, at, body) VALUES (?, ?, ?)
+ON CONFLICT (id) DO UPDATE SET at = excluded.at, body = excluded.body
+
+-- name: forget_request
+DELETE FROM requests WHERE id = ?
+
+-- name: load_tokens
+SELECT body FROM tokens
+
+-- name: keep_token
+INSERT INTO tokens (hash, body) VALUES (?, ?)
+ON CONFLICT (hash) DO UPDATE SET body = excluded.body
+
+-- name: drop_token
+DELETE FROM tokens WHERE hash = ?

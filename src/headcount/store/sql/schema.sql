@@ -26,8 +26,30 @@ CREATE TABLE events (
   type    TEXT NOT NULL,
   session TEXT,
   body    BLOB NOT NULL
-);
+, item TEXT);
 
 -- SQLite appends the rowid, which is seq, to every index: these are (session, seq) and (at, seq).
 CREATE INDEX events_by_session ON events (session) WHERE session IS NOT NULL;
 CREATE INDEX events_by_time ON events (at);
+CREATE INDEX events_by_item ON events (item) WHERE item IS NOT NULL;
+
+-- One row an item that was ever claimed. It is never deleted: the next fence must be higher than its last.
+CREATE TABLE claims (
+  item  TEXT PRIMARY KEY NOT NULL,
+  fence INTEGER NOT NULL,
+  held  INTEGER NOT NULL, -- 1: it has a holder
+  body  BLOB NOT NULL
+) WITHOUT ROWID;
+
+-- Requests that were granted, so that asking twice is asking once; forgotten with time.
+CREATE TABLE requests (
+  id   TEXT PRIMARY KEY NOT NULL,
+  at   REAL NOT NULL,
+  body BLOB NOT NULL
+) WITHOUT ROWID;
+
+-- The hash of each token; the token itself is in its session's own private file.
+CREATE TABLE tokens (
+  hash TEXT PRIMARY KEY NOT NULL,
+  body BLOB NOT NULL
+) WITHOUT ROWID;

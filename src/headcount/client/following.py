@@ -4,7 +4,7 @@ Rules of this file
   1. Events are given once, in order; after a break the stream is resumed by the last number seen.
   2. A daemon that was stopped is not started again by somebody who only watches: he is told.
 
-Not here: the stream itself (client/), what is printed (the verbs).
+Not here: the stream itself (connection.py), what is made of an event (the faces, listening.py).
 """
 
 import json
@@ -33,6 +33,8 @@ def follow(client: Client, since: int | None = None, until: float | None = None)
                 last = int(data["seq"])
                 yield data
         except (Broken, NotRunning) as fault:
+            if client.hung_up:
+                return
             away_since = away_since or time.monotonic()
             if time.monotonic() - away_since > times.START_AGAIN_AFTER:
                 raise _stopped(fault) from None

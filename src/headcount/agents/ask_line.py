@@ -1,0 +1,77 @@
+"""The two shell lines that ask: may this edit be made, and what should a starting session know. Opt-in.
+
+Rules of this file
+  1. Only what needs an answer asks. The answer is the daemon's, printed as it came; without one nothing is
+     printed, and the exit code is 0: a daemon that is away, slow or broken lets the agent go on (G7).
+  2. The question has GUARD_WITHIN in all, goes to the unix socket, through no proxy and by no curlrc.
+  3. Paths stand in it literally, quoted for sh. A line is tried before it is installed.
+
+Not here: the observing line (drop_line.py), the answers (daemon/routes/guard.py, context.py).
+"""
+
+import re
+import shlex
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from headcount.agents.drop_line import SHELL, Unquotable
+from headcount.times import GUARD_WITHIN, TRY_LINE_WITHIN
+
+GUARD, CONTEXT = "guard", "context"
+KINDS = (GUARD, CONTEXT)
+
+_OURS = re.compile(
+    r"curl -q -sf -m [0-9.]+ .*--unix-socket .* http://localhost/v1/(guard|context)/[a-z-]+ "
+    r"2>/dev/null; exit 0(?: # headcount \w+)?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AskLine:
+    """One entry that asks: at which event, for which tools (None: for all), by which line."""
+
+    kind: str
+    event: str
+    matcher: str | None
+    command: str
+
+
+def line(socket: Path, kind: str, agent: str) -> str:
+    place = str(socket)
+    if not place.startswith("/") or any(ord(sign) < 32 or ord(sign) == 127 for sign in place):
+        raise Unquotable("the socket's path must be absolute and without control characters")
+    return (
+        f"curl -q -sf -m {GUARD_WITHIN} --noproxy '*' -H 'content-type: application/json' -H 'expect:' "
+        f"--data-binary @- --unix-socket {shlex.quote(place)} http://localhost/v1/{kind}/{agent} "
+        f"2>/dev/null; exit 0 # headcount {kind}"
+    )
+
+
+def kind_of(command: object) -> str | None:
+    """Which of our asking lines that is, also of another home or an earlier version; None: not ours."""
+    match = _OURS.fullmatch(command) if isinstance(command, str) else None
+    return match.group(1) if match else None
+
+
+def why_not(kind: str, agent: str) -> str | None:
+    """Try the line with nobody there: it must say nothing and exit 0. None when all is well."""
+    with tempfile.TemporaryDirectory(prefix="headcount-trial-") as place:
+        nowhere = Path(place) / 'it\'s a "$HOME" socket'
+        run = subprocess.Popen(
+            [SHELL, "-c", line(nowhere, kind, agent)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        try:
+            out, err = run.communicate(b"{}", timeout=TRY_LINE_WITHIN)
+        except subprocess.TimeoutExpired:
+            run.kill()
+            run.communicate()
+            return "the line did not end"
+    if run.returncode != 0:
+        return f"the line exited {run.returncode}"
+    return "the line printed something" if out or err else None

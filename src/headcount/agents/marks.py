@@ -1,0 +1,33 @@
+"""Marks: what agents leave in the environment of everything they start.
+
+Rules of this file
+  1. One line a variable that names a conversation, with the one that names the agent's pid where there is one.
+  2. A mark is a hint: whether its process lives and hosts that conversation is for the daemon to ask.
+  3. No terminal, port or directory: those are shared, and name nobody (accident I3).
+
+Not here: reading an environment (system/processes), what a mark is worth (daemon/marks.py).
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    agent: str
+    conversation: str  # the variable that holds the conversation's id
+    pid: str | None = None  # the variable that holds the agent's pid; None: that agent gives none
+
+
+MARKS: tuple[Mark, ...] = (
+    Mark("claude-code", "CLAUDE_CODE_SESSION_ID", "CLAUDE_PID"),
+    Mark("codex", "CODEX_SESSION_ID"),
+    Mark("codex", "CODEX_THREAD_ID"),
+    Mark("gemini", "GEMINI_SESSION_ID"),
+)
+
+LAUNCHED = "HEADCOUNT_TOKEN_FILE"
+"""Where `headcount launch` tells its session the file of its token. It names nobody by itself."""
+
+NAMES: frozenset[str] = frozenset(
+    name for mark in MARKS for name in (mark.conversation, mark.pid) if name is not None
+) | {LAUNCHED}

@@ -1,0 +1,74 @@
+"""`headcount check ITEM FENCE`: for whoever guards a resource, whether a claim is still the current one.
+
+Rules of this file
+  1. Exit 0: current. 3: stale, or never given. Nothing is printed that a script must parse.
+
+Not here: the number's meaning (docs/claims.md).
+"""
+
+import sys
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from headcount.cli import printing
+from headcount.cli.sanitize import clean
+from headcount.client import ledger
+from headcount.wire import codes
+
+if TYPE_CHECKING:
+    import argparse
+
+DIGITS_MOST = 15
+NOTE = "Exit codes: 0 current, 2 not an item or no number, 3 stale, 4 daemon unavailable."
+
+
+def add_arguments(parser: "argparse.ArgumentParser") -> None:
+    parser.add_argument("item", metavar="ITEM", help="the item, as kind:value")
+    parser.add_argument("fence", metavar="FENCE", type=fence, help="the claim's number")
+
+
+def fence(text: str) -> int:
+    from argparse import ArgumentTypeError
+
+    number = _number(text)
+    if number is None:
+        raise ArgumentTypeError(f'"{clean(text)}" is no number of a claim')
+    return number
+
+
+def parse_plain(words: list[str]) -> SimpleNamespace | None:
+    plain = [word for word in words if word != "--json"]
+    if len(plain) != 2 or plain[0].startswith("-") or (number := _number(plain[1])) is None:
+        return None
+    return SimpleNamespace(item=plain[0], fence=number, json="--json" in words)
+
+
+def run(args: Any) -> int:
+    client = printing.client()
+    answer = ledger.ask(client, ledger.check(args.item, args.fence))
+    current = answer.get("current") is True
+    if args.json:
+        printing.print_document(answer)
+    elif current:
+        print(f"{clean(answer.get('item')) or clean(args.item)}: #{args.fence} is the current claim.")
+    else:
+        print(_stale(client, args, answer), file=sys.stderr)
+    return codes.DONE if current else codes.REFUSED
+
+
+def _stale(client: Any, args: Any, answer: dict[str, Any]) -> str:
+    from headcount.cli.holders import name_of, row_of
+
+    item = clean(answer.get("item")) or clean(args.item)
+    holder = answer.get("holder")
+    now = (
+        "nobody holds it"
+        if not isinstance(holder, dict)
+        else f"held by {name_of(holder, row_of(client, holder))}"
+    )
+    return f"{item}: #{args.fence} is stale; now {now}."
+
+
+def _number(text: str) -> int | None:
+    text = text.removeprefix("#")
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= DIGITS_MOST else None

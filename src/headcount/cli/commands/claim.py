@@ -1,0 +1,113 @@
+"""`headcount claim ITEM`: the exclusive right to an item, for as long as the caller's process lives.
+
+Rules of this file
+  1. Parsed by hand: a claim may cost no more than `ps`. argparse is for --help and for slips.
+  2. Exit 0: it is yours. 3: another holds it, and the words name waiting, never releasing.
+
+Not here: who gets what (the daemon), the words for a holder (holders.py).
+"""
+
+import sys
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from headcount.cli import printing
+from headcount.cli.sanitize import clean
+from headcount.client import ledger
+from headcount.wire import codes
+
+if TYPE_CHECKING:
+    import argparse
+
+NOTE = (
+    "ITEM is kind:value: task:AUTH-12, branch:api#main, port:5432, path:/src/api/auth.py, path:/src/api/**\n"
+    "A claim is free again when it is released or when its holder's process ends. It has no time limit.\n"
+    "Exit codes: 0 it is yours, 2 not an item, 3 held by another or not allowed, 4 daemon unavailable."
+)
+VALUES = {"--wait": "wait", "--note": "note", "--as": "acting_as"}
+SWITCHES = {"--until-empty": "until_empty", "--json": "json"}
+
+
+def add_arguments(parser: "argparse.ArgumentParser") -> None:
+    parser.add_argument("item", metavar="ITEM", help="what to claim, as kind:value")
+    parser.add_argument("--wait", metavar="TIME", help="wait that long in line: 90, 5m, 2h")
+    parser.add_argument("--note", metavar="TEXT", help="what for; others see it")
+    parser.add_argument("--as", dest="acting_as", metavar="S", help="for that live session (people only)")
+    parser.add_argument(
+        "--until-empty",
+        action="store_true",
+        help="not while processes of a dead holder still run",
+    )
+
+
+def parse_plain(words: list[str]) -> SimpleNamespace | None:
+    """The arguments of a well-formed call; None: ask argparse."""
+    args = SimpleNamespace(item=None, wait=None, note=None, acting_as=None, until_empty=False, json=False)
+    rest = iter(words)
+    for word in rest:
+        if word in SWITCHES:
+            setattr(args, SWITCHES[word], True)
+        elif word in VALUES:
+            value = next(rest, None)
+            if value is None:
+                return None
+            setattr(args, VALUES[word], value)
+        elif word.startswith("-") or args.item is not None:
+            return None
+        else:
+            args.item = word
+    return args if args.item is not None else None
+
+
+def run(args: Any) -> int:
+    wait = seconds(args.wait)
+    if wait is None:
+        print(f'headcount: "{clean(args.wait)}" is no time; write 90, 5m or 2h.', file=sys.stderr)
+        return codes.USAGE
+    client = printing.client()
+    answer = ledger.ask(
+        client,
+        ledger.acquire(
+            args.item,
+            wait=wait,
+            note=args.note,
+            acting_as=args.acting_as,
+            until_empty=args.until_empty,
+        ),
+    )
+    code = codes.DONE if answer.get("granted") else codes.REFUSED
+    if args.json:
+        printing.print_document(answer)
+    elif code == codes.DONE:
+        printing.print_lines(granted_lines(answer, for_another=args.acting_as is not None))
+    else:
+        from headcount.cli.holders import held_lines
+
+        print("\n".join(held_lines(client, str(answer.get("item") or args.item), answer)), file=sys.stderr)
+    return code
+
+
+def seconds(text: str | None) -> float | None:
+    """0 without a wait; None when it is no time."""
+    if text is None:
+        return 0.0
+    from headcount.cli.moments import parse_span
+
+    return parse_span(text)
+
+
+def granted_lines(answer: dict[str, Any], *, for_another: bool = False) -> list[str]:
+    item, fence = clean(answer.get("item")), clean(answer.get("fence"))
+    under = clean(answer.get("under"))
+    if under:
+        return [f"{item} is held by the agent above you ({under[:4]}), claim #{fence}: work under it."]
+    whose, end = "yours", "when you release it, or with your process"
+    if for_another:
+        from headcount.cli.holders import name_of
+
+        whose, end = f"{name_of(answer.get('holder'))}'s", "when it is released, or with that process"
+    lines = [f"{item} is {whose}: claim #{fence}. It ends {end}."]
+    running = [clean(pid) for pid in answer.get("still_running") or ()]
+    if running:
+        lines.append(f"Of its last holder these still run and may write: {', '.join(running)}.")
+    return lines

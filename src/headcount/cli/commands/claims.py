@@ -1,0 +1,112 @@
+"""`headcount claims`: who holds what; what became of an item; going on after a lost store.
+
+Rules of this file
+  1. The table is of what is held now, the oldest first. --json is the wire's own document.
+
+Not here: words for a holder (holders.py).
+"""
+
+import time
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from headcount.cli import moments, printing
+from headcount.cli.sanitize import clean, pad, width
+from headcount.client import ledger
+from headcount.client.reach import Client
+from headcount.wire import codes
+
+if TYPE_CHECKING:
+    import argparse
+
+TITLES = ("ITEM", "CLAIM", "HOLDER", "FOR", "NOTE")
+GAP = "  "
+
+
+def add_arguments(parser: "argparse.ArgumentParser") -> None:
+    parser.add_argument("--history", metavar="ITEM", help="who had that item, and how it went")
+    parser.add_argument(
+        "--accept-loss",
+        action="store_true",
+        help="after a damaged store: grant again, though earlier holders are not known (people only)",
+    )
+
+
+def parse_plain(words: list[str]) -> SimpleNamespace | None:
+    return (
+        None
+        if set(words) - {"--json"}
+        else SimpleNamespace(history=None, accept_loss=False, json=bool(words))
+    )
+
+
+def run(args: Any) -> int:
+    client = printing.client()
+    if args.accept_loss:
+        return _accept(client, as_json=args.json)
+    answer = ledger.ask(client, ledger.held(args.history))
+    if args.json:
+        printing.print_document(answer)
+    elif args.history:
+        printing.print_lines(history_lines(answer, args.history, time.time()))
+    else:
+        names = _names(client) if answer.get("claims") else {}
+        printing.print_lines(table(answer.get("claims") or [], names, time.time()))
+    return codes.DONE
+
+
+def _accept(client: Client, *, as_json: bool) -> int:
+    answer = client.post("/v1/claims/accept-loss")
+    if as_json:
+        printing.print_document(answer)
+    else:
+        print("Claims are granted again. Who held what before the loss is not known: ask your agents.")
+    return codes.DONE
+
+
+def _names(client: Client) -> dict[str, str]:
+    sessions = client.get("/v1/sessions?all=1").get("sessions") or ()
+    return {str(row.get("id")): clean(row.get("name")) for row in sessions}
+
+
+def table(claims: list[dict[str, Any]], names: dict[str, str], now: float) -> list[str]:
+    if not claims:
+        return ["Nothing is claimed."]
+    ordered = sorted(
+        claims, key=lambda claim: (moments.parse(claim.get("since")) or now, str(claim.get("item")))
+    )
+    rows = [TITLES, *(_row(claim, names, now) for claim in ordered)]
+    widths = [max(width(row[column]) for row in rows) for column in range(len(TITLES))]
+    return [
+        GAP.join(pad(cell, cells) for cell, cells in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]
+
+
+def _row(claim: dict[str, Any], names: dict[str, str], now: float) -> tuple[str, ...]:
+    from headcount.cli.holders import name_of
+
+    holder = claim.get("holder") or {}
+    since = moments.parse(claim.get("since"))
+    return (
+        clean(claim.get("item")),
+        f"#{clean(claim.get('fence'))}",
+        name_of(holder, {"name": names.get(str(holder.get("session")))}),
+        "-" if since is None else moments.span(now - since),
+        clean(claim.get("note")),
+    )
+
+
+def history_lines(answer: dict[str, Any], item: str, now: float) -> list[str]:
+    from headcount.cli.holders import name_of
+
+    lines = []
+    for event in answer.get("history") or ():
+        at = moments.parse(event.get("at"))
+        when = "-" if at is None else moments.clock(at, now)
+        what = clean(event.get("type")).removeprefix("claim.")
+        because = clean(event.get("because"))
+        lines.append(
+            f"{when}  {what:<9} #{clean(event.get('fence'))}  {name_of(event.get('holder'))}"
+            + (f"  ({because})" if because else "")
+        )
+    return lines or [f"{clean(item)} was never claimed, as far back as the journal goes."]

@@ -1,0 +1,131 @@
+"""`headcount guard git`: keep commits and pushes off what another live session has claimed.
+
+Rules of this file
+  1. Exit 0: nothing stands in the way. 3: another holds it; the words name the holder and waiting.
+  2. A guard that cannot ask lets git go on, with a warning; --strict does not.
+
+Not here: what git is about to do (git_intent.py), git's hook files (git_hooks.py), who may what (the daemon).
+"""
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headcount.cli import git_hooks, git_intent, holders, printing
+from headcount.cli.sanitize import clean
+from headcount.client.faults import ClientFault
+from headcount.wire import codes
+
+if TYPE_CHECKING:
+    import argparse
+
+PATHS_AT_ONCE = 2_000  # a body has a limit, and a commit may touch more
+SHOWN_MOST = 5
+
+NOTE = (
+    "Without a hook's name: what a commit would be told now. git --install puts pre-commit and pre-push hooks\n"
+    "into this repository; a hook of yours is left alone. git commit --no-verify goes past it.\n"
+    "Exit codes: 0 nothing in the way, 2 no repository, 3 claimed by another, 4 could not ask (--strict)."
+)
+
+
+def add_arguments(parser: "argparse.ArgumentParser") -> None:
+    parser.add_argument("what", choices=["git"])
+    parser.add_argument("hook", nargs="?", choices=git_hooks.HOOKS, default="pre-commit")
+    parser.add_argument("rest", nargs="*", metavar="ARG", help="what git gives its hooks; not used")
+    parser.add_argument("--install", action="store_true", help="put the hooks into this repository")
+    parser.add_argument("--uninstall", action="store_true", help="take them out again")
+    parser.add_argument("--strict", action="store_true", help="refuse when the daemon cannot be asked")
+
+
+def run(args: Any) -> int:
+    try:
+        if args.install or args.uninstall:
+            return _change(args)
+        intent = _intent(args.hook)
+    except git_intent.NoGit as error:
+        print(f"headcount: {clean(error)}.", file=sys.stderr)
+        return codes.USAGE
+    try:
+        conflicts = ask(intent)
+    except Exception as error:  # whatever is wrong with us, the commit is not ours to stop
+        return _could_not_ask(error, strict=args.strict)
+    if args.json:
+        printing.print_document({"conflicts": conflicts})
+    elif conflicts:
+        print("\n".join(lines_of(conflicts, args.hook)), file=sys.stderr)
+    return codes.REFUSED if conflicts else codes.DONE
+
+
+def _intent(hook: str) -> git_intent.Intent:
+    if hook == "pre-push":
+        return git_intent.of_push("" if sys.stdin.isatty() else sys.stdin.read())
+    return git_intent.of_commit()
+
+
+def ask(intent: git_intent.Intent) -> list[dict[str, Any]]:
+    """What of it others hold."""
+    client = printing.client(autostart=False)
+    found: list[dict[str, Any]] = []
+    for start in range(0, max(len(intent.paths), 1), PATHS_AT_ONCE):
+        body = {
+            "paths": [clean_path(path) for path in intent.paths[start : start + PATHS_AT_ONCE]],
+            "items": intent.items if start == 0 else [],
+        }
+        found += client.post("/v1/guard/git", body)["conflicts"]
+    return found
+
+
+def clean_path(path: str) -> str:
+    """JSON has no bytes: what is no text in a path is replaced, and such a path can only be claimed by its tree."""
+    return os.fsencode(path).decode("utf-8", "replace")
+
+
+def lines_of(conflicts: list[dict[str, Any]], hook: str) -> list[str]:
+    verb = "push" if hook == "pre-push" else "commit"
+    lines = [f"headcount: this {verb} touches what another session has claimed."]
+    for conflict in conflicts[:SHOWN_MOST]:
+        who = holders.name_of(conflict.get("holder"))
+        state = holders.state_of(conflict if conflict.get("liveness") else {})
+        lines.append(f"  {clean(conflict.get('item'))}: {who}{holders.since(conflict.get('since'))}{state}")
+        touches = [clean(each) for each in conflict.get("touches") or ()]
+        lines += [f"    {path}" for path in touches[:SHOWN_MOST]]
+    if len(conflicts) > SHOWN_MOST:
+        lines.append(f"  and {len(conflicts) - SHOWN_MOST} more: headcount claims")
+    first = clean(conflicts[0].get("item"))
+    lines.append(f"Wait for it: headcount claim {first} --wait {holders.WAIT_SUGGESTED}")
+    return lines
+
+
+def _could_not_ask(error: Exception, *, strict: bool) -> int:
+    if isinstance(error, ClientFault):
+        why, code = error.message, error.exit_code
+    else:
+        from headcount.cli.crash import write_traceback
+
+        why, code = f"{type(error).__name__}; the traceback is in {write_traceback(error)}", codes.FAULT
+    after = "Refused, since the guard is strict." if strict else "Going on without it."
+    print(f"headcount: the guard could not ask: {clean(why)} {after}", file=sys.stderr)
+    return code if strict else codes.DONE
+
+
+def _change(args: Any) -> int:
+    directory = Path(git_intent.hooks_directory())
+    try:
+        outcomes = (
+            git_hooks.install(directory, strict=args.strict)
+            if args.install
+            else git_hooks.uninstall(directory)
+        )
+    except OSError as error:
+        raise ClientFault(f"{directory} cannot be changed: {error.strerror}.") from error
+    foreign = [hook for hook, outcome in outcomes.items() if outcome is git_hooks.Outcome.FOREIGN]
+    if args.json:
+        document = {hook: outcome.value for hook, outcome in outcomes.items()}
+        printing.print_document({"directory": str(directory), "hooks": document})
+    else:
+        printing.print_lines([f"{hook:<11} {outcome.value}" for hook, outcome in outcomes.items()])
+        if args.install and foreign:
+            print(f"To guard with your own hook, add to it: headcount guard git {foreign[0]} || exit $?")
+    return codes.REFUSED if args.install and foreign else codes.DONE

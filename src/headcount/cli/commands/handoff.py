@@ -1,0 +1,39 @@
+"""`headcount handoff ITEM S`: give a claim to another live session, with a new number.
+
+Not here: who may (the daemon decides).
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from headcount.cli import printing
+from headcount.cli.holders import name_of
+from headcount.cli.sanitize import clean
+from headcount.client import ledger
+from headcount.wire import codes
+
+if TYPE_CHECKING:
+    import argparse
+
+NOTE = (
+    "The item is never free in between. The old number is stale from then on.\n"
+    "Exit codes: 0 handed over, 2 not an item, 3 not yours or not a live session, 4 daemon unavailable, 5 not found."
+)
+
+
+def add_arguments(parser: "argparse.ArgumentParser") -> None:
+    parser.add_argument("item", metavar="ITEM", help="the item, as kind:value")
+    parser.add_argument("to", metavar="S", help="who gets it: an id, the beginning of one, or a name")
+    parser.add_argument("--fence", type=int, metavar="N", help="only if the claim still has this number")
+
+
+def run(args: Any) -> int:
+    answer = ledger.ask(printing.client(), ledger.hand_off(args.item, args.to, fence=args.fence))
+    if args.json:
+        printing.print_document(answer)
+        return codes.DONE
+    holder = answer.get("holder")
+    to = name_of(holder) if isinstance(holder, dict) else clean(args.to)
+    print(
+        f"{clean(answer.get('item')) or clean(args.item)} is now {to}'s: claim #{clean(answer.get('fence'))}."
+    )
+    return codes.DONE

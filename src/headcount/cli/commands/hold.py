@@ -1,0 +1,122 @@
+"""`headcount hold ITEM -- CMD…`: run a command under a claim.
+
+Rules of this file
+  1. This process is the holder: however it ends, the claim is free. Its command ends with it.
+  2. A claim lost by force ends the command, by SIGTERM, through the handle that we started it with.
+     A daemon that is away loses nothing: nobody else is granted anything meanwhile.
+  3. The exit code is the command's. Before it runs: 3 held by another, 4 unavailable, 127 no such command.
+
+Not here: watching for the loss (keeping.py), words for a holder (holders.py).
+"""
+
+import os
+import signal
+import subprocess
+import sys
+from functools import partial
+from types import FrameType, SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from headcount.cli import printing
+from headcount.cli.commands.claim import seconds
+from headcount.cli.holders import held_lines
+from headcount.cli.keeping import BY_SIGNAL, Keeper, end_with
+from headcount.cli.sanitize import clean
+from headcount.client import ledger
+from headcount.client.faults import ClientFault
+from headcount.wire import codes
+
+if TYPE_CHECKING:
+    import argparse
+
+NO_SUCH_COMMAND = 127
+CANNOT_RUN = 126
+PASSED_ON = (signal.SIGTERM, signal.SIGHUP)
+
+NOTE = (
+    "The claim lasts as long as the command. Exit code: the command's; 3 when another holds the item,\n"
+    "4 when the daemon cannot be reached, 127 when there is no such command."
+)
+
+
+def add_arguments(parser: "argparse.ArgumentParser") -> None:
+    parser.usage = "headcount hold [--wait TIME] [--note TEXT] ITEM -- CMD ..."
+    parser.add_argument("item", metavar="ITEM", help="what to hold, as kind:value")
+    parser.add_argument("--wait", metavar="TIME", help="wait that long in line: 90, 5m, 2h")
+    parser.add_argument("--note", metavar="TEXT", help="what for; others see it")
+    parser.add_argument("command", nargs="*", metavar="CMD", help="the command and its words, after --")
+
+
+def parse_plain(words: list[str]) -> SimpleNamespace | None:
+    """Everything after `--` is the command's, also what looks like an option of ours."""
+    if "--" not in words:
+        return None
+    at = words.index("--")
+    args = SimpleNamespace(item=None, wait=None, note=None, json=False, command=words[at + 1 :])
+    rest = iter(words[:at])
+    for word in rest:
+        if word in ("--wait", "--note"):
+            setattr(args, word[2:], next(rest, None))
+        elif word.startswith("-") or args.item is not None:
+            return None
+        else:
+            args.item = word
+    return args if args.item is not None else None
+
+
+def run(args: Any) -> int:
+    wait = seconds(args.wait)
+    if wait is None or not args.command:
+        print("headcount: hold needs a time like 90 or 5m, and a command after --.", file=sys.stderr)
+        return codes.USAGE
+    client = printing.client()
+    answer = ledger.ask(client, ledger.acquire(args.item, wait=wait, note=args.note, own=True))
+    if not answer.get("granted"):
+        print("\n".join(held_lines(client, str(answer.get("item") or args.item), answer)), file=sys.stderr)
+        return codes.REFUSED
+    item, fence = str(answer.get("item")), int(answer["fence"])
+    try:
+        return _run(args.command, item, fence)
+    finally:
+        _give_back(client, item, fence)
+
+
+def _run(command: list[str], item: str, fence: int) -> int:
+    try:
+        child = subprocess.Popen(
+            command, preexec_fn=partial(end_with, os.getpid())
+        )  # no thread of ours runs yet
+    except FileNotFoundError:
+        print(f"headcount: there is no command {clean(command[0])}.", file=sys.stderr)
+        return NO_SUCH_COMMAND
+    except OSError as error:
+        print(f"headcount: {clean(command[0])} cannot be run: {error.strerror}.", file=sys.stderr)
+        return CANNOT_RUN
+    keeper = Keeper(item, fence, child)
+    before = _pass_signals_on(child)
+    try:
+        keeper.start()
+        code = child.wait()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    return code if code >= 0 else BY_SIGNAL - code
+
+
+def _pass_signals_on(child: "subprocess.Popen[bytes]") -> dict[int, Any]:
+    """Ctrl-C reaches the command by itself, and it decides; what is sent to us alone is passed on."""
+
+    def pass_on(number: int, frame: FrameType | None) -> None:
+        child.send_signal(number)
+
+    before: dict[int, Any] = {signal.SIGINT: signal.signal(signal.SIGINT, signal.SIG_IGN)}
+    before |= {number: signal.signal(number, pass_on) for number in PASSED_ON}
+    return before
+
+
+def _give_back(client: Any, item: str, fence: int) -> None:
+    """Our end frees it too; this is for the next in line, who need not wait for it."""
+    try:
+        ledger.ask(client, ledger.release(item, fence=fence))
+    except ClientFault:
+        return  # lost before, or the daemon is away: our death will say it

@@ -1,0 +1,49 @@
+"""`headcount release ITEM`: give a claim back.
+
+Not here: who may (the daemon decides), asking for one (claim.py).
+"""
+
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from headcount.cli import printing
+from headcount.cli.sanitize import clean
+from headcount.client import ledger
+from headcount.wire import codes
+
+if TYPE_CHECKING:
+    import argparse
+
+NOTE = (
+    "Only the holder releases its claim. --force is for people: it is written down, and the holder's number\n"
+    "is stale from then on (check exits 3).\n"
+    "Exit codes: 0 released, 2 not an item, 3 not yours, 4 daemon unavailable, 5 nobody holds it."
+)
+
+
+def add_arguments(parser: "argparse.ArgumentParser") -> None:
+    parser.add_argument("item", metavar="ITEM", help="what to give back, as kind:value")
+    parser.add_argument("--fence", type=int, metavar="N", help="only if the claim still has this number")
+    parser.add_argument("--force", action="store_true", help="another's claim (people only)")
+    parser.add_argument("--as", dest="acting_as", metavar="S", help="for that live session (people only)")
+
+
+def parse_plain(words: list[str]) -> SimpleNamespace | None:
+    item = [word for word in words if not word.startswith("-")]
+    if len(item) != 1 or set(words) - {item[0], "--json"}:
+        return None
+    return SimpleNamespace(item=item[0], fence=None, force=False, acting_as=None, json="--json" in words)
+
+
+def run(args: Any) -> int:
+    answer = ledger.ask(
+        printing.client(),
+        ledger.release(args.item, fence=args.fence, force=args.force, acting_as=args.acting_as),
+    )
+    if args.json:
+        printing.print_document(answer)
+        return codes.DONE
+    item = clean(answer.get("item")) or clean(args.item)
+    number = f" (claim #{clean(answer.get('fence'))})" if answer.get("fence") is not None else ""
+    print(f"{item} is free again{number}.")
+    return codes.DONE

@@ -1,0 +1,75 @@
+"""`headcount whoami`: which session the caller is, and how that was established.
+
+Rules of this file
+  1. The kernel's answer, not the environment's: this verb only asks the daemon.
+  2. Exit 5 outside any agent: "nobody" is an answer that scripts can test.
+
+Not here: the rungs themselves (daemon/actor.py).
+"""
+
+import sys
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from headcount.cli import printing
+from headcount.cli.sanitize import clean
+from headcount.client import ledger
+from headcount.client.faults import NotFound
+from headcount.wire import codes
+
+if TYPE_CHECKING:
+    import argparse
+
+NOTE = "Exit codes: 0 inside an agent, 4 daemon unavailable, 5 no agent above this process."
+SWITCHES = {"--explain": "explain", "--json": "json"}
+
+
+def add_arguments(parser: "argparse.ArgumentParser") -> None:
+    parser.add_argument(
+        "--explain", action="store_true", help="every way that was tried, and what came of it"
+    )
+
+
+def parse_plain(words: list[str]) -> SimpleNamespace | None:
+    if set(words) - set(SWITCHES):
+        return None
+    return SimpleNamespace(explain="--explain" in words, json="--json" in words)
+
+
+def run(args: Any) -> int:
+    client = printing.client()
+    try:
+        me = ledger.ask(client, ledger.who_am_i(explain=args.explain))
+    except NotFound as nobody:
+        if args.json:
+            printing.print_document(
+                {"session": None, "agent": None, "conversation": None, "pid": None, "resolved_by": None}
+            )
+        print(clean(nobody.message), file=sys.stderr)
+        if nobody.hint:
+            print(clean(nobody.hint), file=sys.stderr)
+        return codes.NOT_FOUND
+    if args.json:
+        printing.print_document(me)
+    else:
+        printing.print_lines(lines_of(me, explain=args.explain))
+    return codes.DONE if me.get("session") else codes.NOT_FOUND
+
+
+def lines_of(me: dict[str, Any], *, explain: bool) -> list[str]:
+    session = clean(me.get("session"))
+    pid = f", process {clean(me.get('pid'))}" if me.get("pid") else ""
+    if session:
+        agent = clean(me.get("agent"))
+        lines = [f"You are {session[:4]} ({agent}{pid}), by {clean(me.get('resolved_by'))}."]
+    else:
+        lines = ["You are inside no agent that headcount knows."]
+    if explain:
+        lines += [_rung(rung) for rung in me.get("rungs") or ()]
+    return lines
+
+
+def _rung(rung: dict[str, Any]) -> str:
+    taken = "taken" if rung.get("taken") else "not taken"
+    why = clean(rung.get("why"))
+    return f"  {clean(rung.get('rung') or rung.get('name')):<12} {taken:<10} {why}".rstrip()

@@ -1,0 +1,78 @@
+"""Holders: who has an item, in the words that people and agents read.
+
+Rules of this file
+  1. `7f3a auth-refactor since 13:20 (alive, waiting for its user)`: who, since when, doing what.
+  2. A refusal names waiting, never releasing: agents copy what they read.
+  3. The row of the holder is asked for only when somebody is to be told of it.
+
+Not here: asking for an item (client/ledger.py), who gets it (the daemon).
+"""
+
+import time
+from typing import Any
+
+from headcount.cli import moments
+from headcount.cli.sanitize import clean
+from headcount.client.faults import ClientFault
+from headcount.client.reach import Client, quoted
+
+SHORT = 4
+WAIT_SUGGESTED = 600
+
+DOING = {
+    "working": "working",
+    "waiting": "waiting for its user",
+    "done": "finished its turn",
+    "failed": "stopped by an error or a limit",
+    "idle": "idle",
+}
+
+
+def row_of(client: Client, holder: Any) -> dict[str, Any]:
+    """The holder's session as `ps` shows it; empty when there is none or it cannot be asked."""
+    session = holder.get("session") if isinstance(holder, dict) else None
+    if not session:
+        return {}
+    try:
+        row = client.get(f"/v1/sessions/{quoted(str(session))}")
+    except ClientFault:
+        return {}
+    return row if isinstance(row, dict) else {}
+
+
+def name_of(holder: Any, row: dict[str, Any] | None = None) -> str:
+    """`7f3a auth-refactor`, or `process 4711` for a holder without a session."""
+    if not isinstance(holder, dict):
+        return "nobody"
+    session = clean(holder.get("session"))
+    if not session:
+        return f"process {clean(holder.get('pid'))}"
+    name = clean((row or {}).get("name") or holder.get("name"))
+    return f"{session[:SHORT]} {name}".rstrip()
+
+
+def state_of(row: dict[str, Any]) -> str:
+    """` (alive, waiting for its user)`, or nothing when nothing is known."""
+    if not row:
+        return ""
+    words = [clean(row.get("liveness")), DOING.get(str(row.get("activity")), "")]
+    return f" ({', '.join(word for word in words if word)})"
+
+
+def since(stamp: object) -> str:
+    at = moments.parse(stamp)
+    return "" if at is None else f" since {moments.clock(at, time.time()).rpartition(':')[0]}"
+
+
+def held_lines(client: Client, item: str, answer: dict[str, Any]) -> list[str]:
+    """The refusal: who holds it, and that one may wait."""
+    holder = answer.get("holder")
+    if not isinstance(holder, dict):
+        return [clean(answer.get("because")) or f"{clean(item)} cannot be had now."]
+    row = row_of(client, holder)
+    other = clean(answer.get("held_item"))
+    what = f" through {other}" if other and other != clean(item) else ""
+    return [
+        f"Held by {name_of(holder, row)}{since(answer.get('since'))}{what}{state_of(row)}.",
+        f"Pick other work, or wait: headcount claim {clean(item)} --wait {WAIT_SUGGESTED}",
+    ]

@@ -1,0 +1,151 @@
+"""Connections of the asyncio client: HTTP/1.1 over the unix socket, one question at a time on each.
+
+Rules of this file
+  1. Every call has a deadline for the whole of it. A call that was cut off closes its connection.
+  2. Idle connections are kept and used again; a question that may be asked twice is, when a kept one was closed.
+  3. Errors of the kernel are translated here, once, into the same faults as everywhere.
+
+Not here: the plain client's (connection.py), what is asked (ledger.py).
+"""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+
+from headcount.client.connection import Answer, connect_unix, parsed, request
+from headcount.client.faults import Broken, Deaf, NotRunning, Unavailable, refusal
+from headcount.client.ledger import Question
+from headcount.client.response import HEAD_MOST, Head, parse_head
+from headcount.client.sse import EventParser, ServerSentEvent
+from headcount.times import CALL_WITHIN, STREAM_SILENT_AFTER
+
+IDLE_MOST = 32
+
+
+class Link:
+    """One connection."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+
+    @classmethod
+    async def open(cls, path: str) -> "Link":
+        sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            connect_unix(sock, path)  # local: it connects at once or not at all
+            sock.setblocking(False)
+            return cls(*await asyncio.open_unix_connection(sock=sock, limit=HEAD_MOST))
+        except (FileNotFoundError, ConnectionRefusedError, NotADirectoryError):
+            sock.close()
+            raise NotRunning("No headcount daemon is running.", "Start it: headcount up") from None
+        except OSError as error:
+            sock.close()
+            raise Unavailable(f"The socket {path} cannot be used: {error.strerror}.") from None
+
+    async def exchange(self, data: bytes) -> Answer:
+        head = await self.send(data)
+        content = await self._body(head)
+        if head.headers.get("connection", "").lower() == "close":
+            self.close()
+        return Answer(head.status, head.headers, parsed(content))
+
+    async def send(self, data: bytes) -> Head:
+        self._writer.write(data)
+        return parse_head((await self._reader.readuntil(b"\r\n\r\n"))[:-4])
+
+    async def _body(self, head: Head) -> bytes:
+        if head.status in (204, 304):
+            return b""
+        if "content-length" in head.headers:
+            return await self._reader.readexactly(int(head.headers["content-length"]))
+        return b"".join([piece async for piece in self.chunks()])
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        while size := int((await self._reader.readuntil(b"\r\n")).split(b";")[0], 16):
+            yield (await self._reader.readexactly(size + 2))[:-2]
+        await self._reader.readuntil(b"\r\n")
+
+    @property
+    def is_open(self) -> bool:
+        return not self._writer.is_closing() and not self._reader.at_eof()
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+class Links:
+    """The connections of one client."""
+
+    def __init__(self, path: str, credential: str) -> None:
+        self._path = path
+        self._more = f"authorization: {credential}\r\n" if credential else ""
+        self._idle: list[Link] = []
+
+    async def call(self, question: Question) -> Answer:
+        data = request(question.method, question.path, question.body, self._more)
+        try:
+            async with asyncio.timeout(question.within):
+                kept = self._kept()
+                if kept is not None:
+                    try:
+                        return await self._exchange(kept, data)
+                    except Broken:
+                        if not question.again and question.method != "GET":
+                            raise
+                return await self._exchange(await Link.open(self._path), data)
+        except TimeoutError:
+            raise Deaf(
+                "The headcount daemon does not answer in time.", "See what is wrong: headcount doctor"
+            ) from None
+
+    async def stream(self, last: int | None) -> AsyncIterator[ServerSentEvent]:
+        """Events until the stream ends, by `Broken`."""
+        resume = "" if last is None else f"last-event-id: {last}\r\n"
+        link = await Link.open(self._path)
+        try:
+            more = f"accept: text/event-stream\r\n{resume}{self._more}"
+            async with asyncio.timeout(CALL_WITHIN):
+                head = await link.send(request("GET", "/v1/events", None, more))
+            if head.status != 200:
+                raise refusal(head.status, None)
+            parser, chunks = EventParser(), link.chunks()
+            while True:
+                async with asyncio.timeout(STREAM_SILENT_AFTER):
+                    piece = await anext(chunks, None)
+                if piece is None:
+                    raise Broken("The event stream ended.")
+                for event in parser.feed(piece):
+                    yield event
+        except (TimeoutError, OSError, EOFError, ValueError) as error:
+            raise Broken("The event stream broke.") from error
+        finally:
+            link.close()
+
+    def close(self) -> None:
+        for link in self._idle:
+            link.close()
+        self._idle.clear()
+
+    def _kept(self) -> Link | None:
+        while self._idle:
+            link = self._idle.pop()
+            if link.is_open:
+                return link
+            link.close()
+        return None
+
+    async def _exchange(self, link: Link, data: bytes) -> Answer:
+        try:
+            answer = await link.exchange(data)
+        except (OSError, EOFError, ValueError) as error:
+            link.close()
+            raise Broken("The connection to the daemon broke.", "Try again.") from error
+        except BaseException:
+            link.close()  # cut off in the middle of an answer: nobody may read the rest as theirs
+            raise
+        if link.is_open and len(self._idle) < IDLE_MOST:
+            self._idle.append(link)
+        else:
+            link.close()
+        return answer

@@ -1,0 +1,197 @@
+"""`headcount.Client`: the daemon for Python programs, in plain calls.
+
+Rules of this file
+  1. A refusal is a value: `claim` returns a claim whose `granted` is false. Only entering it raises.
+  2. Who is calling is the kernel's answer about this process: inside an agent it acts for that agent. With
+     `own=True` this process itself holds, as `headcount hold` does.
+  3. Calls of several threads wait for each other; a thread that waits in line needs a client of its own.
+
+Not here: asyncio (aio.py), values (values.py), the questions (ledger.py), callbacks' thread (listening.py).
+"""
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from headcount.client import ledger
+from headcount.client.faults import Refused
+from headcount.client.following import follow
+from headcount.client.listening import Listening
+from headcount.client.reach import Client as Reach
+from headcount.client.reach import quoted, reach
+from headcount.client.values import Claim, Event, Me, Session, claim_fields, is_over, listed
+
+OnSession = Callable[[Session], object]
+
+
+class Client:
+    """Asks the daemon of this user; starts one when there is none.
+
+    >>> with headcount.Client() as client:
+    ...     with client.claim("task:AUTH-12", own=True) as claim:
+    ...         work(fence=claim.fence)
+    """
+
+    def __init__(
+        self, home: str | None = None, *, autostart: bool = True, env: Mapping[str, str] | None = None
+    ) -> None:
+        self._env = environment(home, env)
+        self._autostart = autostart
+        self._reach: Reach = reach(self._env, autostart=autostart)
+        self._lock = threading.Lock()
+        self._listening: list[Listening] = []
+
+    # --- claims --------------------------------------------------------------------------------------
+
+    def claim(
+        self,
+        item: str,
+        *,
+        wait: float = 0.0,
+        note: str | None = None,
+        acting_as: str | None = None,
+        until_empty: bool = False,
+        own: bool = False,
+        request: str | None = None,
+    ) -> "ClientClaim":
+        """Ask for an item; wait up to `wait` seconds in line. The result says whether it was granted."""
+        question = ledger.acquire(
+            item,
+            request=request,
+            wait=wait,
+            note=note,
+            acting_as=acting_as,
+            until_empty=until_empty,
+            own=own,
+        )
+        return ClientClaim(**claim_fields(self._ask(question)), client=self, acting_as=acting_as)
+
+    def release(
+        self, item: str, *, fence: int | None = None, force: bool = False, acting_as: str | None = None
+    ) -> None:
+        """Give an item back. `Refused` when it is not the caller's, `NotFound` when nobody holds it."""
+        self._ask(ledger.release(item, fence=fence, force=force, acting_as=acting_as))
+
+    def check(self, item: str, fence: int) -> bool:
+        """Whether that number is the item's current one: for whoever guards a resource."""
+        return self._ask(ledger.check(item, fence)).get("current") is True
+
+    def claims(self) -> list[Claim]:
+        """All that is held now, the oldest first."""
+        return listed(self._ask(ledger.held()))
+
+    def history(self, item: str) -> list[Event]:
+        """What became of an item, as far back as the journal goes."""
+        return [Event.of(event) for event in self._ask(ledger.held(item)).get("history") or ()]
+
+    def handoff(self, item: str, to: str, *, fence: int | None = None) -> Claim:
+        """Give a claim to another live session; the returned one has the new number."""
+        return Claim(**claim_fields(self._ask(ledger.hand_off(item, to, fence=fence))))
+
+    # --- who is there --------------------------------------------------------------------------------
+
+    def whoami(self) -> Me | None:
+        """The session that this process belongs to; None outside every agent."""
+        try:
+            return Me.of(self._ask(ledger.who_am_i()))
+        except Refused as refused:
+            if refused.code == "not-an-agent":
+                return None
+            raise
+
+    def sessions(self, *, ended: bool = False) -> list[Session]:
+        found = self._ask(ledger.Question("GET", "/v1/sessions?all=1" if ended else "/v1/sessions"))
+        return [Session.of(row) for row in found["sessions"]]
+
+    def session(self, wanted: str) -> Session:
+        """By id, the beginning of one, or name. `NotFound` when there is none."""
+        return Session.of(self._ask(ledger.Question("GET", f"/v1/sessions/{quoted(wanted)}")))
+
+    def events(self, since: int | None = None) -> Iterator[Event]:
+        """What happens, as it happens, for ever; resumed after a restart of the daemon. Begins with a
+        `snapshot`, or, with `since`, with what came after that number."""
+        own = reach(self._env, autostart=self._autostart)
+        try:
+            for data in follow(own, since):
+                yield Event.of(data)
+        finally:
+            own.close()
+
+    def on_start(self, call: OnSession) -> Listening:
+        """Call back, from a thread, for each session that starts from now on. `close()` ends it."""
+        return self._on("session.started", call)
+
+    def on_end(self, call: OnSession) -> Listening:
+        """Call back, from a thread, for each session that ends from now on. `close()` ends it."""
+        return self._on("session.ended", call)
+
+    # --- its life ------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Claims stay: they belong to the process, not to the connection."""
+        for listening in self._listening:
+            listening.close()
+        self._reach.close()
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _ask(self, question: ledger.Question) -> dict[str, Any]:
+        with self._lock:
+            return ledger.ask(self._reach, question)
+
+    def _on(self, kind: str, call: OnSession) -> Listening:
+        listening = Listening(reach(self._env, autostart=self._autostart), heard_of(kind, call))
+        self._listening.append(listening)
+        return listening
+
+
+@dataclass(frozen=True, slots=True)
+class ClientClaim(Claim):
+    """A claim with its client: `with client.claim(…) as claim:` gives back at the end what it was granted."""
+
+    client: Client = field(repr=False, compare=False)
+    acting_as: str | None = None
+
+    def release(self) -> None:
+        """Give it back; harmless when it is over already, or is the claim of the agent above."""
+        if not self.granted or self.under is not None:
+            return
+        try:
+            self.client.release(self.item, fence=self.fence, acting_as=self.acting_as)
+        except Refused as refused:
+            if not is_over(refused):
+                raise
+
+    def is_current(self) -> bool:
+        return self.fence is not None and self.client.check(self.item, self.fence)
+
+    def __enter__(self) -> "ClientClaim":
+        self.need()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if not self.again:  # the outer `with` of the same process gives it back
+            self.release()
+
+
+def environment(home: str | None, env: Mapping[str, str] | None) -> dict[str, str]:
+    found = dict(os.environ if env is None else env)
+    if home is not None:
+        found["HEADCOUNT_HOME"] = home
+    return found
+
+
+def heard_of(kind: str, call: Callable[[Session], Any]) -> Callable[[dict[str, Any]], Any]:
+    """Calls back for events of that type only, with the session."""
+
+    def heard(data: dict[str, Any]) -> Any:
+        session = data.get("session")
+        return call(Session.of(session)) if data.get("type") == kind and isinstance(session, dict) else None
+
+    return heard

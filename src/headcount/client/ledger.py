@@ -1,0 +1,119 @@
+"""The ledger as a client speaks to it: ask for an item, give it back, check a fence.
+
+Rules of this file
+  1. Asking carries a request id, so that a call cut off by a restart of the daemon is asked again without harm.
+  2. A refusal is an answer: the same fields with `granted` false. A fault is an exception.
+  3. A relative path means the caller's directory: the daemon stands in `/`.
+  4. Imports next to nothing: `headcount claim` may cost no more than `headcount ps`.
+
+Not here: who gets what (the daemon decides), words for people (cli/), typed results (api.py).
+"""
+
+import os
+from typing import Any, NamedTuple
+
+from headcount import times
+from headcount.client.connection import Answer
+from headcount.client.faults import refusal
+from headcount.client.reach import Client, quoted
+
+CLAIMS = "/v1/claims"
+REQUEST_BYTES = 16
+
+
+def new_request() -> str:
+    return os.urandom(REQUEST_BYTES).hex()
+
+
+def item_here(item: str, directory: str | None = None) -> str:
+    """The item with a relative path made absolute from the caller's directory; others as they are."""
+    kind, colon, value = item.partition(":")
+    if kind != "path" or not colon or not value or value.startswith("/"):
+        return item
+    tail = "/**" if value.endswith("/**") or value == "**" else ""
+    inside = value.removesuffix("**").rstrip("/") if tail else value
+    here = directory or os.getcwd()  # noqa: PTH109
+    return f"path:{os.path.normpath(os.path.join(here, inside or '.'))}{tail}"  # noqa: PTH118
+
+
+class Question(NamedTuple):
+    """One call of the wire. `again`: asking it twice is asking it once."""
+
+    method: str
+    path: str
+    body: dict[str, Any] | None = None
+    within: float = times.CALL_WITHIN
+    again: bool = False
+
+
+def ask(client: Client, question: Question) -> dict[str, Any]:
+    answer = client.answer(
+        question.method, question.path, question.body, within=question.within, again=question.again
+    )
+    return understood(answer)
+
+
+def understood(answer: Answer) -> dict[str, Any]:
+    """The data of an answer, also of a refusal that is one; everything else is a fault."""
+    data = answer.data
+    if answer.status == 409 and isinstance(data, dict) and "granted" in data:
+        return data
+    if answer.status >= 400:
+        raise refusal(answer.status, data)
+    return data if isinstance(data, dict) else {}
+
+
+def acquire(
+    item: str,
+    *,
+    request: str | None = None,
+    wait: float = 0.0,
+    note: str | None = None,
+    acting_as: str | None = None,
+    until_empty: bool = False,
+    own: bool = False,
+) -> Question:
+    """For an item. `own`: the calling process itself is the holder, not the agent above it."""
+    given = {
+        "item": item_here(item),
+        "request": request or new_request(),
+        "note": note,
+        "wait": wait or None,
+        "as": acting_as,
+        "until_empty": until_empty or None,
+        "own": own or None,
+    }
+    body = {name: value for name, value in given.items() if value is not None}
+    return Question("POST", CLAIMS, body, wait + times.CALL_WITHIN, again=True)
+
+
+def release(
+    item: str, *, fence: int | None = None, force: bool = False, acting_as: str | None = None
+) -> Question:
+    words = [f"fence={fence}"] if fence is not None else []
+    words += ["force=1"] if force else []
+    words += [f"as={quoted(acting_as)}"] if acting_as else []
+    query = f"?{'&'.join(words)}" if words else ""
+    return Question("DELETE", f"{_of(item)}{query}", again=fence is not None)
+
+
+def check(item: str, fence: int) -> Question:
+    return Question("POST", f"{_of(item)}/check", {"fence": fence}, again=True)
+
+
+def hand_off(item: str, to: str, *, fence: int | None = None) -> Question:
+    body: dict[str, Any] = {"to": to} if fence is None else {"to": to, "fence": fence}
+    return Question("POST", f"{_of(item)}/handoff", body)
+
+
+def held(history: str | None = None) -> Question:
+    """All claims that are held; with `history`: what became of one item."""
+    return Question("GET", f"{CLAIMS}?history={quoted(item_here(history))}" if history else CLAIMS)
+
+
+def who_am_i(*, explain: bool = False) -> Question:
+    return Question("GET", "/v1/sessions/me?explain=1" if explain else "/v1/sessions/me")
+
+
+def _of(item: str) -> str:
+    return f"{CLAIMS}/{quoted(item_here(item))}"

@@ -1,0 +1,162 @@
+"""What the Python client gives back: typed values of what the wire says.
+
+Rules of this file
+  1. Frozen. Field names are the wire's; `raw` has all of it, also what a newer daemon added.
+  2. A refusal is a value; `need()` turns it into an exception for those who cannot go on without.
+
+Not here: asking (api.py, aio.py).
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from headcount.client.faults import Refused
+
+
+class HeldByAnother(Refused):
+    """The item was needed and not granted; `claim` says who has it."""
+
+    def __init__(self, claim: "Claim") -> None:
+        super().__init__(409, claim.code or "held", claim.because)
+        self.claim = claim
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    session: str | None  # None: a process without a session, as `hold` is
+    conversation: str | None
+    pid: int | None
+    name: str | None
+
+    @classmethod
+    def of(cls, data: Any) -> "Holder | None":
+        if not isinstance(data, dict):
+            return None
+        return cls(data.get("session"), data.get("conversation"), data.get("pid"), data.get("name"))
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    item: str
+    granted: bool
+    fence: int | None  # the claim's number; None when it was refused
+    holder: Holder | None  # who has it: the caller's own process, or who stands in the way
+    since: str | None
+    note: str | None
+    because: str
+    code: str | None  # granted, again, under; or held, unverified, not-an-agent, ...
+    under: str | None  # the session above, whose claim this is
+    still_running: tuple[int, ...]  # processes of a dead holder that may still write
+    raw: dict[str, Any] = field(repr=False, compare=False)
+
+    @property
+    def again(self) -> bool:
+        """The caller's process held it already: the same number."""
+        return self.code == "again"
+
+    def __bool__(self) -> bool:
+        return self.granted
+
+    def need(self) -> None:
+        if not self.granted:
+            raise HeldByAnother(self)
+
+
+def claim_fields(data: dict[str, Any]) -> dict[str, Any]:
+    """Of an answer to a claim."""
+    return {
+        "item": str(data.get("item")),
+        "granted": data.get("granted") is True,
+        "fence": data.get("fence"),
+        "holder": Holder.of(data.get("holder")),
+        "since": data.get("since"),
+        "note": data.get("note"),
+        "because": str(data.get("because") or ""),
+        "code": data.get("code"),
+        "under": data.get("under"),
+        "still_running": tuple(data.get("still_running") or ()),
+        "raw": data,
+    }
+
+
+def listed(data: dict[str, Any]) -> list[Claim]:
+    """All that is held, of the list's answer."""
+    return [Claim(**(claim_fields(row) | {"granted": True})) for row in data.get("claims") or ()]
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    id: str
+    agent: str
+    conversation: str | None
+    pid: int | None
+    liveness: str  # alive, unknown, lost, ended
+    activity: str  # working, waiting, done, failed, idle, unknown
+    waiting_on: str | None  # permission, question, plan
+    doing: str | None
+    name: str | None
+    role: str | None
+    groups: tuple[str, ...]
+    cwd: str | None
+    parent: str | None
+    predecessor: str | None
+    claims: tuple[str, ...]
+    alarms: tuple[str, ...]
+    ended: dict[str, Any] | None
+    raw: dict[str, Any] = field(repr=False, compare=False)
+
+    @classmethod
+    def of(cls, row: dict[str, Any]) -> "Session":
+        plain = ("id", "agent", "conversation", "pid", "liveness", "activity", "waiting_on", "doing", "name",
+                 "role", "cwd", "parent", "predecessor", "ended")  # fmt: skip
+        fields: dict[str, Any] = {name: row.get(name) for name in plain}
+        fields |= {name: tuple(row.get(name) or ()) for name in ("groups", "claims", "alarms")}
+        return cls(**fields, raw=row)
+
+
+@dataclass(frozen=True, slots=True)
+class Me:
+    session: str | None
+    agent: str | None
+    conversation: str | None
+    pid: int | None
+    resolved_by: str | None  # peer, token, environment
+    raw: dict[str, Any] = field(repr=False, compare=False)
+
+    @classmethod
+    def of(cls, data: dict[str, Any]) -> "Me":
+        names = ("session", "agent", "conversation", "pid", "resolved_by")
+        return cls(**{name: data.get(name) for name in names}, raw=data)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    seq: int
+    at: str | None
+    type: str  # snapshot, session.started, session.ended, claim.granted, alarm.raised, ...
+    session: Session | None
+    item: str | None  # these are of claims
+    fence: int | None
+    holder: Holder | None
+    because: str | None
+    raw: dict[str, Any] = field(repr=False, compare=False)
+
+    @classmethod
+    def of(cls, data: dict[str, Any]) -> "Event":
+        session = data.get("session")
+        return cls(
+            seq=int(data["seq"]),
+            at=data.get("at"),
+            type=str(data.get("type")),
+            session=Session.of(session) if isinstance(session, dict) else None,
+            item=data.get("item"),
+            fence=data.get("fence"),
+            holder=Holder.of(data.get("holder")),
+            because=data.get("because"),
+            raw=data,
+        )
+
+
+def is_over(refused: Refused) -> bool:
+    """It was released, lost or handed on before: nothing is left to give back."""
+    return refused.code in ("not-held", "stale", "not-yours")

@@ -1,0 +1,213 @@
+"""The book: the state of the ledger, and the page on which a batch is decided.
+
+Rules of this file
+  1. Rows say who holds what; indices are derived from them, here and only here.
+  2. Who waits is known in memory only: a waiter is an open question, and a restart ends all of them.
+  3. Requests that were granted are remembered, the newest of them, so that a retry is the same question.
+
+Not here: what is granted to whom (ledger.py, granting.py, waiting.py), storage (store/).
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+
+from headcount.core.claim import Answer, Claim
+from headcount.core.commands import Acquire
+from headcount.core.identity import ProcessIdentity
+from headcount.core.item import Item, is_path, overlaps
+from headcount.core.layer import Layer, add_to, take_from
+
+REQUESTS_MOST = 20_000  # far more than can be on their way at one time; retries come within seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Waiter:
+    arrival: int
+    asks: Acquire
+    retry_at: float | None = None  # its item was free, but it could not be proved alive
+
+    @property
+    def process(self) -> ProcessIdentity:
+        assert self.asks.caller.process is not None
+        return self.asks.caller.process
+
+    def next_look(self) -> float:
+        assert self.asks.wait_until is not None
+        return self.asks.wait_until if self.retry_at is None else min(self.asks.wait_until, self.retry_at)
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """A request that was granted: the claim as it was then."""
+
+    id: str
+    at: float
+    claim: Claim
+
+
+@dataclass(slots=True)
+class Entries:
+    """What a batch writes into the book."""
+
+    claims: dict[Item, Claim] = field(default_factory=dict)
+    requests: dict[str, Remembered] = field(default_factory=dict)
+    forgotten: list[str] = field(default_factory=list)
+    accepts_loss: bool = False
+    answers: dict[str, Answer] = field(default_factory=dict)  # to those who waited, by request
+
+    @property
+    def is_blank(self) -> bool:
+        """Nothing of it needs to be stored."""
+        return not (self.claims or self.requests or self.forgotten or self.accepts_loss)
+
+
+class Book:
+    def __init__(
+        self,
+        claims: Iterable[Claim] = (),
+        requests: Iterable[Remembered] = (),
+        fence: int = 0,
+        loss: str | None = None,
+    ) -> None:
+        self.claims: dict[Item, Claim] = {}
+        self.requests: dict[str, Remembered] = {each.id: each for each in requests}  # oldest first
+        self.held: dict[int, tuple[Item, ...]] = {}  # by the holder's pid
+        self.held_paths: dict[Item, bool] = {}
+        self.waiting: dict[Item, tuple[Waiter, ...]] = {}
+        self.waiting_paths: dict[Item, bool] = {}
+        self.asked: dict[str, Item] = {}  # open requests of those who wait
+        self.fence = fence
+        self.arrivals = 0
+        self.loss = loss  # where a lost store lies, until the operator has accepted that its claims are lost
+        page = Page(self)
+        for claim in claims:
+            page.put(claim)
+        page.settle()
+
+    def waiters(self) -> Iterator[Waiter]:
+        return (waiter for queue in self.waiting.values() for waiter in queue)
+
+    def holding(self) -> Iterator[Claim]:
+        return (claim for claim in self.claims.values() if claim.is_held)
+
+    def items_of(self, process: ProcessIdentity) -> list[Item]:
+        return [item for item in self.held.get(process.pid, ()) if self.claims[item].is_held_by(process)]
+
+
+class Page:
+    """The book as it will be if the batch is committed."""
+
+    def __init__(self, book: Book) -> None:
+        self._book = book
+        self.claims = Layer(book.claims)
+        self.requests = Layer(book.requests)
+        self._held = Layer(book.held)
+        self._held_paths = Layer(book.held_paths)
+        self._waiting = Layer(book.waiting)
+        self._waiting_paths = Layer(book.waiting_paths)
+        self._asked = Layer(book.asked)
+        self.fence = book.fence
+        self.arrivals = book.arrivals
+        self.loss = book.loss
+        self.freed: list[Item] = []  # since those who wait were last looked at
+        self.entries = Entries()
+
+    # --- reading -----------------------------------------------------------------------------------
+
+    def held_by(self, process: ProcessIdentity) -> list[Claim]:
+        mine: list[Claim] = [self.claims[item] for item in self._held.get(process.pid, ())]
+        return [claim for claim in mine if claim.is_held_by(process)]
+
+    def in_the_way(self, item: Item) -> list[Claim]:
+        """Held claims that overlap the item, whoever holds them."""
+        items = [each for each in self._held_paths if overlaps(each, item)] if is_path(item) else [item]
+        found: list[Claim | None] = [self.claims.get(each) for each in items]
+        return [claim for claim in found if claim is not None and claim.is_held]
+
+    def waiters_of(self, item: Item) -> list[Waiter]:
+        """Who waits for something that overlaps the item, in order of arrival."""
+        if not is_path(item):
+            return list(self._waiting.get(item, ()))
+        items = [each for each in self._waiting_paths if overlaps(each, item)]
+        return sorted((w for each in items for w in self._waiting[each]), key=lambda each: each.arrival)
+
+    def all_waiters(self) -> list[Waiter]:
+        return sorted((w for each in self._waiting for w in self._waiting[each]), key=lambda w: w.arrival)
+
+    def waiter(self, request: str) -> Waiter | None:
+        item = self._asked.get(request)
+        if item is None:
+            return None
+        return next(each for each in self._waiting[item] if each.asks.request == request)
+
+    # --- changing ----------------------------------------------------------------------------------
+
+    def next_fence(self) -> int:
+        self.fence += 1
+        return self.fence
+
+    def put(self, claim: Claim) -> None:
+        before: Claim | None = self.claims.get(claim.item)
+        if before is not None and before.holder is not None:
+            take_from(self._held, before.holder.pid, claim.item)
+        self.claims[claim.item] = claim
+        self.entries.claims[claim.item] = claim
+        self.fence = max(self.fence, claim.fence)
+        if claim.holder is not None:
+            add_to(self._held, claim.holder.pid, claim.item)
+        if is_path(claim.item):
+            _flag(self._held_paths, claim.item, claim.is_held)
+
+    def remember(self, request: str, claim: Claim, at: float) -> None:
+        remembered = Remembered(request, at, claim)
+        self.requests[request] = remembered
+        self.entries.requests[request] = remembered
+        excess = len(self._book.requests) + len(self.entries.requests) - REQUESTS_MOST
+        for oldest in list(islice(self._book.requests, max(0, excess)))[len(self.entries.forgotten) :]:
+            self.forget(oldest)
+
+    def forget(self, request: str) -> None:
+        del self.requests[request]
+        self.entries.forgotten.append(request)
+
+    def enqueue(self, asks: Acquire) -> None:
+        self.arrivals += 1
+        add_to(self._waiting, asks.item, Waiter(self.arrivals, asks))
+        self._asked[asks.request] = asks.item
+        self._flag_waiting(asks.item)
+
+    def requeue(self, waiter: Waiter, changed: Waiter) -> None:
+        queue = self._waiting[waiter.asks.item]
+        self._waiting[waiter.asks.item] = tuple(changed if each == waiter else each for each in queue)
+
+    def dequeue(self, waiter: Waiter) -> None:
+        take_from(self._waiting, waiter.asks.item, waiter)
+        del self._asked[waiter.asks.request]
+        self._flag_waiting(waiter.asks.item)
+
+    def answer(self, waiter: Waiter, answer: Answer) -> None:
+        self.dequeue(waiter)
+        self.entries.answers[waiter.asks.request] = answer
+
+    def settle(self) -> None:
+        for layer in (
+            self.claims, self.requests, self._held, self._held_paths, self._waiting, self._waiting_paths,
+            self._asked,
+        ):  # fmt: skip
+            layer.settle()
+        self._book.fence = self.fence
+        self._book.arrivals = self.arrivals
+        self._book.loss = self.loss
+        self.entries = Entries()
+
+    def _flag_waiting(self, item: Item) -> None:
+        if is_path(item):
+            _flag(self._waiting_paths, item, bool(self._waiting.get(item)))
+
+
+def _flag(flags: Layer[Item, bool], item: Item, is_so: bool) -> None:
+    if is_so:
+        flags[item] = True
+    elif item in flags:
+        del flags[item]

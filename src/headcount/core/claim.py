@@ -1,0 +1,101 @@
+"""Claims: who may work on an item, with which fence; and the answers to those who ask.
+
+Rules of this file
+  1. The holder is a process incarnation. Session and conversation say who that was, they hold nothing.
+  2. An item's row stays when it is freed: its fence must be known when it is granted again.
+  3. A fence is given once. Not after release, death or restart is it given again.
+  4. A refusal is an answer. `Granted` says that the asker holds it now, and nothing else does.
+
+Not here: who is alive (verdict.py), when something is granted (ledger.py), storage.
+"""
+
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from headcount.core.identity import Match, ProcessIdentity, same_process
+from headcount.core.item import Item
+from headcount.core.session import SessionId
+
+
+class Freed(Enum):
+    """Why a claim ended."""
+
+    RELEASED = "released"
+    DIED = "died"
+    FORCED = "forced"
+    HANDED_OFF = "handed-off"
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    item: Item
+    fence: int
+    holder: ProcessIdentity | None  # None: free; the rest says who had it last
+    session: SessionId | None = None
+    conversation: str | None = None
+    since: float = 0.0
+    note: str | None = None
+    request: str | None = None
+    until_empty: bool = False
+    freed: Freed | None = None
+    freed_at: float | None = None
+
+    @property
+    def is_held(self) -> bool:
+        return self.holder is not None
+
+    def is_held_by(self, process: ProcessIdentity | None) -> bool:
+        """Doubt is not holding."""
+        if self.holder is None or process is None:
+            return False
+        return same_process(self.holder, process) is Match.SAME
+
+
+def freed(claim: Claim, because: Freed, at: float) -> Claim:
+    return replace(claim, holder=None, freed=because, freed_at=at)
+
+
+# --- answers ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Granted:
+    claim: Claim
+    again: bool = False  # it was held by the asker already: the same fence
+    under: bool = False  # it is an ancestor's claim: the asker works under it and cannot release it
+    still_running: tuple[int, ...] = ()  # of the holder before: processes that may still write
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    claim: Claim | None  # what stands in the way; None: only others who wait
+    ahead: int = 0  # how many wait for it already
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    code: str
+    why: str
+    claim: Claim | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    claim: Claim  # as it was held
+    because: Freed
+    again: bool = False  # that very claim was over already
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """No answer yet: it comes under this request's id."""
+
+    request: str
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """Noted; there is nothing to say about it."""
+
+
+Answer = Granted | Held | Refused | Released | Waiting | Accepted

@@ -1,0 +1,73 @@
+"""Commands: what somebody wants done with a claim. They come in like evidence and get an answer.
+
+Rules of this file
+  1. A command names its caller as the kernel showed it at the edge. Its liveness is not in it: that is
+     asked again when the command is decided.
+  2. Asking twice with one request id is asking once.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from headcount.core.identity import ProcessIdentity
+from headcount.core.item import Item
+from headcount.core.session import SessionId
+
+
+class CallerKind(Enum):
+    OPERATOR = "operator"  # a person at a shell outside every agent
+    AGENT = "agent"  # a session, or what it runs for itself
+    NOBODY = "nobody"
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """On whose behalf something is asked: the process that holds or would hold."""
+
+    process: ProcessIdentity | None
+    session: SessionId | None = None
+    kind: CallerKind = CallerKind.AGENT
+    above: tuple[ProcessIdentity, ...] = ()  # verified: it may work under their claims
+
+
+@dataclass(frozen=True, slots=True)
+class Acquire:
+    item: Item
+    caller: Caller
+    request: str
+    note: str | None = None
+    wait_until: float | None = None
+    until_empty: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    item: Item
+    caller: Caller
+    fence: int | None = None
+    force: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class HandOff:
+    item: Item
+    to: SessionId
+    caller: Caller
+    fence: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Withdraw:
+    """Nobody listens for the answer of that request any more."""
+
+    request: str
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptLoss:
+    """The operator knows that a store was lost with its claims, and that grants may go on."""
+
+    caller: Caller
+
+
+Command = Acquire | Release | HandOff | Withdraw | AcceptLoss

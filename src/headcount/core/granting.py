@@ -1,0 +1,79 @@
+"""Granting: the one place where a claim gets a holder.
+
+Rules of this file
+  1. Only a caller that is proved ALIVE now is granted anything. Doubt is refused, not granted.
+  2. What overlaps and is held by another stands in the way; one's own claims never do.
+  3. The fence is bumped with the grant: each one is higher than all before, of any item.
+
+Not here: the order of those who wait (waiting.py), releasing (ledger.py).
+"""
+
+from headcount.core.claim import Claim, Freed, Granted, Refused
+from headcount.core.commands import Acquire, Caller
+from headcount.core.effects import Watch
+from headcount.core.events import EventType
+from headcount.core.identity import Match, ProcessIdentity, same_process
+from headcount.core.item import Item
+from headcount.core.verdict import Standing
+from headcount.core.world import Draft
+
+
+def refuse(draft: Draft, process: ProcessIdentity) -> Refused | None:
+    """Why that process is granted nothing; None: it is proved alive."""
+    if same_process(process, process) is not Match.SAME:
+        return Refused("unverified", f"pid {process.pid} cannot be told from a later process of that number.")
+    verdict = draft.verdict(process)
+    if verdict.standing is Standing.DEAD:
+        return Refused("dead", f"pid {process.pid} is over: {verdict.because}.")
+    if verdict.standing is Standing.UNKNOWN:
+        return Refused("unverified", f"pid {process.pid} could not be proved alive: {verdict.because}.")
+    return None
+
+
+def others_in_the_way(draft: Draft, item: Item, process: ProcessIdentity) -> list[Claim]:
+    return [claim for claim in draft.page.in_the_way(item) if not claim.is_held_by(process)]
+
+
+def own_claim(draft: Draft, item: Item, process: ProcessIdentity) -> Claim | None:
+    claim: Claim | None = draft.page.claims.get(item)
+    return claim if claim is not None and claim.is_held_by(process) else None
+
+
+def grant(draft: Draft, asks: Acquire, now: float) -> Granted:
+    """To be called when nothing stands in the way."""
+    process = asks.caller.process
+    assert process is not None
+    mine = own_claim(draft, asks.item, process)
+    claim = mine or give(draft, asks.item, asks.caller, now, asks.note, asks.request)
+    draft.page.remember(asks.request, claim, now)
+    return Granted(claim, again=mine is not None)
+
+
+def give(
+    draft: Draft, item: Item, caller: Caller, now: float, note: str | None, request: str | None
+) -> Claim:
+    assert caller.process is not None
+    hosted = draft.current(caller.process)
+    told = hosted or (draft.sessions.get(caller.session) if caller.session else None)
+    holder = hosted.process if hosted and hosted.process else caller.process  # the one that is watched
+    claim = Claim(
+        item=item,
+        fence=draft.page.next_fence(),
+        holder=holder,
+        session=told.id if told else caller.session,
+        conversation=told.conversation if told else None,
+        since=now,
+        note=note,
+        request=request,
+    )
+    draft.emit_claim(EventType.CLAIM_GRANTED, now, claim)
+    draft.decision.effects.append(Watch(holder))
+    draft.count("claims_granted")
+    return claim
+
+
+def free(draft: Draft, claim: Claim, because: Freed, now: float, by: str | None = None) -> None:
+    facts = {"because": because.value} | ({"by": by} if by else {})
+    draft.emit_claim(EventType.CLAIM_RELEASED, now, claim, **facts)
+    draft.page.freed.append(claim.item)
+    draft.count("claims_released")

@@ -1,0 +1,130 @@
+"""Items: what can be claimed, in one normal form.
+
+Rules of this file
+  1. An item is `kind:value`. Two texts that mean the same thing come to the same item, or one is refused.
+  2. A refusal says what is wrong and, where it can, the text that was probably meant.
+  3. Paths are lexical here: whoever asks has followed the links. `dir/**` is the directory and all below.
+
+Not here: following links (daemon/), who holds an item (claim.py).
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NewType
+
+Item = NewType("Item", str)
+
+KIND = re.compile(r"[a-z][a-z0-9-]{0,31}")
+VALUE_MOST = 512
+PORT_MOST = 65_535
+TREE = "/**"
+
+
+@dataclass(frozen=True, slots=True)
+class BadItem:
+    why: str
+    suggestion: str | None = None
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.why} Did you mean {self.suggestion}?" if self.suggestion else self.why
+
+
+def parse_item(text: str) -> Item | BadItem:
+    text = unicodedata.normalize("NFC", text).strip()
+    if not text.isprintable():
+        return BadItem("An item has printable characters only.")
+    kind, colon, value = text.partition(":")
+    if not colon:
+        return BadItem(f'"{_short(text)}" has no kind.', _with_a_kind(text)) if text else _empty("task")
+    if not KIND.fullmatch(kind):
+        small = kind.strip().lower().replace("_", "-")
+        fits = KIND.fullmatch(small) is not None and bool(value.strip())
+        return BadItem(
+            f'"{_short(kind)}" is no kind: small letters, digits and hyphens.',
+            f"{small}:{value.strip()}" if fits else None,
+        )
+    value = value.strip()
+    if not value:
+        return _empty(kind)
+    if len(value) > VALUE_MOST:
+        return BadItem(f"An item's value has at most {VALUE_MOST} characters.")
+    normal = NORMAL_FORMS.get(kind, str)(value)
+    return normal if isinstance(normal, BadItem) else Item(f"{kind}:{normal}")
+
+
+def kind_of(item: Item) -> str:
+    return item.partition(":")[0]
+
+
+def is_path(item: Item) -> bool:
+    return item.startswith("path:")
+
+
+def overlaps(a: Item, b: Item) -> bool:
+    """Whether one of them covers something of the other."""
+    if a == b:
+        return True
+    return is_path(a) and is_path(b) and (_covers(a, b) or _covers(b, a))
+
+
+def _covers(tree: Item, other: Item) -> bool:
+    if not tree.endswith(TREE):
+        return False
+    root = tree.removesuffix(TREE)
+    place = other.removesuffix(TREE)
+    return place == root or place.startswith(root + "/")
+
+
+def _branch(value: str) -> str | BadItem:
+    repository, _, name = value.rpartition("#")
+    if repository.strip() and name.strip():
+        return f"{repository.strip()}#{name.strip()}"
+    named = value.strip("#") or "main"
+    return BadItem("A branch is written branch:REPOSITORY#NAME.", f"branch:REPOSITORY#{named}")
+
+
+def _port(value: str) -> str | BadItem:
+    if value.isascii() and value.isdigit() and 0 < int(value[:VALUE_MOST]) <= PORT_MOST:
+        return str(int(value))
+    return BadItem(f"A port is a number from 1 to {PORT_MOST}.")
+
+
+def _path(value: str) -> str | BadItem:
+    if not value.startswith("/"):
+        return BadItem("A path is absolute.")
+    is_tree = value.endswith(TREE)
+    place = value.removesuffix(TREE)
+    parts: list[str] = []
+    for part in place.split("/"):
+        if part == "..":
+            del parts[-1:]
+        elif part in ("*", "**"):
+            root = "/" + "/".join(parts)
+            return BadItem("A path is exact, or a directory and all below it.", f"path:{root.rstrip('/')}/**")
+        elif part not in ("", "."):
+            parts.append(part)
+    joined = "/" + "/".join(parts)
+    return joined.rstrip("/") + TREE if is_tree else joined
+
+
+NORMAL_FORMS: dict[str, Callable[[str], str | BadItem]] = {"branch": _branch, "port": _port, "path": _path}
+"""Kinds with a form of their own; every other kind is kept as it was typed."""
+
+
+def _with_a_kind(text: str) -> str:
+    if text.startswith("/"):
+        return f"path:{text}"
+    if text.isascii() and text.isdigit() and len(text) > 1:
+        return f"port:{text}"
+    return f"branch:{text}" if "#" in text.strip("#") else f"task:{text}"
+
+
+def _empty(kind: str) -> BadItem:
+    return BadItem(f"{kind}: names nothing; write {kind}:SOMETHING.")
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else text[:59] + "…"

@@ -1,0 +1,145 @@
+"""The ledger: acquire, release, hand off, and what a death frees.
+
+Rules of this file
+  1. Only acquiring and handing off make a holder; nothing else does, and nobody becomes one by a name,
+     a conversation, a terminal or a directory.
+  2. Only the holder releases, with the fence it has, or the operator by force, and that is told.
+  3. The death of a process frees all that it holds. Doubt frees nothing, and time frees nothing.
+  4. Claims on different items never touch each other.
+
+Not here: who is alive (verdict.py), the grant itself (granting.py), the order of waiters (waiting.py).
+"""
+
+from headcount.core.claim import Accepted, Answer, Claim, Freed, Granted, Held, Refused, Released
+from headcount.core.commands import AcceptLoss, Acquire, Caller, CallerKind, HandOff, Release
+from headcount.core.events import EventType
+from headcount.core.granting import free, give, grant, others_in_the_way, own_claim, refuse
+from headcount.core.identity import Match, ProcessIdentity, same_process
+from headcount.core.waiting import REUSED, ahead_of, enqueue, held
+from headcount.core.world import Draft
+
+NOT_AN_AGENT = Refused("not-an-agent", "No agent is above this process, so there is nobody to hold a claim.")
+OPERATOR_ONLY = Refused("operator-only", "Releasing by force is for people.")
+
+
+def acquire(draft: Draft, asks: Acquire, now: float) -> Answer:
+    answer = _acquire(draft, asks, now)
+    if isinstance(answer, Refused):
+        draft.count("claims_refused")
+    elif isinstance(answer, Held):
+        draft.count("claims_held")
+    return answer
+
+
+def _acquire(draft: Draft, asks: Acquire, now: float) -> Answer:
+    process = asks.caller.process
+    if process is None:
+        return NOT_AN_AGENT
+    refused = _not_now(draft, asks) or refuse(draft, process)
+    if refused is not None:
+        return refused
+    if asks.request in draft.page.requests:
+        return _asked_again(draft, asks, process)
+    in_the_way = others_in_the_way(draft, asks.item, process)
+    if in_the_way and all(_is_above(claim, asks.caller) for claim in in_the_way):
+        return Granted(in_the_way[0], again=True, under=True)
+    is_mine = own_claim(draft, asks.item, process) is not None
+    if not in_the_way and (is_mine or not ahead_of(draft, asks.item, process)):
+        return grant(draft, asks, now)
+    if asks.wait_until is not None and asks.wait_until > now:
+        return enqueue(draft, asks, process)
+    return held(draft, asks.item, process)
+
+
+def _not_now(draft: Draft, asks: Acquire) -> Refused | None:
+    if draft.page.loss is not None:
+        return Refused(
+            "loss-not-accepted",
+            "A store was lost, and with it who holds what; living holders may not be known. "
+            "The operator accepts that with: headcount claims --accept-loss",
+        )
+    if asks.until_empty:
+        return Refused(
+            "until-empty-unavailable", "Waiting for a dead holder's processes is not available yet."
+        )
+    return None
+
+
+def _asked_again(draft: Draft, asks: Acquire, process: ProcessIdentity) -> Answer:
+    """The same question: the same answer, as long as it is true."""
+    was: Claim = draft.page.requests[asks.request].claim
+    if was.item != asks.item or was.holder is None or not was.is_held_by(process):
+        draft.count("inheritance_refused")
+        return REUSED
+    now: Claim = draft.page.claims[asks.item]
+    if now.fence == was.fence and now.is_held:
+        return Granted(now, again=True)
+    return Refused("request-over", f"That request was granted as {was.fence}, and that claim is over.", now)
+
+
+def _is_above(claim: Claim, caller: Caller) -> bool:
+    return any(claim.is_held_by(process) for process in caller.above)
+
+
+def release(draft: Draft, asks: Release, now: float) -> Answer:
+    claim: Claim | None = draft.page.claims.get(asks.item)
+    if asks.force and asks.caller.kind is not CallerKind.OPERATOR:
+        return OPERATOR_ONLY
+    if claim is None or claim.holder is None:
+        return _not_held(asks, claim)
+    if asks.fence is not None and asks.fence != claim.fence:
+        return Refused("stale", f"{asks.item} was granted again since as {claim.fence}.", claim)
+    if asks.force:
+        free(draft, claim, Freed.FORCED, now, by="operator")
+        return Released(claim, Freed.FORCED)
+    if claim.is_held_by(asks.caller.process):
+        free(draft, claim, Freed.RELEASED, now)
+        return Released(claim, Freed.RELEASED)
+    if _is_above(claim, asks.caller):
+        return Refused("not-yours", "It is the claim of the agent above, which alone releases it.", claim)
+    return Refused("not-yours", "It is held by another.", claim)
+
+
+def _not_held(asks: Release, claim: Claim | None) -> Answer:
+    if claim is not None and asks.fence == claim.fence and claim.freed is not None:
+        return Released(claim, claim.freed, again=True)
+    return Refused("not-held", f"Nobody holds {asks.item}.", claim)
+
+
+def hand_off(draft: Draft, asks: HandOff, now: float) -> Answer:
+    claim: Claim | None = draft.page.claims.get(asks.item)
+    if claim is None or claim.holder is None:
+        return Refused("not-held", f"Nobody holds {asks.item}.", claim)
+    if asks.fence is not None and asks.fence != claim.fence:
+        return Refused("stale", f"{asks.item} was granted again since as {claim.fence}.", claim)
+    if not claim.is_held_by(asks.caller.process):
+        return Refused("not-yours", "It is held by another.", claim)
+    heir = draft.sessions.get(asks.to)
+    if heir is None or heir.process is None or not heir.is_open:
+        return Refused("no-such-heir", "That session has no living process that could hold it.", claim)
+    if same_process(heir.process, claim.holder) is Match.SAME:
+        return Granted(claim, again=True)
+    refused = refuse(draft, heir.process)
+    if refused is not None:
+        return refused
+    rest = [each for each in others_in_the_way(draft, asks.item, heir.process) if each.item != asks.item]
+    if rest:
+        return Refused("overlaps", f"{rest[0].item} overlaps it and stays with its holder.", rest[0])
+    free(draft, claim, Freed.HANDED_OFF, now)
+    draft.page.freed.remove(asks.item)  # it is not free: it changed hands
+    return Granted(give(draft, asks.item, Caller(heir.process, heir.id), now, claim.note, None))
+
+
+def free_all_of(draft: Draft, process: ProcessIdentity, at: float) -> None:
+    for claim in draft.page.held_by(process):
+        free(draft, claim, Freed.DIED, at)
+
+
+def accept_loss(draft: Draft, asks: AcceptLoss, now: float) -> Answer:
+    if asks.caller.kind is not CallerKind.OPERATOR:
+        return OPERATOR_ONLY
+    if draft.page.loss is not None:
+        draft.tell(EventType.LOSS_ACCEPTED, now, set_aside=draft.page.loss)
+        draft.page.loss = None
+        draft.page.entries.accepts_loss = True
+    return Accepted()

@@ -1,0 +1,47 @@
+"""Traces: who was lately at work where, and which alarms stand for it. Memory only.
+
+Rules of this file
+  1. Nothing of it is stored: a restart forgets it, and a batch that is decided twice notes the same.
+  2. Bounded: of more than TRACES_MOST places the one longest untouched goes.
+
+Not here: what follows from a trace (collision.py).
+"""
+
+from dataclasses import dataclass, field
+
+from headcount.core.session import SessionId
+
+TRACES_MOST = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where two could meet: a file, or a worktree on a branch."""
+
+    kind: str  # "same-file", "same-worktree"
+    path: str
+    branch: str | None = None
+    name: str = ""  # of the repository
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    place: Place
+    sessions: tuple[SessionId, SessionId]
+    texts: tuple[str, str]  # the alarm on each row
+
+
+@dataclass(slots=True)
+class Traces:
+    """Who was lately at work where, and which alarms were raised for it. Memory only."""
+
+    places: dict[Place, dict[SessionId, float]] = field(default_factory=dict)  # -> when it last edited there
+    pairs: dict[tuple[Place, SessionId, SessionId], Pair] = field(default_factory=dict)
+
+    def note(self, place: Place, session: SessionId, edited_at: float) -> dict[SessionId, float]:
+        seen = self.places.pop(place, {})  # the newest place stands last
+        seen[session] = max(edited_at, seen.get(session, 0.0))
+        self.places[place] = seen
+        while len(self.places) > TRACES_MOST:
+            del self.places[next(iter(self.places))]
+        return seen

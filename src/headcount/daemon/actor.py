@@ -1,0 +1,228 @@
+"""The actor: who is calling, one answer a request, made at the edge while the caller waits.
+
+Rules of this file
+  1. In this order: the kernel's word on the caller's ancestors, a token, the marks in the caller's
+     environment. The operator is whoever none of these concerns.
+  2. A token must agree with what the kernel shows. It names a session only where the kernel shows nothing.
+  3. Each rung says whether it was taken and why. Terminal, port, directory and "the newest" are no rungs.
+  4. Whoever carries an agent's credential or marks that do not hold is nobody: neither that agent nor a person.
+
+Not here: what an actor may do (authority.py), walking up (lineage.py), marks (marks.py), tokens (tokens.py).
+"""
+
+import os
+from dataclasses import dataclass
+from enum import Enum
+
+from headcount.core.identity import Match, ProcessIdentity, same_process
+from headcount.core.session import Session, SessionId
+from headcount.daemon.lineage import Lineage, Lineages, Seen, host_of
+from headcount.daemon.loop import Loop
+from headcount.daemon.marks import Marked, Marks
+from headcount.daemon.tokens import Tokens
+from headcount.system.clock import Clock
+from headcount.system.peer import Peer
+from headcount.system.processes.port import Processes
+
+SCHEME = "headcount-session "
+
+
+class Kind(Enum):
+    OPERATOR = "operator"
+    AGENT = "agent"
+    DESCENDANT = "descendant"  # an agent that was started inside another agent
+    NOBODY = "nobody"
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    name: str  # "peer", "token", "environment", "operator"
+    taken: bool
+    why: str
+    session: SessionId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    kind: Kind
+    rungs: tuple[Rung, ...] = ()
+    session: SessionId | None = None
+    process: ProcessIdentity | None = None  # of the agent, which acts; None: no agent
+    caller: ProcessIdentity | None = None  # the process that called, where the kernel showed it
+    resolved_by: str | None = None
+    above: tuple[ProcessIdentity, ...] = ()  # agents further up, nearest first
+    refusal: str | None = None  # of a nobody: what was wrong with what it offered
+
+    @property
+    def is_agent(self) -> bool:
+        return self.kind in (Kind.AGENT, Kind.DESCENDANT)
+
+
+@dataclass(slots=True)
+class _Case:
+    """What is known of one caller while its rungs are climbed."""
+
+    lineage: Lineage
+    marked: Marked | None
+    rungs: list[Rung]
+    session: Session | None = None
+    by: str | None = None
+    refusal: str | None = None
+
+    def take(self, name: str, session: Session, why: str) -> None:
+        self.session, self.by = session, name
+        self.rungs.append(Rung(name, True, why, session.id))
+
+    def pass_by(self, name: str, why: str) -> None:
+        self.rungs.append(Rung(name, False, why))
+
+    def refuse(self, name: str, why: str) -> None:
+        self.refusal = why
+        self.rungs.append(Rung(name, False, why))
+
+
+class Actors:
+    def __init__(self, processes: Processes, loop: Loop, clock: Clock, tokens: Tokens) -> None:
+        self.lineages = Lineages(processes, loop, clock)
+        self._marks = Marks(processes)
+        self._loop = loop
+        self._tokens = tokens
+        self._uid = os.getuid()
+
+    async def resolve(self, peer: Peer | None, authorization: str | None, seen: Seen) -> Actor:
+        """`seen` is of the connection: its first request fills it."""
+        lineage = await self.lineages.trace(peer, seen)
+        marked = None if lineage.hosts else self._marks.read(seen, self._uid, self._loop.world)
+        case = _Case(lineage, marked, [])
+        _by_peer(case)
+        self._by_token(case, offered(authorization))
+        self._by_marks(case)
+        return _concluded(case, self._loop)
+
+    def count_inheritance(self, rung: str) -> None:
+        self._loop.counts[f"inheritance_refused:{rung}"] += 1
+
+    def _by_token(self, case: _Case, token: str | None) -> None:
+        if token is None:
+            case.pass_by("token", "none was offered")
+            return
+        known = self._tokens.find(token)
+        if known is None or known.is_over:
+            why = "the token is not known here" if known is None else "the process of its session is over"
+            if known is not None:
+                self.count_inheritance("token")
+            if case.session is not None:
+                case.pass_by("token", f"{why}; the kernel's word stands without it")
+            else:
+                case.refuse("token", f"{why}, and nobody inherits it")
+        elif case.lineage.hosts:
+            self._beside_kernel(case, known.process)
+        elif case.lineage.visible:
+            self._beside_marks(case, known.process)
+        else:
+            self._alone(case, known.process)
+
+    def _beside_kernel(self, case: _Case, process: ProcessIdentity) -> None:
+        above = [_is_of(host, process) for host in case.lineage.hosts]
+        if any(above):
+            agrees = "it agrees with the kernel" if above[0] else "it is of an agent further up"
+            case.pass_by("token", f"{agrees}; not needed")
+        else:
+            self.count_inheritance("token")
+            case.refuse("token", "it is another session's: that process is not above the caller")
+
+    def _beside_marks(self, case: _Case, process: ProcessIdentity) -> None:
+        session = case.marked.session if case.marked else None
+        if session is not None and _is_of(session, process):
+            case.pass_by("token", "it agrees with the marks of the caller")
+        else:
+            self.count_inheritance("token")
+            case.refuse("token", "the kernel shows the caller, and the token's process is not above it")
+
+    def _alone(self, case: _Case, process: ProcessIdentity) -> None:
+        session = host_of(self._loop.world, process)
+        if session is None:
+            case.refuse("token", "its process hosts no session now")
+        else:
+            case.take(
+                "token", session, "the caller's ancestry cannot be seen, so the token names the session"
+            )
+
+    def _by_marks(self, case: _Case) -> None:
+        marked = case.marked
+        if case.session is not None:
+            case.pass_by("environment", "not asked: stronger evidence names the session")
+        elif marked is None:
+            case.pass_by("environment", "the caller carries no agent's marks")
+        elif marked.session is None:
+            self.count_inheritance("environment")
+            case.refuse("environment", marked.why)
+        elif case.refusal is not None:
+            case.pass_by("environment", "not taken beside a token that was refused")
+        else:
+            case.take("environment", marked.session, marked.why)
+
+
+def offered(authorization: str | None) -> str | None:
+    """The token in an Authorization header of ours."""
+    if authorization is None or not authorization.lower().startswith(SCHEME):
+        return None
+    return authorization[len(SCHEME) :].strip()
+
+
+def _by_peer(case: _Case) -> None:
+    lineage = case.lineage
+    if lineage.hosts:
+        host = lineage.hosts[0]
+        assert host.process is not None
+        case.take("peer", host, f"its process {host.process.pid} is the nearest agent above the caller")
+    elif lineage.chain:
+        case.pass_by("peer", f"no agent is above pid {lineage.chain[0].pid}")
+    else:
+        case.pass_by("peer", lineage.why)
+
+
+def _concluded(case: _Case, loop: Loop) -> Actor:
+    lineage = case.lineage
+    if case.refusal is not None:
+        case.pass_by("operator", "what was offered did not hold, so this is not a person's shell either")
+        return Actor(Kind.NOBODY, tuple(case.rungs), caller=lineage.caller, refusal=case.refusal)
+    if case.session is not None:
+        case.pass_by("operator", "the caller is inside an agent")
+        return _agent(case, case.session, loop)
+    if not lineage.visible:
+        why = lineage.why or "the caller lives in another pid namespace"
+        case.pass_by("operator", f"{why}: it cannot be told from an agent's child")
+        return Actor(Kind.NOBODY, tuple(case.rungs), caller=lineage.caller, refusal=why)
+    case.rungs.append(Rung("operator", True, "the kernel shows the caller, and no agent is above it"))
+    return Actor(Kind.OPERATOR, tuple(case.rungs), caller=lineage.caller, resolved_by="operator")
+
+
+def _agent(case: _Case, session: Session, loop: Loop) -> Actor:
+    above = tuple(host.process for host in case.lineage.hosts[1:] if host.process is not None)
+    if case.by != "peer":
+        above = _remembered_above(session, loop)
+    return Actor(
+        Kind.DESCENDANT if above else Kind.AGENT,
+        tuple(case.rungs),
+        session.id,
+        session.process,
+        case.lineage.caller,
+        case.by,
+        above,
+    )
+
+
+def _remembered_above(session: Session, loop: Loop) -> tuple[ProcessIdentity, ...]:
+    """Where the kernel no longer shows the way up, it was seen when the session began."""
+    found: list[ProcessIdentity] = []
+    parent = session.parent
+    while parent is not None and (above := loop.world.sessions.get(parent)) is not None:
+        if above.process is not None:
+            found.append(above.process)
+        parent = above.parent
+    return tuple(found)
+
+
+def _is_of(session: Session, process: ProcessIdentity) -> bool:
+    return session.process is not None and same_process(session.process, process) is Match.SAME

@@ -1,0 +1,93 @@
+"""Authority: what each route needs of its caller, in one table with one check.
+
+Rules of this file
+  1. Every route has a line here; an application with a route that has none does not start.
+  2. Three needs: any process of this user, somebody (an agent or the operator), the operator. What an agent
+     may do to which session is for the route to ask; that it is an agent is asked here.
+  3. Nobody is not somebody: a caller whose credential or marks did not hold changes nothing.
+
+Not here: who is calling (actor.py), what reaches the routes at all (gate.py).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from headcount.daemon.actor import Actor, Kind
+from headcount.daemon.gate import Refused
+
+
+class Need(Enum):
+    ANYBODY = "any process of this user"
+    SOMEBODY = "an agent or the operator"
+    OPERATOR = "the operator"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    need: Need
+    verb: str = ""  # as people call it, for the refusal
+    for_people: Mapping[str, str] | None = None  # query parameters that make it the operator's -> the verb
+
+
+ANYBODY = Rule(Need.ANYBODY)
+
+AUTHORITY: dict[tuple[str, str], Rule] = {
+    ("GET", "/healthz"): ANYBODY,
+    ("GET", "/metrics"): ANYBODY,
+    ("GET", "/openapi.json"): ANYBODY,
+    ("GET", "/v1/status"): ANYBODY,
+    ("GET", "/v1/events"): ANYBODY,
+    ("GET", "/v1/history"): ANYBODY,
+    ("GET", "/v1/sessions"): ANYBODY,
+    ("GET", "/v1/sessions/me"): ANYBODY,  # it tells a nobody why
+    ("GET", "/v1/sessions/{id}"): ANYBODY,
+    ("GET", "/v1/sessions/{id}/explain"): ANYBODY,
+    ("POST", "/v1/hooks/{agent}"): ANYBODY,  # a report is weighed, never refused
+    ("GET", "/v1/claims"): ANYBODY,
+    ("POST", "/v1/claims/{item}/check"): ANYBODY,  # whoever guards a resource asks
+    ("POST", "/v1/guard/git"): ANYBODY,  # a guard asks and changes nothing
+    ("POST", "/v1/guard/{agent}"): ANYBODY,
+    ("POST", "/v1/context/{agent}"): ANYBODY,
+    ("POST", "/v1/sessions/register"): Rule(Need.SOMEBODY, "register"),
+    ("DELETE", "/v1/sessions/{id}"): Rule(Need.SOMEBODY, "withdraw"),
+    ("POST", "/v1/claims"): Rule(Need.SOMEBODY, "claim"),
+    ("DELETE", "/v1/claims/{item}"): Rule(
+        Need.SOMEBODY, "release", {"force": "release --force", "as": "release --as"}
+    ),
+    ("POST", "/v1/claims/{item}/handoff"): Rule(Need.SOMEBODY, "handoff"),
+    ("POST", "/v1/claims/accept-loss"): Rule(Need.OPERATOR, "claims --accept-loss"),
+    ("POST", "/v1/stop"): Rule(Need.OPERATOR, "stop"),
+}
+
+
+def check(rule: Rule, actor: Actor, parameters: Mapping[str, str]) -> None:
+    """Raises what the caller hears, if it may not."""
+    if rule.need is Need.OPERATOR:
+        need_operator(actor, rule.verb)
+    if rule.need is Need.SOMEBODY and actor.kind is Kind.NOBODY:
+        raise nobody(actor)
+    for name, verb in (rule.for_people or {}).items():
+        if parameters.get(name):
+            need_operator(actor, verb)
+
+
+def need_operator(actor: Actor, verb: str) -> None:
+    if actor.is_agent:
+        assert actor.session is not None
+        raise Refused(
+            403,
+            "operator-only",
+            f"You are inside agent {actor.session[:4]}; {verb} is for people. Use a shell outside it.",
+        )
+    if actor.kind is Kind.NOBODY:
+        raise Refused(
+            403,
+            "operator-only",
+            f"It cannot be told who you are ({actor.refusal}); {verb} is for people. "
+            "Use a shell outside every agent.",
+        )
+
+
+def nobody(actor: Actor) -> Refused:
+    return Refused(403, "not-verified", f"Not taken: {actor.refusal}.", "See: headcount whoami --explain")

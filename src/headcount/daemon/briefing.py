@@ -1,0 +1,112 @@
+"""The briefing: what a starting conversation should know of claims and neighbours, in a few lines.
+
+Rules of this file
+  1. Facts only, each with who and what: what its predecessor held and whether that is free, who else is at
+     work in this repository, and where else this conversation is alive.
+  2. Nothing to say is no text. What others are called goes through one line, so that it stays a name.
+  3. It never suggests that something held by another be taken: nobody inherits.
+
+Not here: reading git's files (worktrees.py), the question and its answer (routes/context.py).
+"""
+
+from collections.abc import Sequence
+
+from headcount.agents.label import one_line
+from headcount.core.claim import Claim, Freed
+from headcount.core.events import Event
+from headcount.core.identity import Match, ProcessIdentity, same_process
+from headcount.core.session import Session
+from headcount.core.world import World
+from headcount.daemon.claim_view import held_sentence
+from headcount.system.git import Repo
+
+NEIGHBOURS_MOST = 8
+HELD_MOST = 20
+
+
+def predecessor(
+    world: World, agent: str, conversation: str, own: Sequence[ProcessIdentity]
+) -> Session | None:
+    """The newest ended session of the conversation in another process than the caller's."""
+    past = [world.sessions[id] for id in world.by_conversation.get((agent, conversation), ())]
+    ended = [each for each in past if not each.is_open and each.process and not _is_own(each, own)]
+    return max(ended, key=lambda each: each.last_event_at, default=None)
+
+
+def freed_at_death(session: Session, events: Sequence[Event]) -> list[Claim]:
+    """What its process held when it died, out of the journal's releases."""
+    return [
+        event.claim
+        for event in events
+        if event.claim is not None
+        and event.facts.get("because") == Freed.DIED.value
+        and event.claim.is_held_by(session.process)
+    ]
+
+
+def held_before(world: World, claims: Sequence[Claim]) -> list[str]:
+    lines = []
+    for claim in claims[:HELD_MOST]:
+        now = world.book.claims.get(claim.item)
+        if now is None or not now.is_held:
+            lines.append(f"- {claim.item}: free. To go on with it: headcount claim {claim.item}")
+        else:
+            lines.append(f"- {claim.item}: {held_sentence(now, world)} Leave it, or wait for it.")
+    if not lines:
+        return []
+    return [
+        "Before it ended, this conversation held these claims. They are not yours now: nobody inherits them.",
+        *lines,
+    ]
+
+
+def open_elsewhere(world: World, agent: str, conversation: str, own: Sequence[ProcessIdentity]) -> list[str]:
+    return [
+        f"This conversation is also open in process {each.process.pid} ({each.id[:4]}): "
+        "two writers fork it. Tell your user."
+        for id in world.by_conversation.get((agent, conversation), ())
+        if (each := world.sessions[id]).is_open and each.process and own and not _is_own(each, own)
+    ]
+
+
+def neighbours(
+    world: World,
+    here: Repo | None,
+    repos: dict[str, Repo | None],
+    conversation: str,
+    own: Sequence[ProcessIdentity],
+) -> list[str]:
+    """Who else is alive in this repository, with what each holds."""
+    if here is None:
+        return []
+    lines = []
+    for session in world.open_sessions():
+        repo = repos.get(session.cwd or "")
+        if repo is None or repo.common != here.common or session.process is None or session.provisional:
+            continue
+        if session.conversation == conversation or _is_own(session, own):
+            continue
+        lines.append(_neighbour(world, session, repo, here))
+    if not lines:
+        return []
+    more = (
+        [f"- and {len(lines) - NEIGHBOURS_MOST} more: headcount ps ."] if len(lines) > NEIGHBOURS_MOST else []
+    )
+    return [f"Also in this repository ({one_line(here.name)}):", *lines[:NEIGHBOURS_MOST], *more]
+
+
+def _neighbour(world: World, session: Session, repo: Repo, here: Repo) -> str:
+    assert session.process is not None
+    label = f": {session.activity.label}" if session.activity.label else ""
+    where = "in this same worktree" if repo.top == here.top else "in another worktree"
+    branch = f", branch {one_line(repo.branch)}" if repo.branch else ""
+    items = world.book.items_of(session.process)
+    holds = f"; holds {', '.join(items[:HELD_MOST])}" if items else ""
+    name = one_line(session.name or session.agent)
+    return f"- {session.id[:4]} {name} ({session.activity.doing.value}{label}) {where}{branch}{holds}"
+
+
+def _is_own(session: Session, own: Sequence[ProcessIdentity]) -> bool:
+    return session.process is not None and any(
+        same_process(session.process, each) is Match.SAME for each in own
+    )

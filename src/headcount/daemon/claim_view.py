@@ -1,0 +1,98 @@
+"""Claims on the wire: rows and answers, with the sentence that says why.
+
+Rules of this file
+  1. A refusal tells who is in the way and what they are doing; it never suggests releasing.
+  2. A fence is shown to whoever was granted it, and in the list; not to whoever was refused.
+
+Not here: deciding (core/ledger.py), sessions and events (view.py), words of the command line (cli/).
+"""
+
+from headcount.core.claim import Claim, Granted, Held, Refused
+from headcount.core.item import Item
+from headcount.core.session import Session
+from headcount.core.world import World
+from headcount.daemon.view import LIVENESS_WORDS, holder_of, hosted_by, time_text
+from headcount.wire.messages import ClaimAnswer, ClaimRow, Holder
+
+
+def holder_row(claim: Claim, world: World) -> Holder:
+    return holder_of(claim, hosted_by(claim, world))
+
+
+def claim_row(claim: Claim, world: World) -> ClaimRow:
+    return ClaimRow(
+        item=claim.item,
+        fence=claim.fence,
+        holder=holder_row(claim, world),
+        since=time_text(claim.since),
+        note=claim.note,
+        waiting=len(world.book.waiting.get(claim.item, ())),
+    )
+
+
+def granted(answer: Granted, item: Item, world: World) -> ClaimAnswer:
+    claim = answer.claim
+    code, because = _how(answer)
+    return ClaimAnswer(
+        item=item,
+        granted=True,
+        fence=claim.fence,
+        holder=holder_row(claim, world),
+        because=because,
+        code=code,
+        since=time_text(claim.since),
+        under=_above(claim, world) if answer.under else None,
+        still_running=list(answer.still_running),
+        held_item=claim.item if claim.item != item else None,
+        ahead=0,
+    )
+
+
+def refused(answer: Held | Refused, item: Item, world: World) -> ClaimAnswer:
+    claim = answer.claim if answer.claim is not None and answer.claim.is_held else None
+    is_held = isinstance(answer, Held)
+    return ClaimAnswer(
+        item=item,
+        granted=False,
+        fence=None,
+        holder=holder_row(claim, world) if claim else None,
+        because=held_sentence(claim, world) if isinstance(answer, Held) else answer.why,
+        code="held" if isinstance(answer, Held) else answer.code,
+        since=time_text(claim.since) if claim else None,
+        under=None,
+        still_running=[],
+        held_item=claim.item if claim and claim.item != item else None,
+        ahead=answer.ahead if is_held and isinstance(answer, Held) else 0,
+    )
+
+
+def held_sentence(claim: Claim | None, world: World) -> str:
+    if claim is None:
+        return "Others wait for it already."
+    session = hosted_by(claim, world)
+    return f"Held by {_name(claim, session)}{_doing(session)} since {time_text(claim.since)}."
+
+
+def _how(answer: Granted) -> tuple[str, str]:
+    if answer.under:
+        return "under", "The agent above you holds it: work under its claim. Only it releases."
+    if answer.again:
+        return "again", "You hold it already."
+    return "granted", "It is yours until you release it or your process ends."
+
+
+def _above(claim: Claim, world: World) -> str:
+    holder = holder_row(claim, world)
+    return holder.session or f"pid {holder.pid}"
+
+
+def _name(claim: Claim, session: Session | None) -> str:
+    if session is None:
+        return f"process {claim.holder.pid}" if claim.holder else "nobody"
+    return f"{session.id[:4]} {session.name or session.agent}"
+
+
+def _doing(session: Session | None) -> str:
+    if session is None:
+        return ""
+    return f" ({LIVENESS_WORDS[session.liveness]}, {session.activity.doing.value})"

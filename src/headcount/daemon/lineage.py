@@ -1,0 +1,109 @@
+"""Lineage: which sessions a caller descends from, by the kernel's word while the caller waits.
+
+Rules of this file
+  1. Every step up is verified (system/processes/ancestry.py); a host is the very incarnation that a session
+     is bound to, never its pid.
+  2. An agent that is recognised but was not heard of yet becomes known first: the nearest agent is the
+     caller's, also in its first second (accident I5).
+  3. A connection belongs to one process for life: its way up is walked once, and what those processes host is
+     looked up anew for each request.
+  4. `visible` says whether the kernel showed the caller among our own processes. From another pid namespace
+     an ancestry proves nothing either way.
+
+Not here: what a caller may do (authority.py), tokens and marks (actor.py).
+"""
+
+import os
+from dataclasses import dataclass, field
+
+from headcount.agents.table import AGENTS
+from headcount.core.identity import Match, ProcessFacts, ProcessIdentity, same_process
+from headcount.core.report import Found
+from headcount.core.session import Session
+from headcount.core.world import World
+from headcount.daemon.loop import Loop
+from headcount.system.clock import Clock
+from headcount.system.peer import Peer
+from headcount.system.processes.ancestry import ancestors
+from headcount.system.processes.namespace import namespace_of
+from headcount.system.processes.port import Processes
+
+
+@dataclass(slots=True)
+class Seen:
+    """What was seen of one connection's peer. Descent is by birth: it stays when a process in between ends."""
+
+    chain: tuple[ProcessFacts, ...] = ()
+    visible: bool = False
+    environ: dict[int, dict[str, str]] = field(default_factory=dict)  # by pid: the marks each carries
+
+
+@dataclass(frozen=True, slots=True)
+class Lineage:
+    chain: tuple[ProcessFacts, ...] = ()  # the caller first
+    hosts: tuple[Session, ...] = ()  # the sessions above, nearest first
+    visible: bool = False
+    why: str = ""  # when the caller was not seen
+
+    @property
+    def caller(self) -> ProcessIdentity | None:
+        return self.chain[0].identity if self.chain else None
+
+
+class Lineages:
+    def __init__(self, processes: Processes, loop: Loop, clock: Clock) -> None:
+        self._processes = processes
+        self._loop = loop
+        self._clock = clock
+        self._uid = os.getuid()
+
+    async def trace(self, peer: Peer | None, seen: Seen) -> Lineage:
+        if seen.chain and peer is not None and not peer.has_ended():
+            return Lineage(seen.chain, self._hosts(seen.chain), seen.visible)
+        if peer is None:
+            return Lineage(why="the transport does not name its peer")
+        if peer.pid <= 0:
+            return Lineage(why="the caller lives in a pid namespace that cannot be seen from here")
+        facts = peer.look(self._processes)
+        if facts is None:
+            return Lineage(why="the caller was gone or unreadable before it could be asked")
+        ours = namespace_of(facts.pid) in (None, self._processes.place().namespace)
+        chain = tuple(ancestors(self._processes, facts))
+        if not chain or peer.has_ended():
+            return Lineage(why="the caller was gone before it could be asked")
+        await self._introduce_all(chain)
+        seen.chain, seen.visible = chain, ours
+        return Lineage(chain, self._hosts(chain), ours)
+
+    async def of(self, facts: ProcessFacts) -> Lineage:
+        """Of a process that a caller names."""
+        chain = tuple(ancestors(self._processes, facts))
+        await self._introduce_all(chain)
+        return Lineage(chain, self._hosts(chain), True)
+
+    def _hosts(self, chain: tuple[ProcessFacts, ...]) -> tuple[Session, ...]:
+        world = self._loop.world
+        return tuple(
+            host for facts in chain if facts.uid == self._uid and (host := host_of(world, facts.identity))
+        )
+
+    async def _introduce_all(self, chain: tuple[ProcessFacts, ...]) -> None:
+        for nth, facts in reversed(list(enumerate(chain))):  # outermost first: a child names its parent
+            if facts.uid == self._uid and host_of(self._loop.world, facts.identity) is None:
+                await self._introduce(facts, chain[nth + 1 :])
+
+    async def _introduce(self, facts: ProcessFacts, above: tuple[ProcessFacts, ...]) -> None:
+        agent = next((each for each in AGENTS.values() if each.recognise(facts)), None)
+        if agent is None:
+            return
+        parent = next((host.process for host in self._hosts(above)), None)
+        await self._loop.ask(Found(agent.name, facts.identity, self._clock.now(), facts.cwd, parent))
+
+
+def host_of(world: World, process: ProcessIdentity) -> Session | None:
+    """The session that this very process hosts now."""
+    for id in reversed(world.by_pid.get(process.pid, ())):
+        session = world.sessions[id]
+        if session.is_open and session.process and same_process(session.process, process) is Match.SAME:
+            return session
+    return None

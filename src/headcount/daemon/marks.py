@@ -1,0 +1,101 @@
+"""Marks of a caller: which session the environment of a re-parented process names, and whether that is so.
+
+Rules of this file
+  1. The environment is read from the kernel by the daemon; a request cannot say what it is.
+  2. A mark names a session only when its process is proven alive and hosts, or hosted until a swap, that
+     conversation. A pid alone, or a conversation of a dead process, names nobody.
+  3. Whoever carries marks that name nobody is not a person at a terminal either.
+
+Not here: which variables those are (agents/marks.py), what outranks them (actor.py).
+"""
+
+from dataclasses import dataclass
+
+from headcount.agents.marks import LAUNCHED, MARKS, NAMES, Mark
+from headcount.core.session import Session, SessionId
+from headcount.core.verdict import Standing
+from headcount.core.world import World
+from headcount.daemon.anchor import parse_pid
+from headcount.daemon.lineage import Seen, host_of
+from headcount.system.processes.port import Processes
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """What the marks came to. Without a session `why` says what was wrong with them."""
+
+    why: str
+    session: Session | None = None
+
+
+class Marks:
+    def __init__(self, processes: Processes) -> None:
+        self._processes = processes
+
+    def read(self, seen: Seen, uid: int, world: World) -> Marked | None:
+        """Of the nearest process that carries any; None: nobody does."""
+        for facts in seen.chain:
+            if facts.pid not in seen.environ:
+                mine = facts.uid == uid
+                seen.environ[facts.pid] = self._processes.environ(facts.identity, NAMES) if mine else {}
+            if seen.environ[facts.pid]:
+                return self._weigh(seen.environ[facts.pid], facts.pid, world)
+        return None
+
+    def _weigh(self, found: dict[str, str], carrier: int, world: World) -> Marked:
+        weighed = [self._weigh_one(mark, found, world) for mark in MARKS if _is_named(mark, found)]
+        named = {each.session.id: each for each in weighed if each.session is not None}
+        inner = [each for each in named.values() if not _is_above(each, named, world)]
+        if len(inner) == 1:
+            return inner[0]
+        if inner:
+            return Marked(f"pid {carrier} carries marks of several agents, and none is inside the other")
+        if not weighed:
+            return Marked(f"pid {carrier} carries {LAUNCHED}, and its session's process is not above it")
+        return Marked("; ".join(each.why for each in weighed))
+
+    def _weigh_one(self, mark: Mark, found: dict[str, str], world: World) -> Marked:
+        conversation = found.get(mark.conversation)
+        text = found.get(mark.pid) if mark.pid else None
+        if not conversation:
+            return Marked(f"{mark.pid} without {mark.conversation} names nobody")
+        pid = parse_pid(text) if text else None
+        if text and pid is None:
+            return Marked(f"{mark.pid} is no pid in plain digits")
+        sessions = [world.sessions[id] for id in world.by_conversation.get((mark.agent, conversation), ())]
+        if not sessions:
+            return Marked(f"no session has the conversation that {mark.conversation} names")
+        living: dict[SessionId, Session] = {}
+        for each in sessions:
+            if each.process is not None and pid in (None, each.process.pid) and self._lives(each, world):
+                host = host_of(world, each.process)
+                if host is not None:
+                    living[host.id] = host
+        if len(living) == 1:
+            (host,) = living.values()
+            return Marked(f"{mark.conversation} names it, and its process lives", host)
+        if living:
+            return Marked(f"the conversation that {mark.conversation} names is open in several processes")
+        where = f"process {pid}" if pid else "process"
+        return Marked(f"the {where} of the conversation that {mark.conversation} names does not host it now")
+
+    def _lives(self, session: Session, world: World) -> bool:
+        assert session.process is not None
+        verdict = self._processes.prove(session.process, world.place.machine)
+        return verdict.standing is Standing.ALIVE
+
+
+def _is_named(mark: Mark, found: dict[str, str]) -> bool:
+    return bool(found.get(mark.conversation) or (mark.pid and found.get(mark.pid)))
+
+
+def _is_above(marked: Marked, named: dict[SessionId, Marked], world: World) -> bool:
+    """Whether another of those named was started inside it."""
+    assert marked.session is not None
+    for each in named.values():
+        session = each.session
+        while session is not None and session.parent is not None:
+            session = world.sessions.get(session.parent)
+            if session is not None and session.process == marked.session.process:
+                return True
+    return False

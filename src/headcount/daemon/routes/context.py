@@ -1,0 +1,55 @@
+"""The context of a starting session: what it held before, and who works beside it. Opt-in.
+
+Rules of this file
+  1. Asked by the one hook that may print. Nothing to say is an empty 204.
+  2. It tells what is committed and changes nothing: the start itself is reported by the mailbox.
+
+Not here: the words (briefing.py), the line that asks (agents/ask_line.py).
+"""
+
+from typing import Any
+
+from starlette.responses import Response
+
+from headcount.agents.port import Unread
+from headcount.agents.table import AGENTS
+from headcount.core.report import Report
+from headcount.daemon import briefing
+from headcount.daemon.gate import Refused
+from headcount.daemon.routes.guard import own_of
+from headcount.daemon.routes.route import Call, json_response
+from headcount.times import CLOCK_SLACK
+
+RELEASES_MOST = 1_000
+
+
+async def starting_context(call: Call) -> Any:
+    agent = AGENTS.get(call.path("agent"))
+    if agent is None:
+        raise Refused(404, "no-such-agent", f"Known agents: {', '.join(AGENTS)}.")
+    report = agent.translate(await call.request.body(), call.service.clock.now(), "http")
+    if isinstance(report, Unread):
+        return Response(status_code=204)
+    lines = await _lines(call, report)
+    if not lines:
+        return Response(status_code=204)
+    text = "\n".join(["From headcount, which watches the agents on this machine:", *lines])
+    return json_response({"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}})
+
+
+async def _lines(call: Call, report: Report) -> list[str]:
+    service, own = call.service, await own_of(call)
+    world = service.loop.world
+    lines = briefing.open_elsewhere(world, report.agent, report.conversation, own)
+    before = briefing.predecessor(world, report.agent, report.conversation, own)
+    if before is not None and before.ended is not None:
+        releases = await service.store.history(
+            types=("claim.released",), since=before.ended.at - CLOCK_SLACK, limit=RELEASES_MOST
+        )
+        lines += briefing.held_before(world, briefing.freed_at_death(before, releases))
+    if report.details.cwd:
+        cwds = {each.cwd for each in world.open_sessions() if each.cwd}
+        repos = await service.worktrees.repos({report.details.cwd, *cwds})
+        here = repos.get(report.details.cwd)
+        lines += briefing.neighbours(world, here, repos, report.conversation, own)
+    return lines

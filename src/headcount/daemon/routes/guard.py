@@ -1,0 +1,88 @@
+"""The guard's answers: whether an edit, a commit or a push touches what another live session holds.
+
+Rules of this file
+  1. No answer is an answer: nothing in the way is an empty 204, and the agent goes on.
+  2. A denial names the holder and waiting. It never tells anybody to release.
+  3. The question is not a report: it changes nothing and is not remembered.
+
+Not here: finding claims in the way (guarding.py), the line that asks (agents/ask_line.py).
+"""
+
+from typing import Any
+
+from starlette.responses import Response
+
+from headcount.agents.port import Unread
+from headcount.agents.table import AGENTS
+from headcount.core.claim import Claim
+from headcount.core.identity import ProcessIdentity
+from headcount.daemon import guarding
+from headcount.daemon.claim_view import held_sentence, holder_row
+from headcount.daemon.gate import Refused
+from headcount.daemon.routes.route import Call, json_response
+from headcount.daemon.view import LIVENESS_WORDS, hosted_by, time_text
+from headcount.wire.messages import Conflict, Conflicts, GitIntent
+
+WAIT_SUGGESTED = 600
+TOUCHES_MOST = 20
+
+
+async def guard_edit(call: Call) -> Any:
+    agent = AGENTS.get(call.path("agent"))
+    if agent is None:
+        raise Refused(404, "no-such-agent", f"Known agents: {', '.join(AGENTS)}.")
+    service = call.service
+    report = agent.translate(await call.request.body(), service.clock.now(), "http")
+    if isinstance(report, Unread) or report.edits is None or not service.loop.world.book.held_paths:
+        return Response(status_code=204)
+    own = await own_of(call)
+    path = await service.worktrees.real_path(report.edits)
+    found = guarding.on_paths(service.loop.world, own, [path], report.conversation)
+    if not found:
+        return Response(status_code=204)
+    claim = next(iter(found.values()))[0]
+    service.loop.counts["edits_guarded"] += 1
+    return json_response(_denial(call, claim))
+
+
+async def guard_git(call: Call) -> Conflicts:
+    intent = await call.body(GitIntent)
+    world, own = call.service.loop.world, await own_of(call)
+    paths = guarding.on_paths(world, own, intent.paths)
+    conflicts = [_conflict(call, claim, []) for claim in guarding.on_items(world, own, intent.items)]
+    conflicts += [_conflict(call, claim, touched) for claim, touched in paths.values()]
+    return Conflicts(conflicts=conflicts)
+
+
+async def own_of(call: Call) -> list[ProcessIdentity]:
+    actor = await call.who()
+    chain = call.request.scope["state"]["seen"].chain
+    return guarding.own_processes(actor, [facts.identity for facts in chain])
+
+
+def _denial(call: Call, claim: Claim) -> dict[str, Any]:
+    """In the words of the agent's PreToolUse hook."""
+    held = held_sentence(claim, call.service.loop.world)
+    reason = (
+        f"{claim.item}: {held} Pick other work, or wait: headcount claim {claim.item} --wait {WAIT_SUGGESTED}"
+    )
+    return {
+        "hookSpecificOutput": {
+            "hookEventName": "PreToolUse",
+            "permissionDecision": "deny",
+            "permissionDecisionReason": reason,
+        }
+    }
+
+
+def _conflict(call: Call, claim: Claim, touches: list[str]) -> Conflict:
+    world = call.service.loop.world
+    session = hosted_by(claim, world)
+    return Conflict(
+        item=claim.item,
+        holder=holder_row(claim, world),
+        since=time_text(claim.since),
+        liveness=LIVENESS_WORDS[session.liveness] if session else None,
+        activity=session.activity.doing.value if session else None,
+        touches=touches[:TOUCHES_MOST],
+    )

@@ -1,0 +1,195 @@
+"""Registering a session, and taking that back.
+
+Rules of this file
+  1. The process must be seen alive now, of our user. An agent registers itself and what it started; the
+     operator whatever is theirs.
+  2. Whoever is in the way is asked once more whether it lives, and only a proof of its end lets it be replaced.
+  3. A token's path is answered, the token never.
+  4. Terminal ids, ports and directories are no conversation: refused by name.
+
+Not here: what a registration changes (core/registration.py), tokens (tokens.py).
+"""
+
+import os
+import re
+from typing import Any
+
+from headcount.core.evidence import Judged
+from headcount.core.identity import Match, ProcessFacts, ProcessIdentity, same_process
+from headcount.core.registration import Register, TurnedAway, Unregister
+from headcount.core.session import Registration as Given
+from headcount.core.session import Session
+from headcount.core.verdict import Standing
+from headcount.daemon.gate import Refused
+from headcount.daemon.lineage import Lineage
+from headcount.daemon.loop import NotStored
+from headcount.daemon.routes.route import Call, json_response
+from headcount.daemon.view import session_row
+from headcount.daemon.weak import weak_conversation
+from headcount.store.port import StoreFault
+from headcount.system.processes.port import Gone, Unreadable
+from headcount.wire.messages import Fault, NotRegistered, Registered, Registration, Withdrawn
+
+AGENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+CONVERSATION = re.compile(r"[!-~]{1,200}")  # printable ASCII without spaces: what agents use as ids
+LABEL_MOST = 100
+GROUPS_MOST = 20
+
+
+async def register(call: Call) -> Any:
+    call.refuse_weak()
+    asked = await call.body(Registration)
+    _check_words(call, asked)
+    facts, lineage = await _process(call, asked.pid)
+    service, now = call.service, call.service.clock.now()
+    _ask_who_is_in_the_way(call, asked, facts.identity, now)
+    above = [
+        host.process for host in lineage.hosts if host.process and not _same(host.process, facts.identity)
+    ]
+    by = call.actor.session or "operator"
+    given = Given(now, by, asked.name, asked.role, tuple(asked.groups))
+    outcome = await service.loop.ask(
+        Register(
+            agent=asked.agent,
+            conversation=asked.conversation,
+            process=facts.identity,
+            given=given,
+            cwd=facts.cwd,
+            parent=above[0] if above else None,
+            anyway=asked.anyway,
+        )
+    )
+    if isinstance(outcome, TurnedAway):
+        return json_response(_turned_away(call, asked, outcome), 409)
+    token_file = await _token_file(call, facts.identity) if asked.launch else None
+    return json_response(Registered(session=str(outcome), pid=facts.pid, token_file=token_file), 201)
+
+
+async def withdraw(call: Call) -> Withdrawn:
+    session = call.session()
+    await _check_is_own(call, session)
+    taken = await call.service.loop.ask(Unregister(session.id, call.service.clock.now()))
+    if session.process is not None and taken is not None:
+        call.service.tokens.withdraw(session.process)
+    now = call.service.loop.world.sessions.get(session.id)
+    return Withdrawn(session=session.id, withdrawn=taken is not None, alive=now is not None and now.is_open)
+
+
+# --- what is registered ------------------------------------------------------------------------------
+
+
+def _check_words(call: Call, asked: Registration) -> None:
+    if not AGENT.fullmatch(asked.agent):
+        raise Refused(400, "bad-agent", "An agent's name is a word of letters, digits, dots and dashes.")
+    if asked.conversation is not None:
+        of = weak_conversation(asked.conversation)
+        if of is not None:
+            raise call.weak_identity(asked.conversation, of)
+        if not CONVERSATION.fullmatch(asked.conversation):
+            raise Refused(400, "bad-conversation", "A conversation's id is printable and has no spaces.")
+    labels = [each for each in (asked.name, asked.role, *asked.groups) if each is not None]
+    if len(asked.groups) > GROUPS_MOST or not all(_is_label(each) for each in labels):
+        raise Refused(
+            400, "bad-label", f"Name, role and groups are printable, at most {LABEL_MOST} characters each."
+        )
+
+
+def _is_label(text: str) -> bool:
+    return 0 < len(text) <= LABEL_MOST and text.isprintable() and text == text.strip()
+
+
+async def _process(call: Call, pid: int | None) -> tuple[ProcessFacts, Lineage]:
+    actor = call.actor
+    own = actor.process or actor.caller
+    assert own is not None  # somebody: an agent has a process, an operator was seen
+    facts = _look(call, own.pid if pid is None else pid)
+    if pid is None and not _same(facts.identity, own):
+        raise Refused(409, "dead-process", f"The process {own.pid} has ended.")
+    lineage = await call.service.actors.lineages.of(facts)
+    is_caller = actor.caller is not None and _same(facts.identity, actor.caller)
+    if actor.is_agent and not is_caller and not _is_under(lineage, actor.process):
+        raise Refused(
+            403, "not-yours", f"Pid {facts.pid} is not yours: an agent registers itself and what it started."
+        )
+    return facts, lineage
+
+
+def _look(call: Call, pid: int) -> ProcessFacts:
+    if pid <= 1 or pid == os.getpid():
+        raise Refused(400, "bad-pid", f"Pid {pid} is never a session's process.")
+    facts = call.service.processes.look(pid)
+    if isinstance(facts, Gone):
+        raise Refused(409, "dead-process", f"No process has pid {pid}.")
+    if isinstance(facts, Unreadable):
+        raise Refused(409, "unverified", f"Pid {pid} cannot be asked: {facts.why}.")
+    if facts.uid != os.getuid():
+        raise Refused(403, "not-yours", f"Pid {pid} belongs to another user.")
+    return facts
+
+
+def _ask_who_is_in_the_way(call: Call, asked: Registration, process: ProcessIdentity, now: float) -> None:
+    """A proof of its end goes in ahead of the registration."""
+    loop, world = call.service.loop, call.service.loop.world
+    for id in world.by_conversation.get((asked.agent, asked.conversation or ""), ()):
+        rival = world.sessions[id].process
+        if world.sessions[id].is_open and rival is not None and not _same(rival, process):
+            verdict = call.service.processes.prove(rival, world.place.machine)
+            if verdict.standing is Standing.DEAD:
+                loop.put(Judged(rival, verdict, now))
+
+
+# --- answers -----------------------------------------------------------------------------------------
+
+
+def _turned_away(call: Call, asked: Registration, away: TurnedAway) -> NotRegistered:
+    session = call.service.loop.world.sessions[away.session]
+    if away.code == "alive-elsewhere":
+        call.service.actors.count_inheritance("register")
+    where = ", ".join(filter(None, (f"pid {session.process.pid}" if session.process else "", session.cwd)))
+    texts = {
+        "alive-elsewhere": (
+            f"Conversation is alive in {session.id[:4]} ({where}); a second writer would fork it.",
+            f"headcount show {session.id[:4]}, or --anyway.",
+        ),
+        "hosts-another": (
+            f"The process hosts {session.agent} session {session.id[:4]} already, by its own word.",
+            f"See: headcount explain {session.id[:4]}",
+        ),
+        "dead-process": ("The process has ended.", None),
+    }
+    message, hint = texts[away.code]
+    return NotRegistered(
+        error=Fault(code=away.code, message=message, hint=hint),
+        session=session_row(session, call.service.loop.world),
+    )
+
+
+async def _token_file(call: Call, process: ProcessIdentity) -> str:
+    try:
+        return str(await call.service.tokens.mint(process))
+    except (StoreFault, OSError) as fault:
+        raise NotStored(f"no token could be made: {fault}") from fault
+
+
+async def _check_is_own(call: Call, session: Session) -> None:
+    actor = call.actor
+    if actor.is_agent and session.id != actor.session and not await _is_started_by(call, session):
+        raise Refused(
+            403, "not-yours", f"{session.id[:4]} is not yours: an agent acts for itself and what it started."
+        )
+
+
+async def _is_started_by(call: Call, session: Session) -> bool:
+    facts = call.service.processes.look(session.process.pid) if session.process else None
+    if session.process is None or not isinstance(facts, ProcessFacts):
+        return False
+    lineage = await call.service.actors.lineages.of(facts)
+    return _same(facts.identity, session.process) and _is_under(lineage, call.actor.process)
+
+
+def _is_under(lineage: Lineage, process: ProcessIdentity | None) -> bool:
+    return process is not None and any(_same(facts.identity, process) for facts in lineage.chain)
+
+
+def _same(a: ProcessIdentity, b: ProcessIdentity) -> bool:
+    return same_process(a, b) is Match.SAME

@@ -1,0 +1,97 @@
+"""Worktrees: which checked-out directory a report came from, and the real path of what it edits.
+
+Rules of this file
+  1. People's file systems may hang: they are read in a thread, with a limit, one look at a time. What could
+     not be read in time is not known, and nobody waits for it.
+  2. Read once a directory, and again after WORKTREE_FRESH: a branch is switched now and then.
+
+Not here: git's files (system/git.py), what two in one worktree mean (core/collision.py).
+"""
+
+import asyncio
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from headcount.core.report import Report, Worktree
+from headcount.system.clock import Clock
+from headcount.system.git import Repo, read_repo
+from headcount.times import WORKTREE_FRESH, WORKTREE_WITHIN
+
+KNOWN_MOST = 2_000
+
+Found = tuple[dict[str, Repo | None], dict[str, str]]
+
+
+class Worktrees:
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._known: dict[str, tuple[float, Repo | None]] = {}
+        self._looking: asyncio.Future[Found] | None = None
+
+    async def settled(self, reports: Sequence[Report]) -> list[Report]:
+        """The reports with their worktree, and with the real path of what they edit."""
+        directories = {each.details.cwd for each in reports if each.details.cwd and _tells(each)}
+        paths = {each.edits for each in reports if each.edits}
+        if not directories and not paths:
+            return list(reports)
+        repos, real = await self._look(directories, paths)
+        return [_settled(each, repos, real) if _tells(each) else each for each in reports]
+
+    async def repos(self, directories: Iterable[str]) -> dict[str, Repo | None]:
+        found, _ = await self._look(set(directories), set())
+        return found
+
+    async def real_path(self, path: str) -> str:
+        _, real = await self._look(set(), {path})
+        return real.get(path, os.path.normpath(path))
+
+    async def _look(self, directories: set[str], paths: set[str]) -> Found:
+        now = self._clock.boottime()
+        known = {
+            each: self._known[each][1]
+            for each in directories
+            if each in self._known and now - self._known[each][0] < WORKTREE_FRESH
+        }
+        missing = directories - known.keys()
+        if not missing and not paths:
+            return known, {}
+        repos, real = await self._in_thread(sorted(missing), sorted(paths))
+        for directory, repo in repos.items():
+            self._known[directory] = (now, repo)
+        while len(self._known) > KNOWN_MOST:
+            del self._known[next(iter(self._known))]
+        return known | repos, real
+
+    async def _in_thread(self, directories: list[str], paths: list[str]) -> Found:
+        if self._looking is not None and not self._looking.done():
+            await asyncio.wait([self._looking], timeout=WORKTREE_WITHIN)
+        if self._looking is not None and not self._looking.done():
+            return {}, {}  # an earlier look still hangs
+        self._looking = asyncio.ensure_future(asyncio.to_thread(_read, directories, paths))
+        done, _ = await asyncio.wait([self._looking], timeout=WORKTREE_WITHIN)
+        return self._looking.result() if done else ({}, {})
+
+
+def _read(directories: list[str], paths: list[str]) -> Found:
+    return {each: read_repo(each) for each in directories}, {each: _real(each) for each in paths}
+
+
+def _real(path: str) -> str:
+    try:
+        return os.path.realpath(path)
+    except (OSError, ValueError):
+        return os.path.normpath(path)
+
+
+def _tells(report: Report) -> bool:
+    return report.says is not None or report.edits is not None
+
+
+def _settled(report: Report, repos: dict[str, Repo | None], real: dict[str, str]) -> Report:
+    repo = repos.get(report.details.cwd or "")
+    return replace(
+        report,
+        edits=real.get(report.edits, os.path.normpath(report.edits)) if report.edits else None,
+        worktree=Worktree(repo.top, repo.branch, repo.name) if repo else None,
+    )

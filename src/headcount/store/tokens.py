@@ -1,0 +1,60 @@
+"""Tokens in the store: their hashes, and the process each belongs to.
+
+Rules of this file
+  1. A token itself is never here; a hash of 32 random bytes tells nothing of them.
+  2. Rows are written and dropped through the one writer, each change in a transaction of its own.
+
+Not here: minting and proving (daemon/tokens.py).
+"""
+
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
+
+import msgspec
+
+from headcount.core.identity import ProcessIdentity
+from headcount.store.queries import query
+from headcount.store.reader import Reader
+from headcount.store.writer import Writer, in_transaction
+
+
+@dataclass(frozen=True, slots=True)
+class TokenRow:
+    hash: str
+    file: str  # the name of its file, below the directory of tokens
+    process: ProcessIdentity
+    minted_at: float
+    renewed_at: float
+    ended_at: float | None = None
+
+
+_DECODER = msgspec.json.Decoder(TokenRow)
+
+
+class TokenTable:
+    def __init__(self, writer: Writer, reader: Reader) -> None:
+        self._writer = writer
+        self._reader = reader
+
+    async def load(self) -> list[TokenRow]:
+        return await self._reader.ask(_load)
+
+    async def keep(self, rows: Iterable[TokenRow], dropped: Iterable[str] = ()) -> None:
+        kept = [(row.hash, msgspec.json.encode(row)) for row in rows]
+        gone = [(hash,) for hash in dropped]
+        if kept or gone:
+            await self._writer.run(partial(_keep, kept, gone))
+
+
+def _load(connection: sqlite3.Connection) -> list[TokenRow]:
+    return [_DECODER.decode(body) for (body,) in connection.execute(query("load_tokens"))]
+
+
+def _keep(kept: list[tuple[str, bytes]], gone: list[tuple[str]], connection: sqlite3.Connection) -> None:
+    def change(connection: sqlite3.Connection) -> None:
+        connection.executemany(query("keep_token"), kept)
+        connection.executemany(query("drop_token"), gone)
+
+    in_transaction(connection, change)

@@ -1,0 +1,553 @@
+"""The ledger: one holder, free at death, never inherited."""
+
+import pytest
+
+from headcount.core.book import REQUESTS_MOST, Book
+from headcount.core.claim import Accepted, Freed, Granted, Held, Refused, Released, Waiting
+from headcount.core.commands import AcceptLoss, Acquire, Caller, CallerKind, Release
+from headcount.core.effects import Watch
+from headcount.core.events import EventType
+from headcount.core.evidence import Retire
+from headcount.core.identity import ProcessIdentity
+from headcount.core.item import Item
+from headcount.core.report import Opening, Turn
+from headcount.core.verdict import alive, unknown
+from tests.rig.desk import FIRST, OPERATOR, Desk
+from tests.rig.values import HERE, T0, bound, death, judged, leaving, process, report, start
+
+A, B, C, D = process(100), process(200), process(300), process(400)
+A_AGAIN = process(100, inode=7)  # another incarnation with the same pid
+TASK = "task:AUTH-12"
+
+
+def test_whoever_asks_first_holds_it_and_the_next_is_told_who():
+    desk = Desk()
+    answer = desk.acquire(TASK, A)
+    assert isinstance(answer, Granted)
+    assert (answer.claim.fence, answer.claim.holder, answer.again) == (FIRST + 1, A, False)
+    assert desk.acquire(TASK, B) == Held(answer.claim)
+    assert desk.decision.events == []
+
+
+def test_the_holder_that_asks_again_gets_the_same_fence():
+    desk = Desk()
+    first = desk.acquire(TASK, A)
+    again = desk.acquire(TASK, A)
+    assert again == Granted(first.claim, again=True)
+    assert len(desk.events) == 1
+
+
+def test_a_fence_is_never_given_again():
+    desk = Desk()
+    fences = []
+    for nth in range(5):
+        fences.append(desk.acquire(TASK if nth % 2 else "task:other", A).claim.fence)
+        desk.release(TASK if nth % 2 else "task:other", A)
+    assert fences == sorted(set(fences))
+
+
+def test_a_new_ledger_after_a_lost_one_starts_above_it():
+    desk = Desk(Book(fence=1_790_000_000_000))
+    assert desk.acquire(TASK, A).claim.fence == 1_790_000_000_001
+
+
+def test_fences_go_on_from_the_highest_row_whoever_had_it():
+    desk = Desk()
+    desk.acquire(TASK, A)
+    desk.acquire("task:b", A)
+    desk.release("task:b", A)
+    again = Desk(Book(desk.world.book.claims.values()))
+    assert again.acquire("task:c", B).claim.fence == FIRST + 3
+
+
+def test_a_grant_is_watched_so_that_its_death_is_told():
+    desk = Desk()
+    desk.acquire(TASK, A)
+    assert desk.decision.effects == [Watch(A)]
+
+
+# --- who may have it -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("standing", ["dead", "hidden"])
+def test_only_the_living_are_granted_anything(standing):
+    desk = Desk()
+    getattr(desk, standing).add(A)
+    answer = desk.acquire(TASK, A)
+    assert isinstance(answer, Refused)
+    assert answer.code == {"dead": "dead", "hidden": "unverified"}[standing]
+    assert desk.held() == {}
+
+
+def test_a_caller_that_nobody_proved_is_refused():
+    desk = Desk()
+    (answer,) = desk.tell(Acquire(Item(TASK), Caller(A), "r"), verdicts={})
+    assert isinstance(answer, Refused)
+    assert answer.code == "unverified"
+
+
+def test_a_death_told_in_the_same_batch_outweighs_a_proof_from_before_it():
+    desk = Desk()
+    _, answer = desk.tell(death(A), Acquire(Item(TASK), Caller(A), "r"), verdicts={A: alive("it lived")})
+    assert isinstance(answer, Refused)
+    assert answer.code == "dead"
+
+
+def test_a_process_whose_session_ended_is_granted_nothing_whatever_is_said_of_it():
+    desk = Desk()
+    desk.host(A)
+    desk.tell(death(A))
+    (answer,) = desk.tell(Acquire(Item(TASK), Caller(A), "r"), verdicts={A: alive("a stale look")})
+    assert answer.code == "dead"
+
+
+def test_an_identity_that_cannot_be_told_from_a_later_one_is_refused():
+    vague = ProcessIdentity(HERE.boot, HERE.namespace, 100)
+    answer = Desk().acquire(TASK, vague)
+    assert answer.code == "unverified"
+
+
+def test_without_an_agent_above_there_is_nobody_to_hold():
+    assert Desk().acquire(TASK, None).code == "not-an-agent"
+
+
+# --- nobody inherits -------------------------------------------------------------------------------
+
+
+def test_a_death_frees_in_the_decision_that_ends_the_session():
+    desk = Desk()
+    id = desk.host(A)
+    fence = desk.acquire(TASK, A).claim.fence
+    desk.die(A)
+    assert [event.type for event in desk.decision.events] == [
+        EventType.SESSION_ENDED, EventType.CLAIM_RELEASED,
+    ]  # fmt: skip
+    freed = desk.decision.events[1]
+    assert (freed.claim.fence, freed.claim.holder, freed.session) == (fence, A, id)
+    assert freed.facts == {"because": "died"}
+    assert desk.holder(TASK) is None
+    assert desk.claim(TASK).fence == fence
+
+
+def test_a_holder_without_a_session_frees_by_its_death_too():
+    desk = Desk()
+    desk.acquire(TASK, A)
+    desk.die(A)
+    assert desk.held() == {}
+
+
+def test_a_reused_pid_does_not_get_the_claim_and_its_death_frees_nothing():
+    """C10."""
+    desk = Desk()
+    desk.acquire(TASK, A)
+    assert isinstance(desk.acquire(TASK, A_AGAIN), Held)
+    desk.die(A_AGAIN)
+    assert desk.holder(TASK) == A
+    assert desk.release(TASK, A_AGAIN).code == "not-yours"
+
+
+def test_a_resumed_conversation_does_not_get_what_its_predecessor_held():
+    """C1."""
+    desk = Desk()
+    desk.host(A)
+    old = desk.acquire(TASK, A, request="r-old").claim
+    desk.die(A)
+    desk.host(B)  # the same conversation in another process
+    assert desk.held() == {}
+    refused = desk.acquire(TASK, B, request="r-old")
+    assert refused.code == "request-reused"
+    assert desk.release(TASK, B, old.fence) == Released(desk.claim(TASK), Freed.DIED, again=True)
+    new = desk.acquire(TASK, B).claim
+    assert new.fence > old.fence
+
+
+def test_a_living_holder_is_not_robbed_by_a_second_process_of_its_conversation():
+    desk = Desk()
+    desk.host(A)
+    desk.acquire(TASK, A)
+    desk.host(B)
+    answer = desk.acquire(TASK, B)
+    assert isinstance(answer, Held)
+    assert answer.claim.holder == A
+
+
+def test_clear_and_compaction_keep_the_claim():
+    """C11."""
+    desk = Desk()
+    first = desk.host(A)
+    fence = desk.acquire(TASK, A).claim.fence
+    desk.tell(leaving(T0 + 1, reason="clear", anchor=bound(A)))
+    desk.tell(start(T0 + 2, "conv-b", Opening.CLEAR, anchor=bound(A)))
+    assert not desk.world.sessions[first].is_open
+    assert desk.holder(TASK) == A
+    assert desk.acquire(TASK, A) == Granted(desk.claim(TASK), again=True)
+    desk.tell(report("PreCompact", T0 + 3, "conv-b", Turn.COMPACTING, anchor=bound(A)))
+    desk.tell(report("PostCompact", T0 + 4, "conv-b", Turn.COMPACTED, anchor=bound(A)))
+    assert (desk.holder(TASK), desk.claim(TASK).fence) == (A, fence)
+
+
+def test_silence_doubt_and_time_free_nothing():
+    """C12."""
+    desk = Desk()
+    desk.host(A)
+    desk.acquire(TASK, A)
+    desk.tell(judged(A, unknown("EMFILE")))
+    desk.pass_time(10_000_000)
+    desk.hidden.add(A)
+    assert isinstance(desk.acquire(TASK, B), Held)
+    assert desk.holder(TASK) == A
+
+
+def test_a_holder_found_dead_when_somebody_asks_is_over_at_once():
+    desk = Desk()
+    id = desk.host(A)
+    desk.acquire(TASK, A)
+    desk.dead.add(A)  # the kernel's own word is still on its way
+    answer = desk.acquire(TASK, B)
+    assert isinstance(answer, Granted)
+    assert not desk.world.sessions[id].is_open
+    desk.tell(death(A))  # and when it comes it changes nothing
+    assert desk.decision.events == []
+
+
+# --- asking twice ----------------------------------------------------------------------------------
+
+
+def test_the_same_request_is_the_same_answer():
+    desk = Desk()
+    first = desk.acquire(TASK, A, request="r")
+    assert desk.acquire(TASK, A, request="r") == Granted(first.claim, again=True)
+
+
+def test_a_late_copy_of_a_request_takes_nothing():
+    desk = Desk()
+    desk.acquire(TASK, A, request="r")
+    desk.release(TASK, A)
+    answer = desk.acquire(TASK, A, request="r")
+    assert isinstance(answer, Refused)
+    assert answer.code == "request-over"
+    assert desk.held() == {}
+
+
+def test_a_request_id_is_of_one_item_and_one_process():
+    desk = Desk()
+    desk.acquire(TASK, A, request="r")
+    assert desk.acquire("task:other", A, request="r").code == "request-reused"
+    assert desk.acquire(TASK, B, request="r").code == "request-reused"
+
+
+def test_requests_are_remembered_over_a_restart_and_forgotten_with_time():
+    desk = Desk()
+    desk.acquire(TASK, A, request="r")
+    desk.release(TASK, A)
+    book = desk.world.book
+    again = Desk(Book(book.claims.values(), book.requests.values()))
+    assert again.acquire(TASK, A, request="r").code == "request-over"
+    again.tell(Retire(T0 + 1, 10))
+    assert again.world.book.requests == {}
+
+
+def test_the_newest_requests_are_remembered_and_no_more(monkeypatch):
+    assert REQUESTS_MOST > 1000
+    monkeypatch.setattr("headcount.core.book.REQUESTS_MOST", 3)
+    desk = Desk()
+    for nth in range(5):
+        desk.acquire(f"task:{nth}", A, request=f"r{nth}")
+    desk.tell(*(Acquire(Item(f"task:{nth}"), Caller(A), f"r{nth}") for nth in range(5, 8)))
+    assert list(desk.world.book.requests) == ["r5", "r6", "r7"]
+    assert desk.decision.ledger.forgotten == ["r2", "r3", "r4"]
+    assert len(desk.held()) == 8
+
+
+# --- giving back -----------------------------------------------------------------------------------
+
+
+def test_only_the_holder_releases():
+    """C6."""
+    desk = Desk()
+    claim = desk.acquire(TASK, A).claim
+    for other in (B, None):
+        assert desk.release(TASK, other).code == "not-yours"
+    assert desk.release(TASK, B, claim.fence).code == "not-yours"
+    assert desk.holder(TASK) == A
+    assert desk.release(TASK, A, claim.fence) == Released(claim, Freed.RELEASED)
+    assert desk.held() == {}
+
+
+def test_a_release_with_an_old_fence_does_not_take_the_new_claim():
+    desk = Desk()
+    old = desk.acquire(TASK, A).claim.fence
+    desk.release(TASK, A)
+    desk.acquire(TASK, A)
+    assert desk.release(TASK, A, old).code == "stale"
+    assert desk.holder(TASK) == A
+
+
+def test_releasing_what_nobody_holds_is_not_called_success():
+    """C3."""
+    desk = Desk()
+    assert desk.release(TASK, A).code == "not-held"
+    fence = desk.acquire(TASK, A).claim.fence
+    desk.release(TASK, A)
+    assert desk.release(TASK, A).code == "not-held"
+    assert desk.release(TASK, A, fence).again  # a retry of that very release is harmless
+
+
+def test_the_operator_takes_it_away_and_that_is_told():
+    desk = Desk()
+    desk.acquire(TASK, A)
+    answer = desk.force(TASK)
+    assert answer.because is Freed.FORCED
+    assert desk.events[-1].facts == {"because": "forced", "by": "operator"}
+    assert isinstance(desk.acquire(TASK, B), Granted)
+    assert desk.release(TASK, A).code == "not-yours"
+
+
+@pytest.mark.parametrize("kind", [CallerKind.AGENT, CallerKind.NOBODY])
+def test_force_is_for_people(kind):
+    desk = Desk()
+    desk.acquire(TASK, A)
+    assert desk.force(TASK, Caller(B, kind=kind)).code == "operator-only"
+    assert desk.holder(TASK) == A
+
+
+# --- under an agent above --------------------------------------------------------------------------
+
+
+def test_a_descendant_works_under_the_claim_and_cannot_release_it():
+    desk = Desk()
+    claim = desk.acquire(TASK, A).claim
+    assert desk.acquire(TASK, B, above=[C, A]) == Granted(claim, again=True, under=True)
+    assert desk.release(TASK, B, above=(C, A)).code == "not-yours"
+    assert desk.held() == {TASK: A}
+
+
+def test_what_a_descendant_holds_is_its_own():
+    desk = Desk()
+    desk.acquire(TASK, B, above=[A])
+    assert isinstance(desk.acquire(TASK, A), Held)
+
+
+# --- handing off -----------------------------------------------------------------------------------
+
+
+def test_a_hand_off_gives_a_higher_fence_and_is_never_free_in_between():
+    desk = Desk()
+    to = desk.host(B, "conv-b")
+    old = desk.acquire(TASK, A).claim
+    desk.acquire(TASK, C, wait=60)
+    answer = desk.hand_off(TASK, A, to, old.fence)
+    assert isinstance(answer, Granted)
+    assert answer.claim.fence > old.fence
+    assert desk.held() == {TASK: B}
+    assert [event.facts.get("because") for event in desk.events[-2:]] == ["handed-off", None]
+    assert desk.release(TASK, A, old.fence).code == "stale"
+
+
+def test_only_the_holder_hands_off_and_only_to_the_living():
+    desk = Desk()
+    to = desk.host(B, "conv-b")
+    desk.acquire(TASK, A)
+    assert desk.hand_off(TASK, C, to).code == "not-yours"
+    assert desk.hand_off(TASK, A, "nobody").code == "no-such-heir"
+    assert desk.hand_off(TASK, A, to, 7).code == "stale"
+    desk.hidden.add(B)
+    assert desk.hand_off(TASK, A, to).code == "unverified"
+    desk.hidden.clear()
+    desk.die(B)
+    assert desk.hand_off(TASK, A, to).code == "no-such-heir"
+    assert desk.held() == {TASK: A}
+
+
+def test_a_part_of_what_one_keeps_cannot_be_handed_off():
+    desk = Desk()
+    to = desk.host(B, "conv-b")
+    desk.acquire("path:/a/**", A)
+    desk.acquire("path:/a/b", A)
+    assert desk.hand_off("path:/a/b", A, to).code == "overlaps"
+    assert desk.held() == {"path:/a/**": A, "path:/a/b": A}
+
+
+# --- items beside each other -----------------------------------------------------------------------
+
+
+def test_claims_on_different_items_never_touch_each_other():
+    """C5."""
+    desk = Desk()
+    desk.acquire("task:parent", A)
+    desk.acquire("task:parent/child", A)
+    desk.acquire("task:other", B)
+    desk.release("task:parent/child", A)
+    assert desk.held() == {"task:parent": A, "task:other": B}
+
+
+def test_overlapping_paths_have_one_holder():
+    desk = Desk()
+    desk.acquire("path:/a/b", A)
+    answer = desk.acquire("path:/a/**", B)
+    assert isinstance(answer, Held)
+    assert answer.claim.item == "path:/a/b"
+    assert isinstance(desk.acquire("path:/a/c", B), Granted)
+    assert isinstance(desk.acquire("path:/a/**", A), Held)  # now B is in the way
+    desk.release("path:/a/c", B)
+    assert isinstance(desk.acquire("path:/a/**", A), Granted)  # one's own do not count
+
+
+# --- after a loss ----------------------------------------------------------------------------------
+
+
+def test_after_a_lost_store_nothing_is_granted_until_the_operator_accepts_it():
+    desk = Desk(Book(fence=FIRST, loss="/state/headcount.db.corrupt"))
+    assert desk.acquire(TASK, A).code == "loss-not-accepted"
+    assert desk.tell(AcceptLoss(Caller(A)))[0].code == "operator-only"
+    assert desk.tell(AcceptLoss(OPERATOR)) == [Accepted()]
+    assert desk.events[-1].type is EventType.LOSS_ACCEPTED
+    assert isinstance(desk.acquire(TASK, A), Granted)
+
+
+def test_until_empty_is_refused_as_long_as_it_cannot_be_kept():
+    assert Desk().acquire(TASK, A, until_empty=True).code == "until-empty-unavailable"
+
+
+# --- waiting ---------------------------------------------------------------------------------------
+
+
+def test_who_waits_gets_it_in_order_of_arrival():
+    desk = Desk()
+    fence = desk.acquire(TASK, A).claim.fence
+    assert desk.acquire(TASK, B, wait=60, request="b") == Waiting("b")
+    assert desk.acquire(TASK, C, wait=60, request="c") == Waiting("c")
+    desk.release(TASK, A)
+    assert desk.answers["b"].claim.fence > fence
+    assert "c" not in desk.answers
+    desk.die(B)
+    assert desk.answers["c"].claim.fence > desk.answers["b"].claim.fence
+    assert [event.type for event in desk.decision.events] == [
+        EventType.CLAIM_RELEASED, EventType.CLAIM_GRANTED,
+    ]  # fmt: skip
+
+
+def test_a_waiter_that_died_is_skipped():
+    """C9."""
+    desk = Desk()
+    desk.acquire(TASK, A)
+    desk.acquire(TASK, B, wait=60, request="b")
+    desk.acquire(TASK, C, wait=60, request="c")
+    desk.dead.add(B)
+    desk.die(A)
+    assert desk.answers["b"].code == "dead"
+    assert desk.holder(TASK) == C
+
+
+def test_a_waiter_that_cannot_be_asked_is_passed_over_and_asked_again():
+    desk = Desk()
+    desk.acquire(TASK, A)
+    desk.acquire(TASK, B, wait=60, request="b")
+    desk.hidden.add(B)
+    desk.release(TASK, A)
+    assert desk.held() == {}
+    assert desk.answers == {}
+    desk.hidden.clear()
+    desk.pass_time(1.5)
+    assert desk.holder(TASK) == B
+
+
+def test_nobody_waits_behind_one_that_cannot_be_asked():
+    desk = Desk()
+    desk.acquire(TASK, A)
+    desk.acquire(TASK, B, wait=60)
+    desk.hidden.add(B)
+    desk.release(TASK, A)
+    assert isinstance(desk.acquire(TASK, C), Granted)
+
+
+def test_the_deadline_of_a_waiter_answers_who_holds_it():
+    desk = Desk()
+    claim = desk.acquire(TASK, A).claim
+    desk.acquire(TASK, B, wait=60, request="b")
+    desk.pass_time(59)
+    assert desk.answers == {}
+    desk.pass_time(2)
+    assert desk.answers["b"] == Held(claim)
+    desk.release(TASK, A)
+    assert desk.held() == {}
+
+
+def test_a_withdrawn_waiter_gets_nothing():
+    desk = Desk()
+    desk.acquire(TASK, A)
+    desk.acquire(TASK, B, wait=60, request="b")
+    desk.withdraw("b")
+    desk.release(TASK, A)
+    assert desk.held() == {}
+    assert desk.withdraw("b") == Accepted()
+
+
+def test_a_retry_of_one_that_waits_keeps_its_place():
+    desk = Desk()
+    desk.acquire(TASK, A)
+    desk.acquire(TASK, B, wait=60, request="b")
+    desk.acquire(TASK, C, wait=60, request="c")
+    assert desk.acquire(TASK, B, wait=60, request="b") == Waiting("b")
+    assert desk.acquire(TASK, C, wait=60, request="b").code == "request-reused"
+    desk.release(TASK, A)
+    assert desk.holder(TASK) == B
+
+
+def test_a_newcomer_never_overtakes_one_that_waits_for_a_wider_path():
+    desk = Desk()
+    desk.acquire("path:/a/b", A)
+    desk.acquire("path:/a/**", B, wait=60, request="b")
+    answer = desk.acquire("path:/a/c", C)
+    assert isinstance(answer, Held)
+    assert (answer.claim.item, answer.ahead) == ("path:/a/b", 1)
+    assert desk.acquire("path:/a/c", C, wait=60, request="c") == Waiting("c")
+    desk.release("path:/a/b", A)
+    assert desk.held() == {"path:/a/**": B}
+    desk.release("path:/a/**", B)
+    assert desk.held() == {"path:/a/c": C}
+
+
+def test_who_came_later_does_not_slip_past_one_that_is_still_blocked():
+    desk = Desk()
+    desk.acquire("path:/a/b", A)
+    desk.acquire("path:/a/x", D)
+    desk.acquire("path:/a/**", B, wait=60)
+    desk.acquire("path:/a/b", C, wait=60)
+    desk.release("path:/a/b", A)
+    assert desk.held() == {"path:/a/x": D}
+    desk.release("path:/a/x", D)
+    assert desk.held() == {"path:/a/**": B}
+
+
+def test_who_stands_behind_a_waiter_that_gives_up_goes_on():
+    desk = Desk()
+    desk.acquire("path:/a/b", A)
+    desk.acquire("path:/a/**", B, wait=5, request="b")
+    desk.acquire("path:/a/c", C, wait=60, request="c")
+    desk.pass_time(6)
+    assert isinstance(desk.answers["b"], Held)
+    assert desk.holder("path:/a/c") == C
+
+
+def test_two_questions_of_one_process_do_not_block_each_other():
+    desk = Desk()
+    desk.acquire(TASK, A)
+    desk.acquire(TASK, B, wait=60, request="b1")
+    desk.acquire(TASK, B, wait=60, request="b2")
+    desk.release(TASK, A)
+    assert desk.answers["b1"].claim == desk.answers["b2"].claim
+    assert desk.answers["b2"].again
+
+
+def test_a_batch_that_is_not_committed_leaves_no_trace():
+    from headcount.core.decide import decide
+
+    desk = Desk()
+    desk.acquire(TASK, A)
+    desk.acquire(TASK, B, wait=60, request="b")
+    draft, _ = decide(desk.world, [Release(Item(TASK), Caller(A))], T0, {B: alive("it lives")})
+    assert draft.decision.ledger.answers["b"].claim.holder == B
+    assert desk.holder(TASK) == A  # the draft was dropped
+    desk.release(TASK, A)
+    assert desk.holder(TASK) == B

@@ -1,0 +1,261 @@
+"""The ledger against a model that is too simple to be wrong: random stories, every promise after each step.
+
+The model knows who lives and who holds what by the answers alone. It never looks at the book.
+"""
+
+import itertools
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from headcount.core.book import Book
+from headcount.core.claim import Granted, Held, Refused, Released, Waiting
+from headcount.core.commands import Acquire, Caller, Release
+from headcount.core.events import Event, EventType, apply_claim
+from headcount.core.identity import ProcessIdentity
+from headcount.core.item import Item, overlaps
+from tests.rig.desk import FIRST, Desk
+from tests.rig.values import death, process
+
+PIDS = [100, 200, 300, 400]
+ITEMS = ["task:a", "path:/a/**", "path:/a/b", "path:/a/c"]
+
+people = st.sampled_from(PIDS)  # whoever has that pid now
+items = st.sampled_from(ITEMS)
+waits = st.none() | st.integers(1, 30)
+
+
+class Ledgers(RuleBasedStateMachine):
+    def __init__(self) -> None:
+        super().__init__()
+        self.desk = Desk()
+        self.holds: dict[str, tuple[ProcessIdentity, int]] = {}  # item -> who, fence
+        self.line: list[tuple[str, ProcessIdentity, str]] = []  # request, who, item; in order of arrival
+        self.fence = FIRST
+        self.heard = 0  # events looked at
+        self.lives = {pid: process(pid) for pid in PIDS}
+        self.births = 0
+
+    # --- what happens --------------------------------------------------------------------------------
+
+    @rule(item=items, pid=people, wait=waits)
+    def acquire(self, item: str, pid: int, wait: int | None) -> None:
+        who = self.lives[pid]
+        request = self.desk.request()
+        free = not self.others(item, who)
+        stalled = {each.asks.request for each in self.desk.world.book.waiters() if each.retry_at is not None}
+        overtakes = any(
+            overlaps(Item(item), Item(other)) and waiter != who
+            for asked, waiter, other in self.line
+            if waiter not in self.desk.dead and asked not in stalled
+        )
+        mine = item in self.holds and self.holds[item][0] == who
+        answer = self.desk.acquire(item, who, wait=wait, request=request)
+        if who in self.desk.dead:
+            assert isinstance(answer, Refused) and answer.code == "dead"
+        elif who in self.desk.hidden:
+            assert isinstance(answer, Refused) and answer.code == "unverified"
+        elif free and (mine or not overtakes):
+            assert isinstance(answer, Granted)
+            assert answer.again == mine
+        elif wait is None:
+            assert isinstance(answer, Held)
+        else:
+            assert answer == Waiting(request)
+            self.line.append((request, who, item))
+        self.follow()
+
+    @rule(item=items, pid=people, guess=st.booleans())
+    def release(self, item: str, pid: int, guess: bool) -> None:
+        who = self.lives[pid]
+        held = self.holds.get(item)
+        fence = held[1] if guess and held else None
+        answer = self.desk.release(item, who, fence)
+        assert isinstance(answer, Released) == (held is not None and held[0] == who)
+        self.follow()
+
+    @precondition(lambda self: self.holds)
+    @rule(data=st.data())
+    def force(self, data: st.DataObject) -> None:
+        item = data.draw(st.sampled_from(sorted(self.holds)))
+        assert isinstance(self.desk.force(item), Released)
+        self.follow()
+
+    @rule(pid=people)
+    def die(self, pid: int) -> None:
+        who = self.lives[pid]
+        self.desk.hidden.discard(who)
+        self.desk.die(who)
+        self.follow()
+        assert who not in self.desk.held().values()
+
+    @rule(pid=people)
+    def end_unseen(self, pid: int) -> None:
+        """It is over, and the kernel's word has not come in yet."""
+        self.desk.hidden.discard(self.lives[pid])
+        self.desk.dead.add(self.lives[pid])
+
+    @rule(pid=people)
+    def reuse_the_pid(self, pid: int) -> None:
+        """Another process gets the number of a dead one; of the death nobody may have heard."""
+        if self.lives[pid] in self.desk.dead:
+            self.births += 1
+            self.lives[pid] = process(pid, inode=self.births)
+
+    @rule(pid=people)
+    def hide(self, pid: int) -> None:
+        if self.lives[pid] not in self.desk.dead:
+            self.desk.hidden ^= {self.lives[pid]}
+
+    @rule(seconds=st.integers(1, 40))
+    def pass_time(self, seconds: int) -> None:
+        self.desk.pass_time(float(seconds))
+        self.follow()
+
+    @precondition(lambda self: self.line)
+    @rule(data=st.data())
+    def withdraw(self, data: st.DataObject) -> None:
+        gone = data.draw(st.sampled_from(self.line))
+        self.desk.withdraw(gone[0])
+        self.line.remove(gone)
+        self.follow()
+        assert gone[0] not in self.desk.answers or self.desk.answers[gone[0]] is not None
+
+    @rule()
+    def restart(self) -> None:
+        """Waiters are open questions and end; rows come back, and every holder is proved again."""
+        old, self.desk = self.desk, Desk(stored(self.desk))
+        self.desk.dead, self.desk.hidden, self.desk.now = old.dead, old.hidden, old.now
+        self.desk.asked, self.heard, self.line = old.asked, 0, []
+        self.desk.tell(*(death(who, old.now) for who, _ in self.holds.values() if who in old.dead))
+        self.follow()
+
+    @rule(item=items, pids=st.lists(people, min_size=2, max_size=4))
+    def all_at_once(self, item: str, pids: list[int]) -> None:
+        """One batch, several who want the same: one winner."""
+        batch = [Acquire(Item(item), Caller(self.lives[pid]), self.desk.request()) for pid in pids]
+        answers = self.desk.tell(*batch, Release(Item(item), Caller(self.lives[pids[-1]])))
+        winners = {each.claim.fence for each in answers if isinstance(each, Granted)}
+        assert len(winners) <= 1
+        self.follow()
+
+    # --- what the answers and events say -------------------------------------------------------------
+
+    def follow(self) -> None:
+        self.leave(lambda answer: not isinstance(answer, Granted))
+        for event in self.desk.events[self.heard :]:
+            self.hear(event)
+        self.heard = len(self.desk.events)
+        self.leave(lambda answer: True)
+
+    def leave(self, fits: Callable[[Any], bool]) -> None:
+        """Out of the line with those who got such an answer."""
+        for request, who, item in list(self.line):
+            answer = self.desk.answers.get(request)
+            if answer is not None and fits(answer):
+                self.line.remove((request, who, item))
+                if isinstance(answer, Granted):
+                    assert (answer.claim.item, answer.claim.holder) == (item, who)
+
+    def hear(self, event: Event) -> None:
+        if event.claim is None:
+            return
+        item, who, fence = event.claim.item, event.claim.holder, event.claim.fence
+        assert who is not None
+        if event.type is EventType.CLAIM_RELEASED:
+            assert self.holds.pop(item) == (who, fence)
+            return
+        assert fence > self.fence, "fences grow strictly"
+        assert who not in self.desk.dead, "nothing is granted to the dead"
+        assert not self.others(item, who), "one holder"
+        assert not self.overtaken(item, who), "in order of arrival"
+        self.line = [each for each in self.line if each[1:] != (who, item)]
+        self.fence = fence
+        self.holds[item] = (who, fence)
+
+    def overtaken(self, item: str, who: ProcessIdentity) -> list[str]:
+        """Who came earlier for something of the same, lives, and did not get it."""
+        before = list(itertools.takewhile(lambda each: each[1:] != (who, item), self.line))
+        stalled = {each.asks.request for each in self.desk.world.book.waiters() if each.retry_at is not None}
+        return [
+            request
+            for request, waiter, other in before
+            if waiter != who
+            and self.can_be_asked(waiter)
+            and request not in stalled
+            and overlaps(Item(other), Item(item))
+        ]
+
+    def can_be_asked(self, who: ProcessIdentity) -> bool:
+        return who not in self.desk.dead and who not in self.desk.hidden
+
+    def others(self, item: str, who: ProcessIdentity) -> list[str]:
+        return [
+            held
+            for held, (holder, _) in self.holds.items()
+            if holder != who and holder not in self.desk.dead and overlaps(Item(held), Item(item))
+        ]
+
+    # --- the promises --------------------------------------------------------------------------------
+
+    @invariant()
+    def the_book_holds_what_was_told(self) -> None:
+        held = {claim.item: (claim.holder, claim.fence) for claim in self.desk.world.book.holding()}
+        assert held == self.holds
+
+    @invariant()
+    def no_two_holders_overlap(self) -> None:
+        held = list(self.desk.world.book.holding())
+        for one in held:
+            for other in held:
+                assert one.holder == other.holder or not overlaps(one.item, other.item)
+
+    @invariant()
+    def the_journal_gives_the_same_rows(self) -> None:
+        rows = {}
+        for event in self.desk.events:
+            if event.claim is not None:
+                rows[event.item] = apply_claim(event)
+        book = self.desk.world.book
+        assert {item: book.claims[item] for item in rows} == rows
+
+    @invariant()
+    def indices_follow_from_rows(self) -> None:
+        book = self.desk.world.book
+        again = Book(book.claims.values(), book.requests.values())
+        assert again.claims == book.claims
+        assert {pid: set(held) for pid, held in again.held.items()} == {
+            pid: set(held) for pid, held in book.held.items()
+        }
+        assert again.held_paths == book.held_paths
+        assert set(book.asked) == {waiter.asks.request for waiter in book.waiters()}
+        assert set(book.waiting_paths) == {item for item in book.waiting if item.startswith("path:")}
+
+    @invariant()
+    def nobody_waits_for_what_is_free(self) -> None:
+        """Except whoever could not be asked, or stands behind an earlier one."""
+        book = self.desk.world.book
+        for waiter in book.waiters():
+            if waiter.retry_at is not None or not self.can_be_asked(waiter.process):
+                continue
+            earlier = [
+                each
+                for each in book.waiters()
+                if each.arrival < waiter.arrival and overlaps(each.asks.item, waiter.asks.item)
+            ]
+            in_the_way = [each for each in book.holding() if overlaps(each.item, waiter.asks.item)]
+            assert earlier or in_the_way
+
+
+def stored(desk: Desk) -> Book:
+    """What a store would give back."""
+    book = desk.world.book
+    requests: Iterable = book.requests.values()
+    return Book(book.claims.values(), requests, fence=FIRST)
+
+
+Ledgers.TestCase.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
+TestLedgers = Ledgers.TestCase

@@ -1,0 +1,172 @@
+"""The loop with commands: who is proved when, and what becomes of those who wait."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from headcount.core.claim import Granted, Refused
+from headcount.core.commands import Acquire, Caller, Release
+from headcount.core.identity import ProcessIdentity
+from headcount.core.item import Item
+from headcount.core.verdict import Proof, Verdict, alive, dead
+from headcount.core.world import World
+from headcount.daemon.loop import Loop, NotStored
+from headcount.store.port import StoreFault
+from headcount.system.clock import SystemClock
+from tests.rig.values import HERE, T0, bound, process, report
+
+A, B, C = process(100), process(200), process(300)
+TASK = Item("task:x")
+
+
+class Memory:
+    """A store that keeps nothing; `gate` holds a commit back, `fault` fails it."""
+
+    def __init__(self) -> None:
+        self.commits = 0
+        self.fault: StoreFault | None = None
+        self.gate = asyncio.Event()
+        self.gate.set()
+
+    async def commit(self, *_: object) -> None:
+        self.commits += 1
+        await self.gate.wait()
+        if self.fault is not None:
+            raise self.fault
+
+
+class Office:
+    def __init__(self) -> None:
+        self.store = Memory()
+        self.dead: set[ProcessIdentity] = set()
+        self.proved: list[ProcessIdentity] = []
+        self.world = World(HERE)
+        self.loop = Loop(
+            self.world,
+            self.store,
+            SystemClock(),
+            start_effects=lambda effects: None,
+            tell=lambda events, world: None,
+            prove=self.prove,
+        )
+
+    def prove(self, process: ProcessIdentity) -> Verdict:
+        self.proved.append(process)
+        return dead(Proof.EXITED, "exited") if process in self.dead else alive("it lives")
+
+    def acquire(self, who: ProcessIdentity, request: str, wait: float | None = None) -> Acquire:
+        until = None if wait is None else SystemClock().now() + wait
+        return Acquire(TASK, Caller(who), request, wait_until=until)
+
+    @property
+    def holder(self) -> ProcessIdentity | None:
+        claim = self.world.book.claims.get(TASK)
+        return claim.holder if claim else None
+
+    async def until(self, condition) -> None:
+        async with asyncio.timeout(10):
+            while not condition():
+                await asyncio.sleep(0)
+
+
+@asynccontextmanager
+async def opened() -> AsyncIterator[Office]:
+    office = Office()
+    running = asyncio.create_task(office.loop.run())
+    try:
+        yield office
+    finally:
+        running.cancel()
+
+
+async def test_a_batch_of_reports_asks_nobody():
+    async with opened() as office:
+        await office.loop.ask(report(anchor=bound(A)))
+        await office.loop.ask(report("Stop", T0 + 1, anchor=bound(A)))
+        assert len(office.world.sessions) == 1
+        assert office.proved == []
+
+
+async def test_whoever_is_granted_something_is_proved_before_and_after_the_commit():
+    async with opened() as office:
+        assert isinstance(await office.loop.command(office.acquire(A, "r")), Granted)
+        assert office.proved == [A, A]
+
+
+async def test_a_grant_to_one_who_died_while_it_was_stored_is_none():
+    async with opened() as office:
+        office.store.gate.clear()
+        answer = asyncio.ensure_future(office.loop.command(office.acquire(A, "r")))
+        await office.until(lambda: office.store.commits)
+        office.dead.add(A)
+        office.store.gate.set()
+        refused = await answer
+        assert isinstance(refused, Refused)
+        assert refused.code == "dead"
+        await office.until(lambda: office.holder is None)
+        assert office.loop.counts["grants_undone"] == 1
+
+
+async def test_the_next_in_line_gets_what_a_dying_waiter_was_granted():
+    async with opened() as office:
+        await office.loop.command(office.acquire(A, "a"))
+        b = asyncio.ensure_future(office.loop.command(office.acquire(B, "b", 60)))
+        c = asyncio.ensure_future(office.loop.command(office.acquire(C, "c", 60)))
+        await office.until(lambda: len(office.world.book.asked) == 2)
+        office.store.gate.clear()
+        office.loop.put(Release(TASK, Caller(A)))
+        await office.until(lambda: office.store.commits == 2)
+        office.dead.add(B)
+        office.store.gate.set()
+        assert (await b).code == "dead"
+        granted = await c
+        assert granted.claim.holder == C
+        assert granted.claim.fence == office.world.book.fence
+
+
+async def test_who_waits_is_answered_when_it_is_released():
+    async with opened() as office:
+        await office.loop.command(office.acquire(A, "a"))
+        waiting = asyncio.ensure_future(office.loop.command(office.acquire(B, "b", 60)))
+        await office.until(lambda: office.world.book.asked)
+        await office.loop.command(Release(TASK, Caller(A)))
+        assert (await waiting).claim.holder == B
+
+
+async def test_who_hangs_up_leaves_the_line_unless_a_retry_listens():
+    async with opened() as office:
+        await office.loop.command(office.acquire(A, "a"))
+        first = asyncio.ensure_future(office.loop.command(office.acquire(B, "b", 60)))
+        again = asyncio.ensure_future(office.loop.command(office.acquire(B, "b", 60)))
+        await office.until(lambda: len(office.loop._parked.get("b", ())) == 2)
+        first.cancel()
+        await asyncio.sleep(0.01)
+        assert "b" in office.world.book.asked
+        again.cancel()
+        await office.until(lambda: "b" not in office.world.book.asked)
+        await office.loop.command(Release(TASK, Caller(A)))
+        assert office.holder is None
+
+
+async def test_a_deadline_is_answered_by_the_loops_own_timer():
+    async with opened() as office:
+        held = (await office.loop.command(office.acquire(A, "a"))).claim
+        answer = await asyncio.wait_for(office.loop.command(office.acquire(B, "b", 0.05)), 5)
+        assert answer.claim == held
+        assert office.world.book.asked == {}
+
+
+async def test_a_release_that_was_not_stored_serves_nobody():
+    async with opened() as office:
+        await office.loop.command(office.acquire(A, "a"))
+        waiting = asyncio.ensure_future(office.loop.command(office.acquire(B, "b", 60)))
+        await office.until(lambda: office.world.book.asked)
+        office.store.fault = StoreFault("full", "no room")
+        with pytest.raises(NotStored):
+            await office.loop.command(Release(TASK, Caller(A)))
+        assert (office.holder, waiting.done()) == (A, False)
+        office.store.fault = None
+        await office.loop.command(Release(TASK, Caller(A)))
+        assert (await waiting).claim.holder == B

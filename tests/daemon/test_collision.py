@@ -1,0 +1,85 @@
+"""Collisions without claims, by real hooks in real repositories."""
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.rig.agent import Agent
+from tests.rig.daemon import Daemon, eventually
+from tests.rig.inside import outside, settled
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="stand-ins need Linux's /proc")
+
+MakeAgent = Callable[..., Agent]
+
+
+def edits(agent: Agent, daemon: Daemon, path: str) -> None:
+    agent.hook(
+        daemon.mailbox, "PreToolUse", tool_name="Edit", tool_input={"file_path": path, "old_string": "SECRET"}
+    )
+
+
+def alarms(daemon: Daemon, agent: Agent) -> list[str]:
+    return list(daemon.session(conversation=agent.conversation)["alarms"])
+
+
+def test_two_agents_that_edit_one_file_are_shown_with_the_file_and_a_death_clears_it(
+    daemon: Daemon, agent: MakeAgent, tmp_path: Path
+) -> None:
+    first, second = agent(), agent()
+    one, other = settled(first, daemon, session_title="auth-refactor"), settled(second, daemon)
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    edits(first, daemon, f"{tmp_path}/real/a.py")
+    edits(second, daemon, f"{tmp_path}/link/a.py")
+    (told,) = eventually(lambda: alarms(daemon, second))
+    assert told == f"also edited by {one[:4]} auth-refactor: {tmp_path}/real/a.py"
+    (told,) = alarms(daemon, first)
+    assert other[:4] in told and f"{tmp_path}/real/a.py" in told
+    assert f"! also edited by {one[:4]} auth-refactor" in outside(daemon, "ps").out
+    history = daemon.get("/v1/history?type=alarm.raised")["events"]
+    assert {event["session"]["id"] for event in history} == {one, other}
+    first.kill()
+    eventually(lambda: alarms(daemon, second) == [])
+
+
+def test_two_at_work_in_one_worktree_are_told_and_its_other_worktree_is_not(
+    daemon: Daemon, agent: MakeAgent, tmp_path: Path
+) -> None:
+    place = tmp_path / "web"
+    place.mkdir()
+    git = ["git", "-C", str(place), "-c", "user.name=a", "-c", "user.email=a@b"]
+    subprocess.run(["git", "init", "-q", "-b", "main", str(place)], check=True)
+    subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "x"], check=True)
+    subprocess.run([*git, "worktree", "add", "-q", "-b", "i18n", str(tmp_path / "web-i18n")], check=True)
+    (place / "src").mkdir()
+    first, second = agent(cwd=place), agent(cwd=place / "src")
+    apart = agent(cwd=tmp_path / "web-i18n")
+    one = settled(first, daemon)
+    settled(second, daemon)
+    settled(apart, daemon)
+    (told,) = eventually(lambda: alarms(daemon, second))
+    assert told == f"also at work in web@main ({place}): {one[:4]} claude-code"
+    assert alarms(daemon, apart) == []
+
+
+def test_a_path_is_kept_in_no_store_unless_it_is_in_an_alarm(
+    daemon: Daemon, agent: MakeAgent, tmp_path: Path
+) -> None:
+    one = agent()
+    settled(one, daemon)
+    edits(
+        one,
+        daemon,
+        "/somewhere/quite/long/and/secret/enough/to/be/cut/from/a/label/of/eighty/characters/a.py",
+    )
+    eventually(lambda: daemon.session(conversation=one.conversation)["doing"])
+    daemon.stop()
+    kept = b"".join(path.read_bytes() for path in daemon.home.glob("headcount.db*"))
+    assert (
+        b"/somewhere/quite/long/and/secret/enough/to/be/cut/from/a/label/of/eighty/characters/a.py"
+        not in kept
+    )
+    assert b"SECRET" not in kept
