@@ -64,6 +64,10 @@ def test_the_given_title_is_read() -> None:
     assert parse(b"".join(LINES)).title == "my-name"
 
 
+def test_a_branch_is_not_called_by_its_prompt() -> None:
+    assert parse(row(type="custom-title", customTitle="my secret prompt (Branch)")).title is None
+
+
 def row(**fields: Any) -> bytes:
     return json.dumps({"timestamp": "2026-11-15T10:00:00.000Z", **fields}).encode() + b"\n"
 

@@ -19,8 +19,8 @@ from typing import Any
 import msgspec
 
 from headcount.agents.claude_code.labels import ToolInput, label
-from headcount.agents.claude_code.translate import ASKING_TOOLS, LIMITS, NAME
-from headcount.agents.label import one_line, plain
+from headcount.agents.claude_code.translate import ASKING_TOOLS, LIMITS, NAME, name_of
+from headcount.agents.label import plain
 from headcount.core.activity import Turned
 from headcount.core.evidence import Glimpse
 from headcount.core.report import Turn, WaitingOn
@@ -147,8 +147,8 @@ def _after(tail: Tail, line: Line) -> Tail:
     if at is not None:
         tail = replace(tail, last_at=max(at, tail.last_at or at))
     if line.type in ("custom-title", "ai-title"):
-        title = line.customTitle if isinstance(line.customTitle, str) else line.aiTitle
-        return replace(tail, title=one_line(title) or None) if isinstance(title, str) else tail
+        title = name_of(line.customTitle if isinstance(line.customTitle, str) else line.aiTitle)
+        return tail if title is None else replace(tail, title=title)
     if at is None or line.message is None or line.isMeta:
         return tail
     if line.type == "assistant":
