@@ -68,9 +68,10 @@ class Worktrees:
             await asyncio.wait([self._looking], timeout=WORKTREE_WITHIN)
         if self._looking is not None and not self._looking.done():
             return {}, {}  # an earlier look still hangs
-        self._looking = asyncio.ensure_future(asyncio.to_thread(_read, directories, paths))
-        done, _ = await asyncio.wait([self._looking], timeout=WORKTREE_WITHIN)
-        return self._looking.result() if done else ({}, {})
+        mine = asyncio.ensure_future(asyncio.to_thread(_read, directories, paths))
+        self._looking = mine  # by the time it is done another may look
+        done, _ = await asyncio.wait([mine], timeout=WORKTREE_WITHIN)
+        return mine.result() if done else ({}, {})
 
 
 def _read(directories: list[str], paths: list[str]) -> Found:
