@@ -14,7 +14,10 @@ from tests.rig.letters import drop, payload
 
 @contextmanager
 def scratch() -> Iterator[Path]:
-    directory = Path(tempfile.mkdtemp(prefix="headcount-bench-", dir=os.environ.get("BENCH_DIR", "/var/tmp")))
+    """Below the user's cache, where a real store's disk is; temporary directories are often in memory."""
+    above = Path(os.environ.get("BENCH_DIR") or Path.home() / ".cache")
+    above.mkdir(parents=True, exist_ok=True)
+    directory = Path(tempfile.mkdtemp(prefix="headcount-bench-", dir=above))
     try:
         yield directory
     finally:
@@ -24,7 +27,8 @@ def scratch() -> Iterator[Path]:
 @contextmanager
 def running(directory: Path, size: int) -> Iterator[tuple[Daemon, Crowd]]:
     """A daemon that watches `size` processes, each with a conversation."""
-    with Crowd(directory / "agents", size) as crowd, Daemon(directory / "home") as daemon:
+    # the daemon first: the rig waits for its word with select(2), which knows small descriptors only
+    with Daemon(directory / "home") as daemon, Crowd(directory / "agents", size) as crowd:
         introduce(daemon, crowd.members)
         yield daemon, crowd
 

@@ -92,7 +92,7 @@ class Campaign:
 
 def run(*, seed: int, seconds: float, progress: Progress, rounds: int = ROUNDS) -> Outcome:
     began = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="headcount-campaign-", dir="/var/tmp") as directory:
+    with tempfile.TemporaryDirectory(prefix="headcount-campaign-") as directory:
         campaign = Campaign(Path(directory), seed)
         try:
             while campaign.counts["rounds"] < rounds and time.monotonic() - began < seconds:
