@@ -98,6 +98,7 @@ def test_of_two_words_in_one_moment_the_order_of_arrival_does_not_matter():
 def test_a_clock_set_back_does_not_silence_a_session():
     stored = hook(Turn.TOOL, at=100_000.0)
     assert newer(hook(Turn.STOPPED, at=13_600.0), stored, now=13_600.0)
+    assert newer(hook(Turn.STOPPED, at=13_600.0), stored, now=13_600.02)  # weighed a moment after it was told
 
 
 def test_since_is_kept_while_the_state_is_the_same():

@@ -360,3 +360,16 @@ def test_a_transcript_starts_nothing():
     scene = Scene()
     scene.hear(Glimpse("claude-code", "conv-a", turned=stopped(T0)))
     assert scene.sessions() == []
+
+
+def test_a_clock_that_was_set_back_keeps_nobody_from_being_heard():
+    """Each word is weighed a moment after it was told, so a time in the future must not be read as now."""
+    scene, hour, moment = Scene(), 3_600.0, 0.02
+    scene.hear(start(T0 + hour, "a", anchor=bound(P)), now=T0 + hour + moment)
+    scene.hear(start(T0 + hour, "lone"), leaving(T0 + hour, "lone"), now=T0 + hour + moment)
+    scene.hear(report(conversation="a", at=T0, says=Turn.STOPPED, anchor=bound(P)), now=T0 + moment)
+    assert scene.of("a")[0].activity.doing is Doing.DONE
+    scene.hear(start(T0 + 1, "b", opening=Opening.CLEAR, anchor=bound(P)), now=T0 + 1 + moment)
+    assert scene.world.draft().current(P).conversation == "b"
+    scene.hear(report(conversation="lone", at=T0 + 2, says=Turn.TOOL), now=T0 + 2 + moment)
+    assert scene.of("lone")[-1].is_open

@@ -14,6 +14,7 @@ Not here: how payloads become words (agents/), liveness (session.py).
 from dataclasses import dataclass, replace
 from enum import Enum
 
+from headcount.core.earlier import counted
 from headcount.core.report import TURN_RANK, Turn, WaitingOn
 
 
@@ -106,13 +107,12 @@ HOOK_STANDS: dict[tuple[str, bool], frozenset[Turn]] = {
 
 
 def newer(new: Turned, old: Turned | None, now: float) -> bool:
-    """Whether a hook's word replaces the one before it. No stored time is later than now: a wall
-    clock that was set back must not silence a session until it has caught up."""
+    """Whether a hook's word replaces the one before it."""
     if old is None:
         return True
     if new.turn in HELD.get(old.turn, NONE):
         return False
-    return (new.at, TURN_RANK[new.turn]) > (min(old.at, now), TURN_RANK[old.turn])
+    return (new.at, TURN_RANK[new.turn]) > (counted(old.at, now), TURN_RANK[old.turn])
 
 
 @dataclass(frozen=True, slots=True)

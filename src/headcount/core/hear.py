@@ -14,6 +14,7 @@ from typing import Any
 from headcount.core import delta
 from headcount.core.activity import Activity, Status, judge, newer
 from headcount.core.begin import begin, retell_swap, supersede
+from headcount.core.earlier import counted
 from headcount.core.events import EventType
 from headcount.core.evidence import Glimpse
 from headcount.core.placement import Fresh, Misfit, place_record, place_report
@@ -68,7 +69,7 @@ def hear_record(draft: Draft, record: Record, now: float) -> SessionId | None:
         changes["entrypoint"] = record.entrypoint
     if record.status is not None:
         word = Status(record.at, record.status, record.waiting_on)
-        if session.status is None or (word.at >= min(session.status.at, now) and word != session.status):
+        if session.status is None or (word.at >= counted(session.status.at, now) and word != session.status):
             changes["status"] = word
     return _settle(draft, session, changes, at, now).id
 
@@ -140,7 +141,9 @@ def _change(draft: Draft, session: Session, report: Report, now: float) -> Sessi
     changes = delta.identified(draft, session, report.conversation) | delta.bound(
         draft, session, report.anchor
     )
-    if report.at >= min(session.last_event_at, now):  # the newest word on what it does not order by itself
+    if report.at >= counted(
+        session.last_event_at, now
+    ):  # the newest word on what it does not order by itself
         changes |= delta.details(session, report.details)
         changes |= delta.background(session.background, report)
     changes |= delta.noted(session, report)
@@ -151,17 +154,20 @@ def _change(draft: Draft, session: Session, report: Report, now: float) -> Sessi
     at = min(report.at, now)
     if session.provisional and report.opening is None:
         changes["provisional"] = False  # a second start confirms nothing; any other word does
-    if report.leaving is not None and (session.leaving is None or report.at > session.leaving.at):
+    if report.leaving is not None and (
+        session.leaving is None or report.at > counted(session.leaving.at, now)
+    ):
         changes["leaving"] = Leaving(report.at, report.leaving)
-    elif session.leaving is not None and report.leaving is None and _moved_on(session, report):
+    elif session.leaving is not None and report.leaving is None and _moved_on(session, report, now):
         changes["leaving"] = None
     session = _settle(draft, session, changes, at, now)
     return _end_if_reported(draft, session, report)
 
 
-def _moved_on(session: Session, report: Report) -> bool:
+def _moved_on(session: Session, report: Report, now: float) -> bool:
     assert session.leaving is not None
-    return report.subagent is None and report.says is not None and report.at > session.leaving.at
+    later = report.at > counted(session.leaving.at, now)
+    return report.subagent is None and report.says is not None and later
 
 
 def _settle(draft: Draft, session: Session, changes: dict[str, Any], at: float, now: float) -> Session:
@@ -171,7 +177,7 @@ def _settle(draft: Draft, session: Session, changes: dict[str, Any], at: float, 
     activity = judge(turned, status, session.activity)
     if activity != session.activity:
         changes["activity"] = activity
-    if at > min(session.last_event_at, now):
+    if at > counted(session.last_event_at, now):
         changes["last_event_at"] = at
         if session.liveness is Liveness.LOST or not session.is_open:
             changes.setdefault("liveness", after(session, Turnpoint.HEARD))

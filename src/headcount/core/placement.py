@@ -14,6 +14,7 @@ Not here: what the word changes (hear.py).
 
 from dataclasses import dataclass
 
+from headcount.core.earlier import counted
 from headcount.core.report import Anchor, Opening, Record, Report
 from headcount.core.session import EndKind, Liveness, Session
 from headcount.core.world import Draft
@@ -70,7 +71,7 @@ def place_record(draft: Draft, record: Record, now: float) -> Seat:
         return Existing(current)
     if current.conversation is None:
         return _name_the_nameless(draft, current, record.agent, record.conversation)
-    if record.written_at < min(current.hosted_at, now):
+    if record.written_at < counted(current.hosted_at, now):
         return Misfit("the registry file is older than the swap", current)
     return _swap(draft, record.agent, record.conversation, current, record.written_at)
 
@@ -86,7 +87,7 @@ def _without_process(draft: Draft, report: Report, now: float) -> Seat:
         return Fresh(provisional=report.opening is not None)
     last = known[-1]
     assert last.ended is not None
-    if report.at <= min(last.ended.at, now):
+    if report.at <= counted(last.ended.at, now):
         return Misfit("it happened before the end", last)
     if not last.ended.proven and report.leaving is None:
         return Existing(last)
@@ -124,9 +125,9 @@ def _beside_another(draft: Draft, report: Report, current: Session, now: float) 
     """The process hosts one conversation and the report names another: a swap, a phantom, or late."""
     if report.leaving is not None:
         return Misfit("a farewell of a conversation that was superseded", _newest(draft, report))
-    if report.at < min(current.hosted_at, now):
+    if report.at < counted(current.hosted_at, now):
         return Misfit("it is older than the swap", _newest(draft, report))
-    gone = current.leaving is not None and report.at >= min(current.leaving.at, now)
+    gone = current.leaving is not None and report.at >= counted(current.leaving.at, now)
     swapped = report.opening in (Opening.CLEAR, Opening.RESUME, Opening.FORK)
     if gone or swapped:
         return _swap(draft, report.agent, report.conversation, current, report.at)
