@@ -146,7 +146,7 @@ def signal_name(number: int) -> str:
 def _rebooted(draft: Draft, rebooted: Rebooted, now: float) -> None:
     """Sessions without a process end with the boot they were heard in; the others are judged one by one."""
     for session in list(draft.sessions.values()):
-        if session.process is None and session.boot != draft.place.boot and can(session, Turnpoint.REBOOTED):
+        if session.process is None and draft.is_over(session.boot) and can(session, Turnpoint.REBOOTED):
             draft.emit(
                 EventType.SESSION_ENDED,
                 rebooted.at,

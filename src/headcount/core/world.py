@@ -28,6 +28,7 @@ from headcount.core.verdict import Proof, Verdict, dead, unknown
 
 Verdicts = Mapping[ProcessIdentity, Verdict]
 NOT_ASKED: Verdicts = MappingProxyType({})
+NO_BOOTS: Mapping[str, str] = MappingProxyType({})
 Conversation = tuple[str, str]  # agent, the agent's own id
 
 ADRIFT = frozenset({Liveness.UNBOUND})
@@ -35,9 +36,15 @@ ADRIFT = frozenset({Liveness.UNBOUND})
 
 class World:
     def __init__(
-        self, place: Place, sessions: Iterable[Session] = (), seq: int = 0, book: Book | None = None
+        self,
+        place: Place,
+        sessions: Iterable[Session] = (),
+        seq: int = 0,
+        book: Book | None = None,
+        boots: Mapping[str, str] = NO_BOOTS,
     ) -> None:
         self.place = place
+        self._boots = boots  # of remembered sessions: on which machine each boot was
         self.book = book or Book()
         self.seq = seq
         self.sessions: dict[SessionId, Session] = {}
@@ -52,6 +59,10 @@ class World:
 
     def draft(self, verdicts: Verdicts = NOT_ASKED) -> "Draft":
         return Draft(self, verdicts)
+
+    def machine_of(self, boot: str) -> str:
+        """Where that boot was. One that nobody remembers was here."""
+        return self._boots.get(boot, self.place.machine)
 
     def find_process(self, claimed: ProcessIdentity) -> ProcessIdentity | None:
         """That very incarnation among those that sessions were ever bound to."""
@@ -122,6 +133,10 @@ class Draft:
         if past and past[-1].ended is not None and past[-1].ended.kind is not EndKind.SUPERSEDED:
             return dead(Proof.EXITED, past[-1].ended.because)
         return self._verdicts.get(process) or unknown("it was not asked")
+
+    def is_over(self, boot: str) -> bool:
+        """Whether this machine was restarted since. Of another machine's boots nothing can be said."""
+        return boot != self.place.boot and self._world.machine_of(boot) == self.place.machine
 
     def adrift(self) -> list[tuple[SessionId, float]]:
         return list(self._adrift.items())

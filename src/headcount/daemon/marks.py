@@ -81,7 +81,7 @@ class Marks:
 
     def _lives(self, session: Session, world: World) -> bool:
         assert session.process is not None
-        verdict = self._processes.prove(session.process, world.place.machine)
+        verdict = self._processes.prove(session.process, world.machine_of(session.process.boot))
         return verdict.standing is Standing.ALIVE
 
 

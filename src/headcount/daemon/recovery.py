@@ -14,7 +14,6 @@ from headcount import __version__
 from headcount.core.book import Book
 from headcount.core.evidence import Awake, Evidence, Judged, Rebooted
 from headcount.core.identity import ProcessIdentity
-from headcount.core.session import SessionId
 from headcount.core.verdict import Standing, Verdict, judge_place
 from headcount.core.world import World
 from headcount.store.port import Loaded
@@ -36,13 +35,16 @@ def recover(
             seen_until=loaded.last_seen,
         )
     ]
-    if loaded.machine in (None, world.place.machine):
-        evidence.append(Rebooted(now))
-    for process, session in _remembered(world).items():
-        machine = loaded.machines.get(session, world.place.machine) if session else world.place.machine
-        verdict = _reprove(process, processes, on_death, world, machine)
+    evidence.append(Rebooted(now))
+    for process in _remembered(world):
+        verdict = _reprove(process, processes, on_death, world)
         evidence.append(Judged(process, verdict, now, away=verdict.standing is Standing.DEAD))
     return evidence
+
+
+def boots_of(loaded: Loaded) -> dict[str, str]:
+    """On which machine each boot was: a home that was carried elsewhere remembers boots that are not over."""
+    return {each.boot: loaded.machines[each.id] for each in loaded.sessions if each.id in loaded.machines}
 
 
 def open_book(loaded: Loaded, now: float) -> Book:
@@ -51,15 +53,13 @@ def open_book(loaded: Loaded, now: float) -> Book:
     return Book(loaded.claims, loaded.requests, first, loaded.loss)
 
 
-def _remembered(world: World) -> dict[ProcessIdentity, SessionId | None]:
-    """Every process that hosts a session or holds a claim, with the session that speaks for it."""
-    holders = {claim.holder: claim.session for claim in world.book.holding() if claim.holder is not None}
-    hosts = {each.process: each.id for each in world.open_sessions() if each.process is not None}
-    return {**holders, **hosts}
+def _remembered(world: World) -> dict[ProcessIdentity, None]:
+    """Every process that holds a claim or hosts a session."""
+    holders = (claim.holder for claim in world.book.holding())
+    hosts = (session.process for session in world.open_sessions())
+    return dict.fromkeys(each for each in (*holders, *hosts) if each is not None)
 
 
-def _reprove(
-    process: ProcessIdentity, processes: Processes, on_death: OnDeath, world: World, machine: str
-) -> Verdict:
-    verdict = judge_place(process, world.place, machine)
+def _reprove(process: ProcessIdentity, processes: Processes, on_death: OnDeath, world: World) -> Verdict:
+    verdict = judge_place(process, world.place, world.machine_of(process.boot))
     return verdict if verdict is not None else processes.watch(process, on_death)

@@ -30,7 +30,7 @@ from headcount.daemon.effects import Effects
 from headcount.daemon.listen import Server, open_unix_socket
 from headcount.daemon.loop import Loop, NotStored
 from headcount.daemon.mailbox import Mailbox
-from headcount.daemon.recovery import open_book, recover
+from headcount.daemon.recovery import boots_of, open_book, recover
 from headcount.daemon.registries import Registries
 from headcount.daemon.routes.table import build_app
 from headcount.daemon.service import Service
@@ -82,7 +82,8 @@ class Running:
     ) -> None:
         event_loop = asyncio.get_running_loop()
         book = open_book(store.loaded, clock.now())
-        world = World(processes.place(), store.loaded.sessions, store.loaded.seq, book)
+        boots = boots_of(store.loaded)
+        world = World(processes.place(), store.loaded.sessions, store.loaded.seq, book, boots)
         self.server = Server()
         self.files = open_file_events(event_loop)
         self.anchors = Anchors(processes, clock, world.find_process)
@@ -92,7 +93,7 @@ class Running:
             clock,
             start_effects=lambda effects: self.effects.start(effects),
             tell=self._tell,
-            prove=lambda process: processes.prove(process, world.place.machine),
+            prove=lambda process: processes.prove(process, world.machine_of(process.boot)),
         )
         self.transcripts = Transcripts(AGENTS, self.loop)
         self.tokens = Tokens(Path(places.state) / "tokens", store.tokens, processes, clock)

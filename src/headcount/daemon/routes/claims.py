@@ -105,7 +105,7 @@ async def check(call: Call) -> CheckAnswer:
     claim = next((each for each in held if each.fence == given.fence), held[0] if held else None)
     if claim is None or claim.holder is None:
         return CheckAnswer(item=item, current=False, fence=None, holder=None, because="Nobody holds it.")
-    verdict = service.processes.prove(claim.holder, world.place.machine)
+    verdict = service.processes.prove(claim.holder, world.machine_of(claim.holder.boot))
     current = claim.fence == given.fence and verdict.standing is not Standing.DEAD
     because = "It is the current claim." if current else "It was granted again since, or its holder is dead."
     return CheckAnswer(

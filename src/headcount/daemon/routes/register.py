@@ -133,7 +133,7 @@ def _ask_who_is_in_the_way(call: Call, asked: Registration, process: ProcessIden
     for id in world.by_conversation.get((asked.agent, asked.conversation or ""), ()):
         rival = world.sessions[id].process
         if world.sessions[id].is_open and rival is not None and not _same(rival, process):
-            verdict = call.service.processes.prove(rival, world.place.machine)
+            verdict = call.service.processes.prove(rival, world.machine_of(rival.boot))
             if verdict.standing is Standing.DEAD:
                 loop.put(Judged(rival, verdict, now))
 

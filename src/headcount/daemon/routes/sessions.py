@@ -22,5 +22,6 @@ async def explain_session(call: Call) -> Explanation:
     service = call.service
     verdict = None
     if session.is_open and session.process is not None:
-        verdict = service.processes.prove(session.process, service.loop.world.place.machine)
+        machine = service.loop.world.machine_of(session.process.boot)
+        verdict = service.processes.prove(session.process, machine)
     return explain(session, service.loop.world, service.clock.now(), verdict)
