@@ -48,7 +48,7 @@ class Claimant:
             self.holds[item] = self.seen[item] = answer.data["fence"]
             self.write(number, says="granted", fence=answer.data["fence"], **more)
         else:
-            assert answer.data["code"] == "held", answer
+            assert answer.data.get("code") == "held", answer
             holder = answer.data["holder"]
             self.write(number, says="held", holder=str(holder["pid"]) if holder else None, **more)
 

@@ -1,0 +1,119 @@
+"""Claims under fire: many clients on few items, holders, waiters and the daemon killed, and every answer written down.
+
+The history is then given to a checker (tests/rig/linearizable.py): is there an order in which one plain ledger, with
+one holder an item and rising fences, would have given these very answers? The controls are real daemons of which one
+promise was broken by hand; the checker must catch each.
+"""
+
+import tempfile
+import time
+from collections import Counter, defaultdict
+from pathlib import Path
+
+from tests.campaign.outcome import Outcome, Progress, Row
+from tests.rig.broken_ledger import BROKEN, broken_daemon
+from tests.rig.claimants import Campaign
+from tests.rig.daemon import Daemon
+from tests.rig.linearizable import Does, Operation, Says, broken_items
+
+OPERATIONS = 100_000
+CLIENTS = 16
+ITEMS = 10
+CONTROL_OPERATIONS = 1_500
+
+
+def run(
+    *,
+    seed: int,
+    seconds: float,
+    progress: Progress,
+    operations: int = OPERATIONS,
+    controls: int = len(BROKEN),
+) -> Outcome:
+    with tempfile.TemporaryDirectory(prefix="headcount-campaign-") as directory:
+        home = Path(directory)
+        history = _history(Daemon(home / "home"), home / "logs", seed, operations, progress)
+        progress(f"claims: checking {len(history):,} answers")
+        broken = broken_items(history)
+        caught = [
+            _control(home / f"broken-{nth}", how, seed, progress)
+            for nth, how in enumerate(list(BROKEN)[:controls])
+        ]
+    said = Counter((op.does, op.says) for op in history)
+    killed = _killed(history)
+    asked = sum(1 for op in history if op.does is not Does.DIE)
+    rows = (
+        Row("operations of 16 clients", f"{asked:,}", f"{operations:,}", None),
+        Row(
+            "  granted / told who holds it",
+            f"{said[Does.ACQUIRE, Says.GRANTED]:,} / {said[Does.ACQUIRE, Says.HELD]:,}",
+        ),
+        Row("  asked again over a restart", f"{sum(op.retried for op in history):,}"),
+        Row("clients killed", f"{killed['all']:,}"),
+        Row("  while they held something", f"{killed['holding']:,}", "more than 0", killed["holding"] > 0),
+        Row("  while an acquire was open", f"{killed['asking']:,}", "more than 0", killed["asking"] > 0),
+        Row("daemon killed with -9", f"{_restarts(operations):,}"),
+        Row(
+            "ours: items whose history no one ledger could give", f"{len(broken)} of {ITEMS}", "0", not broken
+        ),
+        *caught,
+    )
+    return Outcome("claims", "Claims under fire", rows)
+
+
+def _history(
+    daemon: Daemon, logs: Path, seed: int, operations: int, progress: Progress, clients: int = CLIENTS
+) -> list[Operation]:
+    restarts = _restarts(operations)
+    kills = max(8, operations // 250)
+    campaign = Campaign(
+        daemon,
+        logs,
+        clients=clients,
+        operations=operations,
+        items=ITEMS,
+        kills=kills,
+        restarts=restarts,
+        pace=min(0.5, 0.06 + kills / 4_000),
+        seed=seed,
+    )
+    began = time.monotonic()
+    with daemon:
+        history = campaign.run()
+    progress(f"claims: {len(history):,} operations in {time.monotonic() - began:.0f} s")
+    return history
+
+
+def _restarts(operations: int) -> int:
+    return max(2, operations // 2_500)
+
+
+def _control(home: Path, how: str, seed: int, progress: Progress) -> Row:
+    history = _history(broken_daemon(home, how), home / "logs", seed, CONTROL_OPERATIONS, progress)
+    broken = broken_items(history)
+    return Row(
+        f"control, a ledger that {how}: items caught",
+        f"{len(broken)} of {ITEMS}",
+        "more than 0",
+        bool(broken),
+    )
+
+
+def _killed(history: list[Operation]) -> Counter[str]:
+    """What the killed were doing: whoever has an open question was cut off in it."""
+    counts: Counter[str] = Counter()
+    by_process: dict[str, list[Operation]] = defaultdict(list)
+    for op in history:
+        by_process[op.process].append(op)
+    for ops in by_process.values():
+        open_ones = [op for op in ops if op.says is Says.NOTHING and op.does is not Does.DIE]
+        holds = {op.item for op in ops if op.says is Says.GRANTED}
+        for op in sorted(ops, key=lambda each: each.called):
+            if op.does is Does.ACQUIRE and op.says is Says.GRANTED:
+                holds.add(op.item)
+            elif op.does is Does.RELEASE:
+                holds.discard(op.item)
+        counts["all"] += bool(open_ones)
+        counts["holding"] += bool(open_ones and holds)
+        counts["asking"] += any(op.does is Does.ACQUIRE for op in open_ones)
+    return counts
