@@ -165,3 +165,30 @@ async def test_looking_one_up_takes_one_step(mint: Mint) -> None:
     mint.tokens._rows = Counting({f"other-{n}": row for n in range(1000)} | {row.hash: row})
     assert mint.is_good(token)
     assert Counting.steps == 1
+
+
+async def test_one_that_was_taken_back_stays_so_after_a_restart(mint: Mint) -> None:
+    token = await mint.mint()
+    (row,) = mint.table.rows.values()
+    mint.tokens.withdraw(row.process)
+    await mint.tokens.save()
+    mint.tokens = mint.opened()
+    await mint.tokens.open()
+    assert not mint.is_good(token)  # though its process lives
+
+
+async def test_what_could_not_be_stored_is_stored_with_the_next(mint: Mint) -> None:
+    token = await mint.mint()
+    (row,) = mint.table.rows.values()
+    mint.tokens.withdraw(row.process)
+    keep = mint.table.keep
+
+    async def full(rows: Any, dropped: Any = ()) -> None:
+        raise OSError(28, "No space left on device")
+
+    mint.table.keep = full  # type: ignore[method-assign]
+    with pytest.raises(OSError):
+        await mint.tokens.save()
+    mint.table.keep = keep  # type: ignore[method-assign]
+    await mint.tokens.tidy()
+    assert mint.table.rows[hash_of(token)].ended_at is not None

@@ -83,7 +83,8 @@ class Tokens:
         return path
 
     def withdraw(self, process: ProcessIdentity) -> None:
-        """Its tokens are over: the process ended, or its registration was taken back."""
+        """Its tokens are over: the process ended, or its registration was taken back. Of a dead process a
+        restart would find it again; of a living one `save` must make it last."""
         for row in self._of(process):
             self._end(row)
 
@@ -105,10 +106,18 @@ class Tokens:
         for row in list(self._rows.values()):
             self._proved(row)
         old = [row.hash for row in self._rows.values() if row.ended_at and now - row.ended_at > TOKEN_CEILING]
-        unsaved, self._unsaved = self._unsaved, set()
         for hash in old:
             del self._rows[hash]
-        await self._table.keep([self._rows[hash] for hash in unsaved if hash in self._rows], old)
+        await self.save(old)
+
+    async def save(self, dropped: Iterable[str] = ()) -> None:
+        """Returns once it is on the disk. What could not be stored is stored with the next."""
+        unsaved, self._unsaved = self._unsaved, set()
+        try:
+            await self._table.keep([self._rows[hash] for hash in unsaved if hash in self._rows], dropped)
+        except BaseException:
+            self._unsaved |= unsaved
+            raise
 
     def _proved(self, row: TokenRow) -> TokenRow:
         if row.ended_at is not None:

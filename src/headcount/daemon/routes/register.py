@@ -70,7 +70,7 @@ async def withdraw(call: Call) -> Withdrawn:
     await _check_is_own(call, session)
     taken = await call.service.loop.ask(Unregister(session.id, call.service.clock.now()))
     if session.process is not None and taken is not None:
-        call.service.tokens.withdraw(session.process)
+        await _end_tokens(call, session.process)
     now = call.service.loop.world.sessions.get(session.id)
     return Withdrawn(session=session.id, withdrawn=taken is not None, alive=now is not None and now.is_open)
 
@@ -169,6 +169,15 @@ async def _token_file(call: Call, process: ProcessIdentity) -> str:
         return str(await call.service.tokens.mint(process))
     except (StoreFault, OSError) as fault:
         raise NotStored(f"no token could be made: {fault}") from fault
+
+
+async def _end_tokens(call: Call, process: ProcessIdentity) -> None:
+    """Before the answer: a restart must not make them good again."""
+    call.service.tokens.withdraw(process)
+    try:
+        await call.service.tokens.save()
+    except StoreFault as fault:
+        raise NotStored(f"its token is over, but that could not be stored: {fault}") from fault
 
 
 async def _check_is_own(call: Call, session: Session) -> None:
