@@ -3,7 +3,7 @@
 Rules of this file
   1. A file is a hint; the process it names decides. Nothing is concluded from a missing file.
   2. Nothing is ever written or deleted there.
-  3. A directory that does not exist yet is waited for, not polled.
+  3. A directory that does not exist yet, or no longer, is waited for, not polled.
 
 Not here: what a file says (agents/), what follows (core/hear.py).
 """
@@ -19,7 +19,7 @@ from headcount.core.report import Anchor
 from headcount.daemon.anchor import Anchors
 from headcount.daemon.drift import Drift
 from headcount.daemon.loop import Loop
-from headcount.system.files import IN_CLOSE_WRITE, IN_CREATE, IN_MOVED_TO, FileEvent, FileEvents
+from headcount.system.files import IN_CLOSE_WRITE, IN_CREATE, IN_IGNORED, IN_MOVED_TO, FileEvent, FileEvents
 from headcount.system.processes.port import Processes
 
 log = logging.getLogger("headcount.registries")
@@ -36,6 +36,9 @@ class Registries:
         self._drift = drift
         self._uid = os.getuid()
         self.directories: list[Path] = []
+        self._awaited: dict[
+            Path, list[tuple[Registry, Path]]
+        ] = {}  # nearest directory above: who waits there
 
     def open(self, agent: Agent, env: Mapping[str, str], home: Path, more: tuple[str, ...] = ()) -> None:
         registry = agent.registry
@@ -47,28 +50,39 @@ class Registries:
 
     def _arm(self, registry: Registry, directory: Path) -> None:
         """Watches the directory, or the nearest one above it until it is made."""
-        if directory.is_dir():
-            self.directories.append(directory)
-            self._files.watch(
-                directory,
-                IN_CLOSE_WRITE | IN_MOVED_TO,
-                lambda events: self._changed(registry, directory, events),
-            )
-            self._read_all(registry, directory)
+        if not directory.is_dir():
+            self._await(registry, directory)
             return
-        above = next(each for each in directory.parents if each.is_dir())
+        self.directories.append(directory)
+        self._files.watch(
+            directory,
+            IN_CLOSE_WRITE | IN_MOVED_TO,
+            lambda events: self._changed(registry, directory, events),
+        )
+        self._read_all(registry, directory)
 
-        def appeared(events: list[FileEvent]) -> None:
-            wanted = directory.relative_to(above).parts[0]
-            if any(event.name in (None, wanted) for event in events):
-                self._files.unwatch(above)
+    def _await(self, registry: Registry, directory: Path) -> None:
+        """A path has one watch, and several roots may be made below the same one: all that wait share it."""
+        above = next(each for each in directory.parents if each.is_dir())
+        self._awaited.setdefault(above, []).append((registry, directory))
+        self._files.watch(above, IN_CREATE | IN_MOVED_TO, lambda events: self._appeared(above, events))
+        if _below(above, directory).is_dir():
+            self._appeared(above, [FileEvent(None, 0)])  # it was made between the look and the watch
+
+    def _appeared(self, above: Path, events: list[FileEvent]) -> None:
+        awaited = self._awaited.get(above, [])
+        names = {None, *(_below(above, directory).name for _, directory in awaited)}
+        if any(event.name in names or event.mask & IN_IGNORED for event in events):
+            self._files.unwatch(above)
+            self._awaited.pop(above, None)
+            for registry, directory in awaited:
                 self._arm(registry, directory)
 
-        self._files.watch(above, IN_CREATE | IN_MOVED_TO, appeared)
-        if directory.is_dir() or (above / directory.relative_to(above).parts[0]).is_dir():
-            appeared([FileEvent(None, 0)])  # it was made between the look and the watch
-
     def _changed(self, registry: Registry, directory: Path, events: list[FileEvent]) -> None:
+        if any(event.mask & IN_IGNORED for event in events):  # it was removed; it may be made again
+            self.directories.remove(directory)
+            self._arm(registry, directory)
+            return
         if any(event.name is None for event in events):
             self._read_all(registry, directory)
             return
@@ -100,3 +114,8 @@ class Registries:
             return
         anchor = Anchor(facts.identity, True, "registry", parent=self._anchors.agent_above(facts))
         self._loop.put(registry.record(entry, anchor))
+
+
+def _below(above: Path, directory: Path) -> Path:
+    """The first step from the one to the other."""
+    return above / directory.relative_to(above).parts[0]
