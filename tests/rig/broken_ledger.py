@@ -41,6 +41,16 @@ async def commit(self, events, rows, dropped=(), ledger=None):
 SqliteStore.commit = commit
 """
 
+ANYBODY = """
+from headcount.core.claim import Claim
+from headcount.core import decide
+from headcount.daemon.actor import Actors
+Claim.is_held_by = lambda self, process: self.holder is not None and process is not None
+decide.free_all_of = lambda draft, process, at: None
+Actors._beside_marks = Actors._alone
+"""
+TAKES_ANYBODY = "takes whoever asks for the holder"
+
 BROKEN = {
     "grants what another holds, one time in ten": ROBS,
     "does not free what the dead held": KEEPS_THE_DEAD,
@@ -51,6 +61,6 @@ BROKEN = {
 def broken_daemon(home: Path, how: str) -> Daemon:
     site = home / "site"
     site.mkdir(parents=True, exist_ok=True)
-    (site / "sitecustomize.py").write_text(BROKEN[how])
+    (site / "sitecustomize.py").write_text({**BROKEN, TAKES_ANYBODY: ANYBODY}[how])
     before = os.environ.get("PYTHONPATH")
     return Daemon(home, PYTHONPATH=os.pathsep.join([str(site), *([before] if before else [])]))
