@@ -91,6 +91,8 @@ def _tells(report: Report) -> bool:
 
 def _settled(report: Report, repos: dict[str, Repo | None], real: dict[str, str]) -> Report:
     repo = repos.get(report.details.cwd or "")
+    if repo is None and report.edits is None and report.worktree is None:
+        return report
     return replace(
         report,
         edits=real.get(report.edits, os.path.normpath(report.edits)) if report.edits else None,

@@ -6,7 +6,10 @@ Rules of this file
 Not here: what a route does (its own file), who may (authority.py).
 """
 
+from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
+from urllib.parse import unquote
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -23,6 +26,8 @@ from headcount.wire import messages
 async def openapi(call: Call) -> Any:
     return json_response(document(ROUTES))
 
+
+ROUTES_KEPT = 512  # paths whose route is remembered: the same few are asked for again and again
 
 ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes first
     Route("GET", "/v1/claims", claims.list_claims, "Who holds what", messages.Claims, ("history",)),
@@ -149,7 +154,7 @@ def build_app(service: Service) -> Gate:
     rules = {route.path + route.method: AUTHORITY[route.method, route.path] for route in ROUTES}
 
     async def routed(scope: Scope, receive: Receive, send: Send) -> None:
-        route, scope["path_params"] = find_route(scope["method"], scope["path"])
+        route, scope["path_params"] = find_route(scope["method"], scope["raw_path"].decode("ascii"))
         call = Call(service, Request(scope, receive, send))
         rule = rules[route.path + route.method]
         if rule.need is not Need.ANYBODY:
@@ -161,13 +166,16 @@ def build_app(service: Service) -> Gate:
     return Gate(routed)
 
 
-def find_route(method: str, path: str) -> tuple[Route, dict[str, str]]:
-    """The route and what its path names; raises `Refused` where there is none."""
+@lru_cache(maxsize=ROUTES_KEPT)
+def find_route(method: str, path: str) -> tuple[Route, Mapping[str, str]]:
+    """The route and what its path names; raises `Refused` where there is none. The path is as it was sent: an
+    encoded slash belongs to the name that it is in."""
     wanted = "GET" if method == "HEAD" else method
+    pieces = [unquote(piece) for piece in path.split("/")]
+    path = "/".join(pieces)
     route = PLAIN.get((wanted, path))
     if route is not None:
         return route, {}
-    pieces = path.split("/")
     takes = []
     for route, template in TEMPLATES:
         named = _named(template, pieces)
@@ -193,7 +201,7 @@ def _named(template: list[str], pieces: list[str]) -> dict[str, str] | None:
         return None
     named = {}
     for part, piece in zip(template, pieces, strict=True):
-        if part.startswith("{") and piece:
+        if part.startswith("{") and (piece or part == "{id}"):  # "" is no session, and told so in those words
             named[part[1:-1]] = piece
         elif part != piece:
             return None
@@ -201,7 +209,7 @@ def _named(template: list[str], pieces: list[str]) -> dict[str, str] | None:
 
 
 def _with_item(at: int, pieces: list[str], more: int) -> list[str]:
-    """An item may hold slashes, and a percent-encoded one is a plain one by the time it is routed."""
+    """An item may hold slashes that were not encoded."""
     if more <= 0:
         return pieces
     return [*pieces[:at], "/".join(pieces[at : at + more + 1]), *pieces[at + more + 1 :]]
