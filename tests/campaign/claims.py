@@ -18,7 +18,7 @@ from tests.rig.linearizable import Does, Operation, Says, broken_items
 
 OPERATIONS = 100_000
 CLIENTS = 16
-ITEMS = 10
+ITEMS = 24
 CONTROL_OPERATIONS = 1_500
 
 
