@@ -16,6 +16,7 @@ from headcount.core.identity import ProcessFacts
 from headcount.system.peer import Peer
 from headcount.system.processes.linux import LinuxProcesses
 from headcount.system.signals import NotSent, Sent, send, terminate_listener
+from tests.rig.kernel import FakeKernel
 
 CONNECTS = """
 import os, socket, sys
@@ -157,3 +158,13 @@ def test_no_signal_to_ourselves_and_none_to_another_user() -> None:
 def test_a_socket_that_is_not_connected_is_refused() -> None:
     with socket.socket(socket.AF_UNIX) as sock:
         assert isinstance(terminate_listener(sock), NotSent)
+
+
+def test_a_peer_that_was_closed_is_not_asked_by_its_number() -> None:
+    """Nobody waits at the other end any more, so the number may be another's."""
+    kernel = FakeKernel()
+    peer = Peer(kernel.spawn(comm="bot").pid, os.getuid(), os.getgid())
+    assert peer.look(kernel.processes(None)) is not None
+    peer.close()
+    assert peer.look(kernel.processes(None)) is None
+    assert peer.has_ended()

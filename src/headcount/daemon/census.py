@@ -79,6 +79,10 @@ class Census:
         except OSError as error:  # no descriptor left: who could not be looked for is not missing (D5)
             log.warning("a census could not be taken: %s", error.strerror)
             return
+        except Exception:  # a bug of ours; the event path goes on, and the next census may succeed
+            log.exception("a census failed")
+            self._loop.counts["bugs"] += 1
+            return
         if self._taken_at is not None:
             self._loop.counts["census_caught"] += len(found)  # what the event path missed
         self._taken_at = self._clock.boottime()

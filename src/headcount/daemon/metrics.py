@@ -51,6 +51,7 @@ COUNTERS = {
     "claims_released": "Claims that ended: given back, freed by a death, forced, handed off.",
     "claims_held": "Questions answered with who holds it.",
     "claims_refused": "Questions refused: unverified, over, or not now.",
+    "edits_guarded": "Edits that the guard denied, since another live session holds the path.",
     "grants_undone": "Grants whose holder died before it could be told.",
 }
 

@@ -32,6 +32,7 @@ class Peer:
     uid: int
     gid: int
     pidfd: int | None = None
+    closed: bool = False  # it no longer waits: its number may be another's by now
 
     @classmethod
     def of(cls, sock: socket.socket, with_pidfd: bool = True) -> "Peer":
@@ -41,7 +42,7 @@ class Peer:
 
     def look(self, processes: Processes) -> ProcessFacts | None:
         """What that very process is; None: it is over, or cannot be told from another."""
-        if self.pid <= 0:
+        if self.pid <= 0 or self.closed:
             return None
         seen = processes.look(self.pid)
         if not isinstance(seen, ProcessFacts):
@@ -59,10 +60,11 @@ class Peer:
         return None if self.pidfd is None else pidfds.inode_of(self.pidfd)
 
     def has_ended(self) -> bool:
-        """Only a pidfd can say so."""
-        return self.pidfd is not None and pidfds.has_ended(self.pidfd)
+        """Only a pidfd can say so. Of one that was closed nothing is known any more, which is taken as an end."""
+        return self.closed or (self.pidfd is not None and pidfds.has_ended(self.pidfd))
 
     def close(self) -> None:
+        self.closed = True
         if self.pidfd is not None:
             os.close(self.pidfd)
             self.pidfd = None

@@ -8,7 +8,7 @@ Rules of this file
 Not here: who is told what (broadcast.py).
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any
 
 import msgspec
@@ -37,7 +37,7 @@ async def stream_events(call: Call) -> Any:
     return StreamResponse(frames, headers, "text/event-stream")
 
 
-async def _frames(service: Service, last: int | None) -> AsyncIterator[bytes]:
+async def _frames(service: Service, last: int | None) -> AsyncGenerator[bytes, None]:
     subscriber = service.broadcast.subscribe()
     try:
         seq = service.loop.world.seq

@@ -9,14 +9,15 @@ Not here: what the frames are (events.py).
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 
 class StreamResponse(Response):
-    def __init__(self, frames: AsyncIterator[bytes], headers: dict[str, str], media_type: str) -> None:
+    def __init__(self, frames: AsyncGenerator[bytes, None], headers: dict[str, str], media_type: str) -> None:
         super().__init__(None, headers=headers, media_type=media_type)
         del self.headers["content-length"]
         self._frames = frames
@@ -36,8 +37,9 @@ class StreamResponse(Response):
                 raise outcome
 
     async def _send(self, send: Send) -> None:
-        async for frame in self._frames:
-            await send({"type": "http.response.body", "body": frame, "more_body": True})
+        async with aclosing(self._frames) as frames:  # a reader that goes in mid-frame is unsubscribed now
+            async for frame in frames:
+                await send({"type": "http.response.body", "body": frame, "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
