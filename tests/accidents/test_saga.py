@@ -1,0 +1,197 @@
+"""The claim saga of one earlier tool: sixteen failures in six weeks, each found after the one before was "fixed".
+
+Rules of this file
+  1. One test for each, by its number. Where an accident's own test has the scene, that scene is run here too; where the
+     failure was about claims and the scene is not, the claim is added.
+  2. The naive way stands in the scenes: each fails there on what the earlier tool did.
+"""
+
+import json
+import shlex
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.accidents import test_claims as claims
+from tests.accidents import test_claude_identity as identity
+from tests.accidents import test_false_death as false_death
+from tests.accidents import test_identity_of_callers as callers
+from tests.core import test_ledger as ledger
+from tests.daemon import test_guard_and_context as guard
+from tests.rig.agent import Agent
+from tests.rig.daemon import Daemon, eventually
+from tests.rig.inside import command, inside, outside, settled, shell
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="stand-ins need Linux's /proc")
+
+Make = Callable[..., Agent]
+
+
+@pytest.fixture
+def office(daemon: Daemon, agent: Make, tmp_path: Path) -> callers.Office:
+    return callers.Office(daemon, tmp_path / "errands", agent)
+
+
+@pytest.fixture
+def two(daemon: Daemon, agent: Make) -> tuple[Agent, Agent]:
+    first, second = agent(), agent()
+    settled(first, daemon, session_title="auth-refactor")
+    settled(second, daemon, session_title="flaky-ci")
+    return first, second
+
+
+def story(accident: str) -> None:
+    """It does not happen to us, and it happens to the naive one."""
+    ((_, happens, naive),) = [each for each in claims.STORIES if each[0] == accident]
+    assert happens(claims.Ours()) is False
+    assert happens(naive()) is True
+
+
+def test_saga_1_each_hook_of_a_shell_is_not_a_session_of_its_own(daemon: Daemon, agent: Make) -> None:
+    """saga 1: identity from terminal and shell pid, about 65 sessions a day."""
+    identity.test_I1_the_pid_of_a_hooks_shell_is_never_the_session(daemon, agent)
+
+
+def test_saga_2_of_two_live_sessions_in_conflict_neither_is_dropped(daemon: Daemon, agent: Make) -> None:
+    """saga 2: the handler of a conflict did not ask who lives."""
+    false_death.test_D10_a_second_process_under_the_same_id_does_not_drop_the_living_one(daemon, agent)
+    story("C4")
+
+
+def test_saga_3_a_long_operation_is_not_stale(daemon: Daemon, agent: Make) -> None:
+    """saga 3: stale after 5 minutes, then after 15: long operations were marked dead."""
+    false_death.test_D2_one_tool_call_of_hours_is_work_and_not_death(daemon, agent)
+    story("C12")
+
+
+def test_saga_4_the_conversations_of_one_editor_share_a_port_and_no_claim(office: callers.Office) -> None:
+    """saga 4: an editor's port was the identity of all its conversations."""
+    callers.test_i3_the_second_conversation_of_a_window_does_not_get_the_firsts_claim(office)
+
+
+def test_saga_5_shells_in_between_do_not_hold_what_the_agent_claims(
+    daemon: Daemon, two: tuple[Agent, Agent]
+) -> None:
+    """saga 5: the parent of the hook was an intermediate shell, so the claim was free once that shell had ended."""
+    first, second = two
+    line = shlex.join(
+        ["/bin/sh", "-c", f"/bin/sh -c {shlex.quote(shlex.join(command('claim', 'task:A', '--json')))}; true"]
+    )
+    said = shell(first, daemon, line)
+    assert json.loads(said.out)["holder"]["pid"] == first.pid
+    assert inside(second, daemon, "claim", "task:A").code == 3  # those shells are over, the agent is not
+
+
+def test_saga_6_a_childs_item_does_not_release_the_orchestrators() -> None:
+    """saga 6: claiming the next item released the one before."""
+    story("C5")
+
+
+def test_saga_7_there_is_one_table_of_claims() -> None:
+    """saga 7: a table for people and one for locks drifted apart."""
+    story("C2")
+
+
+def test_saga_8_a_collision_is_blocked_and_not_only_told(
+    daemon: Daemon, two: tuple[Agent, Agent], tmp_path: Path
+) -> None:
+    """saga 8: seven ways to collide, and no hard block."""
+    claims.test_c7_two_that_ask_at_the_same_moment_have_one_winner()
+    guard.test_an_edit_of_anothers_path_is_denied_and_names_the_holder(daemon, two, tmp_path, "Edit")
+
+
+def test_saga_9_a_compacted_session_keeps_its_claim() -> None:
+    """saga 9: a compaction made a session anew, without its claim. On the real CLI: tests/real."""
+    story("C11")
+
+
+def test_saga_10_nobody_acts_on_an_old_look() -> None:
+    """saga 10: check, then act, among three sessions; and a waiter that was a ghost."""
+    claims.test_c7_two_that_ask_at_the_same_moment_have_one_winner()
+    story("C9")
+
+
+def test_saga_11_a_person_can_look_and_release_and_the_fenced_off_one_finds_out(
+    daemon: Daemon, two: tuple[Agent, Agent]
+) -> None:
+    """saga 11: there was no way for a person to look or to release. The holder is paused, and late."""
+    first, second = two
+    fence = json.loads(inside(first, daemon, "claim", "task:A", "--note", "the login", "--json").out)["fence"]
+    first.process.send_signal(signal.SIGSTOP)
+    try:
+        assert inside(second, daemon, "claim", "task:A").code == 3  # paused is not dead
+        table = outside(daemon, "claims").out
+        assert "auth-refactor" in table and "the login" in table
+        assert inside(second, daemon, "release", "task:A", "--force").code == 3  # and no agent may
+        assert outside(daemon, "release", "task:A", "--force").code == 0
+        assert inside(second, daemon, "claim", "task:A").code == 0
+    finally:
+        first.process.send_signal(signal.SIGCONT)
+    late = inside(first, daemon, "check", "task:A", str(fence))
+    assert late.code == 3 and "stale" in late.err
+    told = outside(daemon, "claims", "--history", "task:A").out
+    assert "(forced)" in told and "auth-refactor" in told
+
+
+@pytest.mark.parametrize("last", ["first", "second"])
+def test_saga_12_my_session_is_not_the_one_that_was_heard_last(
+    office: callers.Office, tmp_path: Path, last: str
+) -> None:
+    """saga 12: "my session" was looked up by the newest heartbeat, and released another's claim."""
+    callers.test_i4_who_i_am_does_not_depend_on_who_wrote_last(office, tmp_path, last)
+    story("C6")
+
+
+@pytest.mark.parametrize("name", ["clear", "resume", "branch"])
+def test_saga_13_a_swapped_or_compacted_conversation_is_no_second_row_of_oneself(name: str) -> None:
+    """saga 13: a second row for oneself after a compaction, and the first one's claim was another's."""
+    identity.test_I6_a_swapped_conversation_leaves_one_row_alive(name)
+    ledger.test_clear_and_compaction_keep_the_claim()
+
+
+def test_saga_14_a_busy_but_slow_session_is_not_robbed(daemon: Daemon, two: tuple[Agent, Agent]) -> None:
+    """saga 14: whoever had not renewed for a while was robbed. Not even one that is stopped is."""
+    story("C12")
+    first, second = two
+    inside(first, daemon, "claim", "task:A")
+    first.process.send_signal(signal.SIGSTOP)
+    try:
+        assert inside(second, daemon, "claim", "task:A", "--wait", "1").code == 3
+    finally:
+        first.process.send_signal(signal.SIGCONT)
+
+
+def test_saga_15_a_dead_ones_identity_and_claim_are_nobodys(office: callers.Office) -> None:
+    """saga 15: a local file was matched by the terminal's id, and its process was not asked."""
+    callers.test_i3_nor_does_it_inherit_it_when_the_first_is_dead(office)
+    callers.test_i3_the_naive_ledger_by_terminal_gives_it_to_both()
+    story("C1")
+    story("C10")
+
+
+class AdoptsOnConflict:
+    """As it was: the insert met a row of that conversation, and the caller went on as that row."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, int] = {}
+
+    def register(self, conversation: str, pid: int) -> int:
+        return self.rows.setdefault(conversation, pid)
+
+
+def test_saga_16_a_conflict_adopts_nobody(daemon: Daemon, two: tuple[Agent, Agent]) -> None:
+    """saga 16: a second way in: the database's answer "conflict" adopted the old session, and its claim with it."""
+    first, second = two
+    ledger.test_a_living_holder_is_not_robbed_by_a_second_process_of_its_conversation()
+    inside(first, daemon, "claim", "task:A")
+    second.conversation = first.conversation
+    second.hook(daemon.mailbox, "SessionStart", source="resume")
+    eventually(lambda: len(daemon.sessions(conversation=first.conversation, liveness="alive")) == 2)
+    assert inside(second, daemon, "claim", "task:A").code == 3
+    assert inside(second, daemon, "release", "task:A").code == 3
+    (row,) = daemon.get("/v1/claims")["claims"]
+    assert row["holder"]["pid"] == first.pid
+    naive = AdoptsOnConflict()
+    assert naive.register(first.conversation, first.pid) == naive.register(first.conversation, second.pid)
