@@ -94,6 +94,8 @@ def test_H12_whoever_watches_goes_on_after_being_dropped() -> None:
     asked: list[int | None] = []
 
     class Streams:
+        hung_up = False
+
         def events(self, last: int | None, until: float | None) -> Iterator[ServerSentEvent]:
             asked.append(last)
             if last is None:

@@ -160,7 +160,7 @@ def test_an_agent_acts_for_itself_and_never_as_the_operator(stage: Stage) -> Non
     stage.judge("agent", answers)
     assert stage.who(answers)["session"] == stage.agent_id
     assert answers[-1].data["error"]["message"] == (
-        f"You are inside agent {stage.agent_id[:4]}; stop is for people. Use a shell outside it."
+        f"You are inside agent {stage.agent_id[:4]}; down is for people. Use a shell outside it."
     )
 
 
