@@ -1,7 +1,8 @@
 """The census: a slow look at all processes, for agents that nobody told of.
 
 Rules of this file
-  1. It adds, it never subtracts: who is missing from a census is not asked about here.
+  1. It adds, it never subtracts: who is missing from a census is not asked about here. Whoever was in doubt is
+     asked once more: an adapter tells of an end by itself, but not that a doubt is over.
   2. It runs in a thread, at the start, seldom, and when somebody asks who is there.
   3. One that fails says nothing about anybody.
 
@@ -15,8 +16,10 @@ import os
 from dataclasses import dataclass
 
 from headcount.agents.table import AGENTS
+from headcount.core.evidence import Judged
 from headcount.core.identity import ProcessFacts, ProcessIdentity
 from headcount.core.report import Found
+from headcount.core.session import Liveness
 from headcount.daemon.anchor import Anchors
 from headcount.daemon.loop import Loop
 from headcount.system.clock import Clock
@@ -86,10 +89,20 @@ class Census:
         if self._taken_at is not None:
             self._loop.counts["census_caught"] += len(found)  # what the event path missed
         self._taken_at = self._clock.boottime()
-        answers = [self._loop.submit(each) for each in found]
+        told: list[Found | Judged] = [*found, *self._asked_again()]
+        answers = [self._loop.submit(each) for each in told]
         await asyncio.gather(
             *answers, return_exceptions=True
         )  # not stored now: the next one finds them again
+
+    def _asked_again(self) -> list[Judged]:
+        world, now = self._loop.world, self._clock.now()
+        doubted = [each.process for each in world.open_sessions() if each.liveness is Liveness.DOUBTED]
+        return [
+            Judged(process, self._processes.prove(process, world.machine_of(process.boot)), now)
+            for process in doubted
+            if process is not None
+        ]
 
     def _look_at_all(self) -> list[Sight]:
         """All that were not looked at before, or run another program now."""
