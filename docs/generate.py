@@ -249,7 +249,7 @@ def _argument(action: argparse.Action) -> list[str]:
     names = list(action.option_strings) or [str(action.metavar or action.dest)]
     choices = f" ({', '.join(map(str, action.choices))})" if action.choices else ""
     value = f" {action.metavar or action.dest.upper()}" if action.option_strings and action.nargs != 0 else ""
-    required = " Required." if action.required and action.option_strings else ""
+    required = " (required)" if action.required and action.option_strings else ""
     return [
         ", ".join(f"`{name}{value}`" for name in names),
         f"{action.help or ''}{choices}{required}".strip(),

@@ -286,3 +286,41 @@ def test_hooks_are_not_uninstalled_from_inside_an_agent_that_left_no_marks(
 ) -> None:
     refused = inside(two[0], daemon, "hooks", "uninstall")
     assert refused.code == 3 and "hooks uninstall is for people" in refused.err
+
+
+def test_a_name_with_a_slash_is_found_and_no_name_is_nobodys(daemon: Daemon) -> None:
+    with subprocess.Popen(
+        command("launch", "--name", "feat/x y?#", "--", "sleep", "60"), env=environment(daemon)
+    ) as launched:
+        try:
+            eventually(lambda: outside(daemon, "show", "feat/x y?#").code == 0)
+            shown = outside(daemon, "show", "feat/x y?#", "--json")
+            assert json.loads(shown.out)["pid"] == launched.pid
+            assert outside(daemon, "explain", "feat/x y?#").code == 0
+            nobody = outside(daemon, "show", "")
+            assert nobody.code == 5 and 'No session matches ""' in nobody.err
+        finally:
+            launched.kill()
+
+
+def test_a_refused_release_names_the_holder(daemon: Daemon, two: tuple[Agent, Agent]) -> None:
+    first, second = two
+    inside(first, daemon, "claim", "task:A")
+    for words in (("release", "task:A"), ("handoff", "task:A", "flaky-ci")):
+        refused = inside(second, daemon, *words)
+        assert refused.code == 3
+        assert refused.err.startswith("task:A is not yours. Held by ") and "auth-refactor" in refused.err
+
+
+def test_the_table_of_claims_fits_every_screen() -> None:
+    from headcount.cli.commands.claims import table
+    from headcount.cli.sanitize import width
+    from headcount.cli.screen import Screen
+
+    holder = {"session": "7f3a00000000", "name": "auth-refactor", "pid": 1}
+    item = "path:/a/long/directory/of/a/project/**"
+    claim = {"item": item, "fence": 1794789584009, "holder": holder, "note": "log" * 9}
+    for columns in range(20, 140):
+        lines = table([claim], {}, 0.0, Screen(columns, False, True))
+        assert all(width(line) <= columns for line in lines)
+    assert "log" * 9 in table([claim], {}, 0.0, Screen(None, False, True))[1]

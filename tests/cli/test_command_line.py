@@ -194,3 +194,36 @@ def test_ps_imports_neither_argparse_nor_anything_slow(server: WireServer, tmp_p
         env={**os.environ, "HEADCOUNT_HOME": str(tmp_path)}, capture_output=True, text=True, timeout=60,
     )  # fmt: skip
     assert got.stderr == "[]\n"
+
+
+def test_completion_scripts_carry_every_description_whole() -> None:
+    from shlex import split
+
+    from headcount.cli.commands import completion
+
+    described = completion.zsh().split("verbs=(\n")[1].split("\n  )\n")[0]
+    assert split(described) == [f"{verb.name}:{verb.help}" for verb in VERBS.values()]
+    lines = [line for line in completion.fish().splitlines() if " -d " in line]
+    assert [split(line)[-1] for line in lines] == [verb.help for verb in VERBS.values()]
+
+
+@pytest.mark.parametrize("words", [("ps",), ("up",), ("hooks", "install"), ("hold", "task:X", "--", "true")])
+def test_a_home_that_cannot_be_made_is_told_with_the_way_out(
+    headcount: Run, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    in_the_way = tmp_path / "file"
+    in_the_way.write_text("")
+    done = headcount(*words, env={"HEADCOUNT_HOME": str(in_the_way), "HOME": str(tmp_path)})
+    assert done.returncode == 4
+    assert str(in_the_way) in done.stderr and "set HEADCOUNT_HOME" in done.stderr
+
+
+@pytest.mark.parametrize("number", ["abc", "-5", "1.5"])
+def test_watching_since_no_number_is_a_wrong_call(headcount: Run, number: str) -> None:
+    done = headcount("watch", f"--since={number}")
+    assert done.returncode == 2 and "no event number" in done.stderr
+
+
+def test_hold_says_what_is_missing(headcount: Run) -> None:
+    assert "needs a command" in headcount("hold", "task:X").stderr
+    assert '"soon" is no time' in headcount("hold", "task:X", "--wait", "soon", "--", "true").stderr

@@ -42,6 +42,8 @@ def test_an_item_has_one_normal_form(text, normal):
         ("branch:main", "branch:REPOSITORY#main"),
         ("path:/src/*", "path:/src/**"),
         ("path:/src/**/x", "path:/src/**"),
+        ("path:/src/*.py", "path:/src/**"),
+        ("path:/src/test_*.py", "path:/src/**"),
     ],
 )
 def test_a_bad_item_is_refused_with_what_was_meant(text, meant):

@@ -64,8 +64,15 @@ def since(stamp: object) -> str:
     return "" if at is None else f" since {moments.clock(at, time.time()).rpartition(':')[0]}"
 
 
-def held_lines(client: Client, item: str, answer: dict[str, Any]) -> list[str]:
-    """The refusal: who holds it, and that one may wait."""
+def waiting(item: object, again: str = "claim {}") -> str:
+    """The command that waits for an item, as a shell takes it: `**` is not for the shell."""
+    from shlex import quote
+
+    return f"headcount {again.format(f'{quote(clean(item))} --wait {WAIT_SUGGESTED}')}"
+
+
+def held_lines(client: Client, item: str, answer: dict[str, Any], again: str = "claim {}") -> list[str]:
+    """The refusal: who holds it, and that one may wait. `again`: the call that was refused, `{}` for its item."""
     holder = answer.get("holder")
     if not isinstance(holder, dict):
         return [clean(answer.get("because")) or f"{clean(item)} cannot be had now."]
@@ -74,5 +81,5 @@ def held_lines(client: Client, item: str, answer: dict[str, Any]) -> list[str]:
     what = f" through {other}" if other and other != clean(item) else ""
     return [
         f"Held by {name_of(holder, row)}{since(answer.get('since'))}{what}{state_of(row)}.",
-        f"Pick other work, or wait: headcount claim {clean(item)} --wait {WAIT_SUGGESTED}",
+        f"Pick other work, or wait: {waiting(item, again)}",
     ]

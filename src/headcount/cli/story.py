@@ -16,11 +16,11 @@ from headcount.cli.screen import Screen
 QUIET = frozenset({"session.heard", "session.bound", "session.changed"})
 
 FREED = {
-    "released": "released",
-    "died": "freed by a death",
-    "forced": "taken away by force",
-    "handed-off": "handed on",
-    "withdrawn": "given back unheard",
+    "released": "{who} released {item}",
+    "died": "{item} is free: its holder {who} died",
+    "forced": "{item} was taken from {who} by force",
+    "handed-off": "{who} handed {item} on",
+    "withdrawn": "{who} was gone before it heard that {item} was its own",
 }
 
 ABOUT_US = {
@@ -65,8 +65,8 @@ def _of_a_claim(event: dict[str, Any]) -> str:
     if event.get("type") == "claim.granted":
         return f"{who} claimed {item} (claim #{clean(event.get('fence'))})"
     because = clean(event.get("because"))
-    by = f" by {clean(event.get('by'))}" if event.get("by") and because == "forced" else ""
-    return f"{FREED.get(because, because)} {item}: {who}{by}"
+    by = f" ({clean(event.get('by'))})" if event.get("by") and because == "forced" else ""
+    return FREED.get(because, "{item} is free, once {who}'s").format(who=who, item=item) + by
 
 
 def _what(event: dict[str, Any], raw: dict[str, Any], moment: float) -> str:

@@ -49,7 +49,7 @@ def start(places: Places, env: Mapping[str, str]) -> None:
 
 def launch(places: Places, env: Mapping[str, str], deadline: float) -> str:
     """Start one daemon and return its word: `ready`, `busy`, or why it failed."""
-    places.make()
+    make(places)
     readable, writable = os.pipe()
     try:
         log = os.open(places.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
@@ -72,6 +72,17 @@ def launch(places: Places, env: Mapping[str, str], deadline: float) -> str:
         os.close(readable)
     _forget(child)
     return _said(word, places)
+
+
+def make(places: Places) -> None:
+    """The directories; what cannot be made is said with the way out."""
+    try:
+        places.make()
+    except OSError as error:
+        raise Unavailable(
+            f"{error.filename or places.state} cannot be made: {error.strerror}.",
+            "Headcount needs a directory of its own: set HEADCOUNT_HOME to one that you can write.",
+        ) from error
 
 
 def daemon_command(*arguments: str) -> list[str]:

@@ -101,7 +101,7 @@ def _path(value: str) -> str | BadItem:
     for part in place.split("/"):
         if part == "..":
             del parts[-1:]
-        elif part in ("*", "**"):
+        elif "*" in part:
             root = "/" + "/".join(parts)
             return BadItem("A path is exact, or a directory and all below it.", f"path:{root.rstrip('/')}/**")
         elif part not in ("", "."):

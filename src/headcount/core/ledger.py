@@ -97,7 +97,7 @@ def release(draft: Draft, asks: Release, now: float) -> Answer:
         return Released(claim, Freed.RELEASED)
     if _is_above(claim, asks.caller):
         return Refused("not-yours", "It is the claim of the agent above, which alone releases it.", claim)
-    return Refused("not-yours", "It is held by another.", claim)
+    return Refused("not-yours", f"{asks.item} is not yours.", claim)
 
 
 def _not_held(asks: Release, claim: Claim | None) -> Answer:
@@ -113,7 +113,7 @@ def hand_off(draft: Draft, asks: HandOff, now: float) -> Answer:
     if asks.fence is not None and asks.fence != claim.fence:
         return Refused("stale", f"{asks.item} was granted again since as {claim.fence}.", claim)
     if not claim.is_held_by(asks.caller.process):
-        return Refused("not-yours", "It is held by another.", claim)
+        return Refused("not-yours", f"{asks.item} is not yours.", claim)
     heir = draft.sessions.get(asks.to)
     if heir is None or heir.process is None or not heir.is_open:
         return Refused("no-such-heir", "That session has no living process that could hold it.", claim)

@@ -57,7 +57,7 @@ AUTHORITY: dict[tuple[str, str], Rule] = {
     ),
     ("POST", "/v1/claims/{item}/handoff"): Rule(Need.SOMEBODY, "handoff"),
     ("POST", "/v1/claims/accept-loss"): Rule(Need.OPERATOR, "claims --accept-loss"),
-    ("POST", "/v1/stop"): Rule(Need.OPERATOR, "stop"),
+    ("POST", "/v1/stop"): Rule(Need.OPERATOR, "down"),
 }
 
 

@@ -81,7 +81,7 @@ def _activity(session: Session) -> Belief:
         stands = contest.hook_stands or _agrees(session.turned, activity.doing)
         lines.append(_hook_line(session.turned, stands, contest.why))
     if session.status is not None:
-        stands = not contest.hook_stands or _says(session.status) is activity.doing
+        stands = not contest.hook_stands or _fits(session.status, activity.doing)
         lines.append(_registry_line(session.status, stands, contest.why))
     at = time_text(activity.at) if activity.at else None
     return Belief(
@@ -91,6 +91,12 @@ def _activity(session: Session) -> Belief:
 
 def _agrees(turned: Turned, doing: Doing) -> bool:
     return BY_TURN[turned.turn] is doing
+
+
+def _fits(status: Status, doing: Doing) -> bool:
+    """A registry knows no `done` and no `failed`: both are idle there, and that is no disagreement."""
+    said = _says(status)
+    return said is doing or (said is Doing.IDLE and doing in (Doing.DONE, Doing.FAILED))
 
 
 def _says(status: Status) -> Doing:

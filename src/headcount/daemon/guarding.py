@@ -61,7 +61,10 @@ def on_items(world: World, own: Sequence[ProcessIdentity], texts: Iterable[str])
 def _covering(path: str) -> Iterator[Item]:
     """The item of the path itself, and of every tree that holds it."""
     itself = parse_item(f"path:{path}")
-    if isinstance(itself, BadItem):
+    if isinstance(itself, BadItem):  # a name that cannot be claimed; the directory that it is in can
+        above = path.rpartition("/")[0]
+        if above:
+            yield from _covering(above)
         return
     yield itself
     value = itself.removeprefix("path:").removesuffix(TREE)

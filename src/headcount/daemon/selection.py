@@ -15,7 +15,7 @@ LISTED_MOST = 6
 
 
 def select(sessions: Iterable[Session], wanted: str) -> Session:
-    everyone = list(sessions)
+    everyone = list(sessions) if wanted else []  # every id begins with nothing
     for fits in (
         [each for each in everyone if each.id == wanted or (each.conversation == wanted and each.is_open)],
         [each for each in everyone if each.is_open and each.name == wanted],

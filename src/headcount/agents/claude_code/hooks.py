@@ -191,7 +191,9 @@ def standing(root: Path, mailbox: Path) -> Standing:
         text, _ = _text(before)
         hooks_text.without(text)
     except (Invalid, hooks_text.NotMergeable, UnicodeDecodeError) as error:
-        return Standing(settings, Installed.UNREADABLE, 0, len(lines), str(_refusal(settings, error)))
+        refusal = _refusal(settings, error)
+        where = f"line {refusal.line}, column {refusal.column}: " if refusal.line else ""
+        return Standing(settings, Installed.UNREADABLE, 0, len(lines), where + refusal.why)
     there = hooks_text.found(text)
     note = "all hooks are switched off in these settings" if hooks_text.is_switched_off(text) else ""
     return Standing(settings, _state(there, lines), len(there), len(lines), note, tuple(_asked(text)))

@@ -62,8 +62,7 @@ def parse_plain(words: list[str]) -> SimpleNamespace | None:
 def run(args: Any) -> int:
     wait = seconds(args.wait)
     if wait is None:
-        print(f'headcount: "{clean(args.wait)}" is no time; write 90, 5m or 2h.', file=sys.stderr)
-        return codes.USAGE
+        return no_time(args.wait, "claim")
     client = printing.client()
     answer = ledger.ask(
         client,
@@ -83,7 +82,9 @@ def run(args: Any) -> int:
     else:
         from headcount.cli.holders import held_lines
 
-        print("\n".join(held_lines(client, str(answer.get("item") or args.item), answer)), file=sys.stderr)
+        item = str(answer.get("item") or args.item)
+        whom = f" --as {clean(args.acting_as)}" if args.acting_as else ""
+        print("\n".join(held_lines(client, item, answer, again=f"claim {{}}{whom}")), file=sys.stderr)
     return code
 
 
@@ -94,6 +95,12 @@ def seconds(text: str | None) -> float | None:
     from headcount.cli.moments import parse_span
 
     return parse_span(text)
+
+
+def no_time(text: str, verb: str) -> int:
+    words = f'headcount: "{clean(text)}" is no time; write 90, 5m or 2h. See: headcount {verb} --help'
+    print(words, file=sys.stderr)
+    return codes.USAGE
 
 
 def granted_lines(answer: dict[str, Any], *, for_another: bool = False) -> list[str]:

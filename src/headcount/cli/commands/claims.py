@@ -11,7 +11,8 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from headcount.cli import moments, printing
-from headcount.cli.sanitize import clean, pad, width
+from headcount.cli.sanitize import clean, cut, cut_middle, pad, width
+from headcount.cli.screen import Screen, standard
 from headcount.client import ledger
 from headcount.client.reach import Client
 from headcount.wire import codes
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     import argparse
 
 TITLES = ("ITEM", "CLAIM", "HOLDER", "FOR", "NOTE")
+NOTE_AT = TITLES.index("NOTE")
+NOTE_LEAST = 8
+ITEM_LEAST = 16
 GAP = "  "
 
 
@@ -51,7 +55,8 @@ def run(args: Any) -> int:
         printing.print_lines(history_lines(answer, args.history, time.time()))
     else:
         names = _names(client) if answer.get("claims") else {}
-        printing.print_lines(table(answer.get("claims") or [], names, time.time()))
+        screen = standard()
+        printing.print_lines(table(answer.get("claims") or [], names, time.time(), screen))
     return codes.DONE
 
 
@@ -69,14 +74,42 @@ def _names(client: Client) -> dict[str, str]:
     return {str(row.get("id")): clean(row.get("name")) for row in sessions}
 
 
-def table(claims: list[dict[str, Any]], names: dict[str, str], now: float) -> list[str]:
+def table(claims: list[dict[str, Any]], names: dict[str, str], now: float, screen: Screen) -> list[str]:
     if not claims:
         return ["Nothing is claimed."]
     ordered = sorted(
         claims, key=lambda claim: (moments.parse(claim.get("since")) or now, str(claim.get("item")))
     )
     rows = [TITLES, *(_row(claim, names, now) for claim in ordered)]
-    widths = [max(width(row[column]) for row in rows) for column in range(len(TITLES))]
+    if screen.columns is None:
+        return _drawn(rows)
+    rows = _fitting(rows, screen.columns, screen.dots)
+    return [cut(line, screen.columns, screen.dots) for line in _drawn(rows)]
+
+
+def _fitting(rows: list[tuple[str, ...]], columns: int, dots: str) -> list[tuple[str, ...]]:
+    """Notes give way first, then the middle of items, then the numbers."""
+    if (over := _wide(rows) - columns) > 0:
+        notes = max(width(row[NOTE_AT]) for row in rows) - over
+        kept = [(cut(row[NOTE_AT], notes, dots),) if notes >= NOTE_LEAST else () for row in rows]
+        rows = [(*row[:NOTE_AT], *note) for row, note in zip(rows, kept, strict=True)]
+    if (over := _wide(rows) - columns) > 0:
+        items = max(ITEM_LEAST, max(width(row[0]) for row in rows) - over)
+        rows = [(cut_middle(row[0], items, dots), *row[1:]) for row in rows]
+    return [(row[0], *row[2:]) for row in rows] if _wide(rows) > columns else rows
+
+
+def _widths(rows: list[tuple[str, ...]]) -> list[int]:
+    return [max(width(cell) for cell in column) for column in zip(*rows, strict=True)]
+
+
+def _wide(rows: list[tuple[str, ...]]) -> int:
+    widths = _widths(rows)
+    return sum(widths) + len(GAP) * (len(widths) - 1)
+
+
+def _drawn(rows: list[tuple[str, ...]]) -> list[str]:
+    widths = _widths(rows)
     return [
         GAP.join(pad(cell, cells) for cell, cells in zip(row, widths, strict=True)).rstrip() for row in rows
     ]

@@ -54,7 +54,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
 
 def run(args: Any) -> int:
     if args.shell == "sessions":
-        print("\n".join(session_words()))
+        printing.print_lines(session_words())
         return codes.DONE
     text = {"bash": bash, "zsh": zsh, "fish": fish}[args.shell]()
     if args.json:
@@ -93,6 +93,11 @@ def options() -> dict[str, list[str]]:
     return found
 
 
+def _quoted(text: str) -> str:
+    """In single quotes, in the one way that bash, zsh and fish all read."""
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
 def bash() -> str:
     cases = []
     for name, words in options().items():
@@ -104,7 +109,7 @@ def bash() -> str:
 def zsh() -> str:
     from headcount.cli.verbs import VERBS
 
-    described = "\n".join(f"    '{verb.name}:{verb.help}'" for verb in VERBS.values())
+    described = "\n".join(f"    {_quoted(f'{verb.name}:{verb.help}')}" for verb in VERBS.values())
     cases = []
     for name, words in options().items():
         sessions = " ${(f)$(headcount completion sessions 2>/dev/null)}" if name in TAKES_SESSION else ""
@@ -117,7 +122,9 @@ def fish() -> str:
 
     lines = ["complete -c headcount -f"]
     for name, words in options().items():
-        lines.append(f"complete -c headcount -n __fish_use_subcommand -a {name} -d '{VERBS[name].help}'")
+        lines.append(
+            f"complete -c headcount -n __fish_use_subcommand -a {name} -d {_quoted(VERBS[name].help)}"
+        )
         of = f"-n '__fish_seen_subcommand_from {name}'"
         for word in words:
             kind = (

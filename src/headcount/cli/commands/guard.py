@@ -32,10 +32,15 @@ NOTE = (
 
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument("what", choices=["git"])
-    parser.add_argument("hook", nargs="?", choices=git_hooks.HOOKS, default="pre-commit")
-    parser.add_argument("rest", nargs="*", metavar="ARG", help="what git gives its hooks; not used")
-    parser.add_argument("--install", action="store_true", help="put the hooks into this repository")
-    parser.add_argument("--uninstall", action="store_true", help="take them out again")
+    parser.add_argument(
+        "hook", nargs="?", choices=git_hooks.HOOKS, help="without one: what a commit would be told now"
+    )
+    parser.add_argument(
+        "rest", nargs="*", metavar="ARG", default=[], help="what git gives its hooks; not used"
+    )
+    change = parser.add_mutually_exclusive_group()
+    change.add_argument("--install", action="store_true", help="put the hooks into this repository")
+    change.add_argument("--uninstall", action="store_true", help="take them out again")
     parser.add_argument("--strict", action="store_true", help="refuse when the daemon cannot be asked")
 
 
@@ -43,7 +48,8 @@ def run(args: Any) -> int:
     try:
         if args.install or args.uninstall:
             return _change(args)
-        intent = _intent(args.hook)
+        hook = args.hook or "pre-commit"
+        intent = _intent(hook)
     except git_intent.NoGit as error:
         print(f"headcount: {clean(error)}.", file=sys.stderr)
         return codes.USAGE
@@ -54,7 +60,9 @@ def run(args: Any) -> int:
     if args.json:
         printing.print_document({"conflicts": conflicts})
     elif conflicts:
-        print("\n".join(lines_of(conflicts, args.hook)), file=sys.stderr)
+        print("\n".join(lines_of(conflicts, hook)), file=sys.stderr)
+    elif args.hook is None:  # somebody asked; git's hooks are silent when all is well
+        print("Nothing in the way.")
     return codes.REFUSED if conflicts else codes.DONE
 
 
@@ -93,8 +101,7 @@ def lines_of(conflicts: list[dict[str, Any]], hook: str) -> list[str]:
         lines += [f"    {path}" for path in touches[:SHOWN_MOST]]
     if len(conflicts) > SHOWN_MOST:
         lines.append(f"  and {len(conflicts) - SHOWN_MOST} more: headcount claims")
-    first = clean(conflicts[0].get("item"))
-    lines.append(f"Wait for it: headcount claim {first} --wait {holders.WAIT_SUGGESTED}")
+    lines.append(f"Wait for it: {holders.waiting(conflicts[0].get('item'), f'hold {{}} -- git {verb}')}")
     return lines
 
 

@@ -18,7 +18,7 @@ from types import FrameType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from headcount.cli import printing
-from headcount.cli.commands.claim import seconds
+from headcount.cli.commands.claim import no_time, seconds
 from headcount.cli.holders import held_lines
 from headcount.cli.keeping import BY_SIGNAL, Keeper, end_with
 from headcount.cli.sanitize import clean
@@ -66,13 +66,16 @@ def parse_plain(words: list[str]) -> SimpleNamespace | None:
 
 def run(args: Any) -> int:
     wait = seconds(args.wait)
-    if wait is None or not args.command:
-        print("headcount: hold needs a time like 90 or 5m, and a command after --.", file=sys.stderr)
+    if wait is None:
+        return no_time(args.wait, "hold")
+    if not args.command:
+        print("headcount: hold needs a command after --. See: headcount hold --help", file=sys.stderr)
         return codes.USAGE
     client = printing.client()
     answer = ledger.ask(client, ledger.acquire(args.item, wait=wait, note=args.note, own=True))
     if not answer.get("granted"):
-        print("\n".join(held_lines(client, str(answer.get("item") or args.item), answer)), file=sys.stderr)
+        item = str(answer.get("item") or args.item)
+        print("\n".join(held_lines(client, item, answer, again="hold {} -- CMD")), file=sys.stderr)
         return codes.REFUSED
     item, fence = str(answer.get("item")), int(answer["fence"])
     try:

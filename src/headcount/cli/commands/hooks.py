@@ -51,7 +51,9 @@ def run(args: Any) -> int:
     if args.action == "uninstall" and not args.dry_run:
         _refuse_agents()
     if args.action == "install" and not args.dry_run:
-        places.make()
+        from headcount.client.start import make
+
+        make(places)
     asks = frozenset(kind for kind in ("guard", "context") if getattr(args, kind))
     outcomes = [_change(args.action, root, places, asks, dry=args.dry_run) for root in roots]
     if args.json:
@@ -131,7 +133,10 @@ def _lines(action: str, outcome: "Plan | Refusal", *, dry: bool) -> list[str]:
     from headcount.agents.settings_file import Refusal
 
     if isinstance(outcome, Refusal):
-        return [clean(str(outcome))]
+        where = f" line {outcome.line}, column {outcome.column}" if outcome.line else ""
+        return [
+            f"{_home(outcome.path)}{where}: {clean(outcome.why)}. Nothing written; mend it and try again."
+        ]
     if dry:
         shown = diff(outcome).splitlines()
         return (
@@ -144,19 +149,27 @@ def _lines(action: str, outcome: "Plan | Refusal", *, dry: bool) -> list[str]:
 def _installed(plan: "Plan") -> str:
     if not plan.changes:
         return "already installed, nothing written"
-    parts = [f"+{plan.added} entries"] if plan.added else []
+    parts = [f"+{_entries(plan.added)}"] if plan.added else []
     parts += [f"{plan.renewed} brought up to date"] if plan.renewed else []
     parts += [f"{plan.removed} of an earlier version removed"] if plan.removed else []
     live = _live_sessions()
-    return ", ".join([*parts, "yours untouched"]) + (f"; live in {live} sessions" if live else "")
+    return ", ".join([*parts, "yours untouched"]) + (
+        f"; live in {live} session{'s' if live != 1 else ''}" if live else ""
+    )
 
 
 def _uninstalled(plan: "Plan") -> str:
     if not plan.changes:
         return "nothing of ours there"
     return (
-        "removed, the file with it" if plan.after is None else f"-{plan.removed} entries, the rest as it was"
+        "removed, the file with it"
+        if plan.after is None
+        else f"-{_entries(plan.removed)}, the rest as it was"
     )
+
+
+def _entries(count: int) -> str:
+    return f"{count} entr{'y' if count == 1 else 'ies'}"
 
 
 def _live_sessions() -> int:

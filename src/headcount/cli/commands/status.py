@@ -39,15 +39,14 @@ def lines_of(status: dict[str, Any]) -> list[str]:
         + (f", {polled} of them by polling" if polled else ""),
         f"  socket     {clean(status.get('socket'))}",
         f"  mailbox    {clean(status.get('mailbox'))}",
-        f"  page       {clean(status.get('url')) or 'closed'}",
         f"  store      {_store(status.get('store') or {})}",
     ]
+    if status.get("url"):
+        lines.insert(-1, f"  page       {clean(status['url'])}")
     lines += [f"  ! {clean(warning)}" for warning in status.get("warnings") or ()]
     return lines
 
 
 def _store(store: dict[str, Any]) -> str:
-    return (
-        ", ".join(f"{clean(name)} {clean(value)}" for name, value in store.items() if value is not None)
-        or "-"
-    )
+    megabytes = (store.get("bytes") or 0) / 1e6
+    return f"{clean(store.get('path')) or '-'}, {megabytes:.1f} MB, {store.get('seq') or 0} events"

@@ -34,7 +34,7 @@ def run(args: Any) -> int:
         printing.print_document({**status, "started": client.started})
         return codes.DONE
     if client.started:
-        print(f"headcount {__version__} is up ({took:.1f} s). Loopback only, no telemetry.")
+        print(f"headcount {__version__} is up ({took:.1f} s). A unix socket of your own, no telemetry.")
     else:
         print(f"headcount {status['version']} was already up (pid {status['pid']}).")
     print(found(status.get("agents") or {}, already=client.started))
@@ -64,11 +64,11 @@ def found(agents: dict[str, int], already: bool) -> str:
 
 
 def _foreground() -> int:
-    from headcount.client.start import allowed, daemon_command
+    from headcount.client.start import allowed, daemon_command, make
     from headcount.paths import Places
 
     places = Places.from_environ(os.environ)
-    places.make()
+    make(places)
     sys.stdout.flush()
     environment = allowed(os.environ, places)
     if "NOTIFY_SOCKET" in os.environ:  # systemd's unit of type notify runs this form

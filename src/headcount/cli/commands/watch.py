@@ -24,8 +24,16 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument(
-        "--since", type=int, metavar="SEQ", help="begin with what came after this event number"
+        "--since", type=_sequence, metavar="SEQ", help="begin with what came after this event number"
     )
+
+
+def _sequence(text: str) -> int:
+    from argparse import ArgumentTypeError
+
+    if not (text.isascii() and text.isdigit()):
+        raise ArgumentTypeError(f'"{text}" is no event number; log --json and watch --json have them as seq')
+    return int(text)
 
 
 def run(args: Any) -> int:

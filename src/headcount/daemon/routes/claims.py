@@ -22,7 +22,7 @@ from headcount.core.identity import ProcessIdentity
 from headcount.core.item import TREE, BadItem, Item, is_path, overlaps, parse_item
 from headcount.core.verdict import Standing
 from headcount.daemon.actor import Kind
-from headcount.daemon.claim_view import claim_row, granted, holder_row, refused
+from headcount.daemon.claim_view import claim_row, granted, held_sentence, holder_row, refused
 from headcount.daemon.gate import Refused
 from headcount.daemon.routes.route import Call, json_response
 from headcount.daemon.view import event_row
@@ -93,7 +93,7 @@ async def release(call: Call) -> ReleaseAnswer:
             because=answer.because.value,
             again=answer.again,
         )
-    raise _fault(answer)
+    raise _fault(call, answer)
 
 
 async def check(call: Call) -> CheckAnswer:
@@ -121,14 +121,14 @@ async def hand_off(call: Call) -> Any:
     answer = await call.service.loop.command(HandOff(item, to.id, caller, wish.fence))
     if isinstance(answer, Granted):
         return granted(answer, item, call.service.loop.world)
-    raise _fault(answer)
+    raise _fault(call, answer)
 
 
 async def accept_loss(call: Call) -> LossAccepted:
     loss = call.service.loop.world.book.loss
     answer = await call.service.loop.command(AcceptLoss(Caller(None, kind=KINDS[call.actor.kind])))
     if isinstance(answer, NotGiven):
-        raise _fault(answer)
+        raise _fault(call, answer)
     return LossAccepted(accepted=True, loss=loss)
 
 
@@ -223,7 +223,10 @@ def _told(call: Call, answer: Answer, item: Item) -> Any:
     return json_response(refused(answer, item, world), 409)
 
 
-def _fault(answer: Answer) -> Refused:
+def _fault(call: Call, answer: Answer) -> Refused:
     assert isinstance(answer, NotGiven)
+    if answer.code == "not-yours" and answer.claim is not None:
+        held = held_sentence(answer.claim, call.service.loop.world)
+        return Refused(409, answer.code, f"{answer.why} {held}", "See: headcount claims")
     status = {"not-held": 404, "operator-only": 403}.get(answer.code, 409)
     return Refused(status, answer.code, answer.why)

@@ -8,6 +8,7 @@ Rules of this file
 Not here: finding claims in the way (guarding.py), the line that asks (agents/ask_line.py).
 """
 
+from shlex import quote
 from typing import Any
 
 from starlette.responses import Response
@@ -63,9 +64,8 @@ async def own_of(call: Call) -> list[ProcessIdentity]:
 def _denial(call: Call, claim: Claim) -> dict[str, Any]:
     """In the words of the agent's PreToolUse hook."""
     held = held_sentence(claim, call.service.loop.world)
-    reason = (
-        f"{claim.item}: {held} Pick other work, or wait: headcount claim {claim.item} --wait {WAIT_SUGGESTED}"
-    )
+    waiting = f"headcount claim {quote(claim.item)} --wait {WAIT_SUGGESTED}"
+    reason = f"{claim.item}: {held} Pick other work, or wait: {waiting}"
     return {
         "hookSpecificOutput": {
             "hookEventName": "PreToolUse",
