@@ -373,3 +373,14 @@ def test_a_clock_that_was_set_back_keeps_nobody_from_being_heard():
     assert scene.world.draft().current(P).conversation == "b"
     scene.hear(report(conversation="lone", at=T0 + 2, says=Turn.TOOL), now=T0 + 2 + moment)
     assert scene.of("lone")[-1].is_open
+
+
+def test_retention_forgets_a_lost_session_too_and_nobody_that_may_live():
+    scene = Scene()
+    scene.hear(report(conversation="lost"), report(conversation="bound", anchor=bound(P)))
+    scene.hear(Tick(), now=T0 + LOST_AFTER)
+    assert scene.of("lost")[0].liveness is Liveness.LOST
+    scene.hear(Retire(before=T0, keep_most=0))
+    assert scene.of("lost")
+    scene.hear(Retire(before=T0 + 1, keep_most=0))
+    assert [each.conversation for each in scene.sessions()] == ["bound"]

@@ -179,6 +179,9 @@ def _retire(draft: Draft, retire: Retire, now: float) -> None:
     for nth, session in enumerate(ended):
         if nth >= retire.keep_most or _ended_at(session) < retire.before:
             draft.drop(session.id)
+    for session in list(draft.sessions.values()):  # nothing would ever end these but a reboot
+        if session.liveness is Liveness.LOST and session.last_event_at < retire.before:
+            draft.drop(session.id)
     for request in [each.id for each in draft.page.requests.values() if each.at < retire.before]:
         draft.page.forget(request)
 

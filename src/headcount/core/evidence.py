@@ -52,7 +52,7 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Retire:
-    """Retention: ended sessions older than this are to be forgotten."""
+    """Retention: sessions that ended before this, or were lost and not heard of since, are to be forgotten."""
 
     before: float
     keep_most: int
