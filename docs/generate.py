@@ -293,7 +293,7 @@ def tests_in(directory: Path) -> dict[str, list[str]]:
 def accidents() -> str:
     listed = tomllib.loads((ROOT / "docs" / "accidents.toml").read_text("utf-8"))["accident"]
     named = [
-        (name.split("_")[1], f"{path}::{name}")
+        (name.split("_")[1].upper(), f"{path}::{name}")
         for path, names in tests_in(ROOT / "tests" / "accidents").items()
         for name in names
     ]

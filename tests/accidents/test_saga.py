@@ -42,13 +42,6 @@ def two(daemon: Daemon, agent: Make) -> tuple[Agent, Agent]:
     return first, second
 
 
-def story(accident: str) -> None:
-    """It does not happen to us, and it happens to the naive one."""
-    ((_, happens, naive),) = [each for each in claims.STORIES if each[0] == accident]
-    assert happens(claims.Ours()) is False
-    assert happens(naive()) is True
-
-
 def test_saga_1_each_hook_of_a_shell_is_not_a_session_of_its_own(daemon: Daemon, agent: Make) -> None:
     """saga 1: identity from terminal and shell pid, about 65 sessions a day."""
     identity.test_I1_the_pid_of_a_hooks_shell_is_never_the_session(daemon, agent)
@@ -57,13 +50,13 @@ def test_saga_1_each_hook_of_a_shell_is_not_a_session_of_its_own(daemon: Daemon,
 def test_saga_2_of_two_live_sessions_in_conflict_neither_is_dropped(daemon: Daemon, agent: Make) -> None:
     """saga 2: the handler of a conflict did not ask who lives."""
     false_death.test_D10_a_second_process_under_the_same_id_does_not_drop_the_living_one(daemon, agent)
-    story("C4")
+    claims.happens_only_to_the_naive("C4")
 
 
 def test_saga_3_a_long_operation_is_not_stale(daemon: Daemon, agent: Make) -> None:
     """saga 3: stale after 5 minutes, then after 15: long operations were marked dead."""
     false_death.test_D2_one_tool_call_of_hours_is_work_and_not_death(daemon, agent)
-    story("C12")
+    claims.happens_only_to_the_naive("C12")
 
 
 def test_saga_4_the_conversations_of_one_editor_share_a_port_and_no_claim(office: callers.Office) -> None:
@@ -86,31 +79,31 @@ def test_saga_5_shells_in_between_do_not_hold_what_the_agent_claims(
 
 def test_saga_6_a_childs_item_does_not_release_the_orchestrators() -> None:
     """saga 6: claiming the next item released the one before."""
-    story("C5")
+    claims.happens_only_to_the_naive("C5")
 
 
 def test_saga_7_there_is_one_table_of_claims() -> None:
     """saga 7: a table for people and one for locks drifted apart."""
-    story("C2")
+    claims.happens_only_to_the_naive("C2")
 
 
 def test_saga_8_a_collision_is_blocked_and_not_only_told(
     daemon: Daemon, two: tuple[Agent, Agent], tmp_path: Path
 ) -> None:
     """saga 8: seven ways to collide, and no hard block."""
-    claims.test_c7_two_that_ask_at_the_same_moment_have_one_winner()
+    claims.test_C7_two_that_ask_at_the_same_moment_have_one_winner()
     guard.test_an_edit_of_anothers_path_is_denied_and_names_the_holder(daemon, two, tmp_path, "Edit")
 
 
 def test_saga_9_a_compacted_session_keeps_its_claim() -> None:
     """saga 9: a compaction made a session anew, without its claim. On the real CLI: tests/real."""
-    story("C11")
+    claims.happens_only_to_the_naive("C11")
 
 
 def test_saga_10_nobody_acts_on_an_old_look() -> None:
     """saga 10: check, then act, among three sessions; and a waiter that was a ghost."""
-    claims.test_c7_two_that_ask_at_the_same_moment_have_one_winner()
-    story("C9")
+    claims.test_C7_two_that_ask_at_the_same_moment_have_one_winner()
+    claims.happens_only_to_the_naive("C9")
 
 
 def test_saga_11_a_person_can_look_and_release_and_the_fenced_off_one_finds_out(
@@ -141,7 +134,7 @@ def test_saga_12_my_session_is_not_the_one_that_was_heard_last(
 ) -> None:
     """saga 12: "my session" was looked up by the newest heartbeat, and released another's claim."""
     callers.test_i4_who_i_am_does_not_depend_on_who_wrote_last(office, tmp_path, last)
-    story("C6")
+    claims.happens_only_to_the_naive("C6")
 
 
 @pytest.mark.parametrize("name", ["clear", "resume", "branch"])
@@ -153,7 +146,7 @@ def test_saga_13_a_swapped_or_compacted_conversation_is_no_second_row_of_oneself
 
 def test_saga_14_a_busy_but_slow_session_is_not_robbed(daemon: Daemon, two: tuple[Agent, Agent]) -> None:
     """saga 14: whoever had not renewed for a while was robbed. Not even one that is stopped is."""
-    story("C12")
+    claims.happens_only_to_the_naive("C12")
     first, second = two
     inside(first, daemon, "claim", "task:A")
     first.process.send_signal(signal.SIGSTOP)
@@ -167,8 +160,8 @@ def test_saga_15_a_dead_ones_identity_and_claim_are_nobodys(office: callers.Offi
     """saga 15: a local file was matched by the terminal's id, and its process was not asked."""
     callers.test_i3_nor_does_it_inherit_it_when_the_first_is_dead(office)
     callers.test_i3_the_naive_ledger_by_terminal_gives_it_to_both()
-    story("C1")
-    story("C10")
+    claims.happens_only_to_the_naive("C1")
+    claims.happens_only_to_the_naive("C10")
 
 
 class AdoptsOnConflict:

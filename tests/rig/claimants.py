@@ -27,6 +27,9 @@ class Campaign:
     kills: int = 8  # of claimants
     restarts: int = 2  # kill -9 of the daemon
     pace: float = 0.02  # how likely a strike is in each hundredth of a second
+    share: int | None = (
+        None  # of one client; then others follow until all operations are done, kills spread over them
+    )
     seed: int = 1
     history: list[Operation] = field(default_factory=list)
 
@@ -35,17 +38,17 @@ class Campaign:
         chance = random.Random(self.seed)
         living: dict[int, tuple[subprocess.Popen[bytes], Path]] = {}
         left = self.clients + self.kills
-        each = max(5, self.operations // left)
+        each = self.share or max(5, self.operations // left)
         plan = ["kill"] * self.kills + ["restart"] * self.restarts
         chance.shuffle(plan)
         try:
-            while left or living:
-                while left and len(living) < self.clients:
+            while self.wants_more(left) or living:
+                while self.wants_more(left) and len(living) < self.clients:
                     left -= 1
                     process, log = self.start(left, each)
                     living[process.pid] = (process, log)
                 self.reap(living)
-                if plan and living and chance.random() < self.pace:
+                if plan and living and self.is_due(len(plan), chance):
                     self.strike(plan.pop(), chance, living)
                 time.sleep(0.01)
         finally:
@@ -53,6 +56,16 @@ class Campaign:
                 process.kill()
                 process.wait()
         return self.history
+
+    def wants_more(self, left: int) -> bool:
+        return left > 0 if self.share is None else len(self.history) < self.operations
+
+    def is_due(self, planned: int, chance: random.Random) -> bool:
+        """At random; where clients follow each other, as many strikes as the share of what is done."""
+        if self.share is None:
+            return chance.random() < self.pace
+        struck = self.kills + self.restarts - planned
+        return struck / (self.kills + self.restarts) <= len(self.history) / self.operations
 
     def start(self, number: int, operations: int) -> tuple[subprocess.Popen[bytes], Path]:
         log = self.directory / f"{number}.log"
