@@ -134,7 +134,7 @@ def touched(world: World, batch: Iterable[Evidence]) -> set[ProcessIdentity]:
         if isinstance(each, Acquire | HandOff | Release | Withdraw | Tick) or (
             isinstance(each, Judged) and each.verdict.standing is Standing.DEAD
         ):
-            page = page or world.draft().page
+            page = page or Page(world.book)
             found |= _touched(world, page, each)
     return {process for process in found if process is not None}
 
