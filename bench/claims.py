@@ -73,11 +73,11 @@ def _from_kill_to_grant(daemon: Daemon) -> tuple[list[float], list[int]]:
     """We are the waiter; each holder is a child that is killed while we wait."""
     connection = Connection(str(daemon.socket))
     waits, fences = [], []
-    for nth in range(ROUNDS):
+    for _ in range(ROUNDS):
         pid, fence = _holder(str(daemon.socket))
         fences.append(fence)
         killed: list[float] = []
-        killer = threading.Thread(target=_kill_once_somebody_waits, args=(daemon, nth, pid, killed))
+        killer = threading.Thread(target=_kill_once_somebody_waits, args=(daemon, pid, killed))
         killer.start()
         wish = {"item": ITEM, "own": True, "wait": 30}
         answer = connection.call("POST", "/v1/claims", wish, within=60)
@@ -109,18 +109,11 @@ def _holder(socket: str) -> tuple[int, int]:
     return pid, fence
 
 
-def _kill_once_somebody_waits(daemon: Daemon, nth: int, pid: int, killed: list[float]) -> None:
-    while _metric(daemon, "headcount_claims_waiting") < 1:
+def _kill_once_somebody_waits(daemon: Daemon, pid: int, killed: list[float]) -> None:
+    while not daemon.get("/v1/claims")["claims"][0]["waiting"]:
         time.sleep(0.001)
     killed.append(time.perf_counter())
     os.kill(pid, signal.SIGKILL)
-
-
-def _metric(daemon: Daemon, name: str) -> float:
-    for line in str(daemon.get("/v1/metrics")).splitlines():
-        if line.startswith(f"{name} "):
-            return float(line.split()[1])
-    raise AssertionError(f"no metric {name}")
 
 
 def _from_kill_to_flock(directory: Path) -> list[float]:
