@@ -177,20 +177,39 @@ class Loop:
         return decide(self.world, self._sound(batch, now, verdicts), now, verdicts)
 
     def _sound(self, batch: list[Entry], now: float, verdicts: Verdicts) -> list[Evidence]:
-        """The evidence of a batch without the piece that breaks the rules' code (a bug, not a fault)."""
+        """The evidence of a batch without the pieces that break the rules' code (a bug, not a fault)."""
         sound: list[Evidence] = []
-        for entry in list(batch):
-            try:
-                decide(self.world, [*sound, entry.evidence], now, verdicts)
-            except Exception as bug:
-                self.counts["bugs"] += 1
-                log.error("evidence %s set aside: %s", type(entry.evidence).__name__, type(bug).__name__)
-                batch.remove(entry)
-                if entry.answer is not None and not entry.answer.done():
-                    entry.answer.set_exception(NotWeighed("headcount could not weigh this; see its log"))
-            else:
-                sound.append(entry.evidence)
+        rest = list(batch)
+        while rest:
+            good, bug = self._good_part(sound, rest, now, verdicts)
+            sound += [entry.evidence for entry in rest[:good]]
+            if bug is not None:
+                batch.remove(rest[good])
+                self._set_aside(rest[good], bug)
+            rest = rest[good + 1 :]
         return sound
+
+    def _good_part(
+        self, before: list[Evidence], rest: list[Entry], now: float, verdicts: Verdicts
+    ) -> tuple[int, Exception | None]:
+        """How many of the rest can be decided, and why the next cannot. By halving: trying each in turn would
+        take a full batch longer than the watchdog waits."""
+        good, bad, bug = 0, len(rest) + 1, None
+        while bad - good > 1:
+            tried = len(rest) if bug is None else (good + bad) // 2
+            try:
+                decide(self.world, [*before, *(entry.evidence for entry in rest[:tried])], now, verdicts)
+            except Exception as error:
+                bad, bug = tried, error
+            else:
+                good = tried
+        return good if bug is None else bad - 1, bug
+
+    def _set_aside(self, entry: Entry, bug: Exception) -> None:
+        self.counts["bugs"] += 1
+        log.error("evidence %s set aside: %s", type(entry.evidence).__name__, type(bug).__name__)
+        if entry.answer is not None and not entry.answer.done():
+            entry.answer.set_exception(NotWeighed("headcount could not weigh this; see its log"))
 
     def _not_stored(self, batch: list[Entry], fault: StoreFault) -> None:
         self.counts["failed_commits"] += 1

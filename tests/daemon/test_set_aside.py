@@ -1,0 +1,55 @@
+"""Evidence on which our own code fails: set aside alone, in few tries, however full the batch is."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from headcount.core.world import World
+from headcount.daemon import loop as loops
+from headcount.daemon.loop import BATCH_MOST, Loop, NotWeighed
+from headcount.system.clock import SystemClock
+from tests.rig.values import HERE, T0, report
+
+TRIES_MOST = 40  # a batch of a thousand is halved ten times for each piece
+
+
+class Nothing:
+    async def commit(self, *_: object) -> None:
+        return
+
+
+@pytest.mark.parametrize("bad", [(0,), (BATCH_MOST - 1,), (0, 1), (511, 512), ()])
+async def test_only_what_cannot_be_weighed_is_set_aside(
+    bad: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tries, decide = 0, loops.decide
+
+    def counted(*given: Any) -> Any:
+        nonlocal tries
+        tries += 1
+        return decide(*given)
+
+    monkeypatch.setattr(loops, "decide", counted)
+    world = World(HERE)
+    told = Loop(
+        world,
+        Nothing(),
+        SystemClock(),
+        start_effects=lambda effects: None,
+        tell=lambda events, world: None,
+        prove=lambda process: pytest.fail("nobody is to be asked"),
+    )
+    strange: Any = "a kind that nobody decides"
+    answers = [
+        told.submit(strange if nth in bad else report(at=T0 + nth, conversation="one"))
+        for nth in range(BATCH_MOST)
+    ]
+    running = asyncio.create_task(told.run())
+    try:
+        outcomes = await asyncio.gather(*answers, return_exceptions=True)
+    finally:
+        running.cancel()
+    assert [nth for nth, outcome in enumerate(outcomes) if isinstance(outcome, NotWeighed)] == list(bad)
+    assert len({outcome for outcome in outcomes if isinstance(outcome, str)}) == 1
+    assert tries <= TRIES_MOST
