@@ -34,13 +34,13 @@ def run(
 ) -> Outcome:
     with tempfile.TemporaryDirectory(prefix="headcount-campaign-") as directory:
         home = Path(directory)
-        history = _history(Daemon(home / "home"), home / "logs", seed, operations, progress)
-        progress(f"claims: checking {len(history):,} answers")
-        broken = broken_items(history)
         caught = [
             _control(home / f"broken-{nth}", how, seed, progress)
             for nth, how in enumerate(list(BROKEN)[:controls])
         ]
+        history = _history(Daemon(home / "home"), home / "logs", seed, operations, progress)
+        progress(f"claims: checking {len(history):,} answers")
+        broken = broken_items(history)
     said = Counter((op.does, op.says) for op in history)
     killed = _killed(history)
     asked = sum(1 for op in history if op.does is not Does.DIE)
