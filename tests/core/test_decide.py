@@ -384,3 +384,12 @@ def test_retention_forgets_a_lost_session_too_and_nobody_that_may_live():
     assert scene.of("lost")
     scene.hear(Retire(before=T0 + 1, keep_most=0))
     assert [each.conversation for each in scene.sessions()] == ["bound"]
+
+
+def test_the_first_session_of_a_process_is_as_old_as_the_process():
+    scene = Scene()
+    scene.hear(start(T0, anchor=replace(bound(P), began_at=T0 - 3600)))
+    scene.hear(start(T0 + 5, "conv-b", Opening.CLEAR, anchor=replace(bound(P), began_at=T0 - 3600)))
+    scene.hear(Found("claude-code", Q, T0, began_at=T0 - 60))
+    first, found, second = (scene.of(name)[0] for name in ("conv-a", None, "conv-b"))
+    assert (first.started_at, found.started_at, second.started_at) == (T0 - 3600, T0 - 60, T0 + 5)

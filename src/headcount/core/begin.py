@@ -48,7 +48,7 @@ def begin(
         liveness=liveness,
         liveness_because=because,
         liveness_at=at,
-        started_at=at,
+        started_at=_since(draft, anchor, seat, at),
         last_event_at=at,
         boot=draft.place.boot,
         process=process,
@@ -62,6 +62,14 @@ def begin(
     if seat.supersedes is not None:
         _end_superseded(draft, seat.supersedes, session, at, opening)
     return session
+
+
+def _since(draft: Draft, anchor: Anchor, seat: Fresh, at: float) -> float:
+    """The first session of a process is as old as the process, however late it was heard of."""
+    is_first = anchor.process is not None and seat.supersedes is None and not draft.of_process(anchor.process)
+    if seat.provisional or not is_first or anchor.began_at is None:
+        return at
+    return min(at, anchor.began_at)
 
 
 def supersede(draft: Draft, old: Session, new: Session, at: float, opening: Opening | None) -> Session:

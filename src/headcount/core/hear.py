@@ -100,7 +100,7 @@ def hear_found(draft: Draft, found: Found, now: float) -> SessionId | None:
         liveness=Liveness.ALIVE,
         liveness_because="found running",
         liveness_at=found.at,
-        started_at=found.at,
+        started_at=found.at if found.began_at is None else min(found.at, found.began_at),
         last_event_at=found.at,
         boot=draft.place.boot,
         process=found.process,

@@ -156,7 +156,7 @@ def _swap(draft: Draft, agent: str, conversation: str, current: Session, at: flo
 def _is_only_a_name(session: Session, at: float) -> bool:
     """`claude --continue` does this: its first registry file has a new id, and no status yet."""
     silent = session.turned is None and session.status is None and session.leaving is None
-    return silent and at - session.started_at < RENAMED_WITHIN
+    return silent and at - session.hosted_at < RENAMED_WITHIN
 
 
 def _registry_speaks(draft: Draft, session: Session) -> bool:

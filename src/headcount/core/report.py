@@ -70,6 +70,7 @@ class Anchor:
     by: str = ""  # "peer", "registry", "stat line", "header"
     why: str = ""
     parent: ProcessIdentity | None = None  # the nearest agent process above it
+    began_at: float | None = None  # when the process was started
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,3 +141,4 @@ class Found:
     at: float
     cwd: str | None = None
     parent: ProcessIdentity | None = None  # the nearest agent process above it
+    began_at: float | None = None

@@ -31,6 +31,7 @@ from headcount.system.processes.port import Gone, Processes, Unreadable
 from headcount.times import CLOCK_SLACK
 
 PID_DIGITS_MOST = 10
+TICKS = os.sysconf("SC_CLK_TCK")
 
 Known = Callable[[ProcessIdentity], ProcessIdentity | None]
 """Finds the incarnation among those that sessions were ever bound to."""
@@ -82,7 +83,7 @@ class Anchors:
         if isinstance(facts, Gone) or same_process(facts.identity, claimed) is not Match.SAME:
             return self._not_here(claimed)
         if agent.is_helper(facts):  # it ran our hook, so it hosts a session: a spare that was just claimed
-            anchor = Anchor(facts.identity, True, "stat line", parent=self.agent_above(facts))
+            anchor = self.bound(facts, "stat line")
         else:
             anchor = self._nearest(agent, facts, "stat line")
         if anchor.alive:
@@ -108,7 +109,7 @@ class Anchors:
             return Anchor(by="header", why=f"pid {pid} belongs to another user")
         if not agent.recognise(facts) and self._known(facts.identity) is None:
             return Anchor(by="header", why=f"pid {pid} is not recognised as {agent.name}")
-        anchor = Anchor(facts.identity, True, "header", parent=self.agent_above(facts))
+        anchor = self.bound(facts, "header")
         inode = facts.identity.inode
         if inode is not None:  # else inodes name nobody on this kernel
             self._settled.keep((agent.name, "header", pid, inode), anchor)
@@ -119,7 +120,7 @@ class Anchors:
     def _nearest(self, agent: Agent, start: ProcessFacts, by: str) -> Anchor:
         for facts in chain((start,), above(self._processes, start)):
             if facts.uid == self._uid and (agent.recognise(facts) or self._is_hosting_helper(facts)):
-                return Anchor(facts.identity, True, by, parent=self.agent_above(facts))
+                return self.bound(facts, by)
             if _is_helper(facts):
                 return Anchor(by=by, why=f"pid {facts.pid} is a helper of an agent and hosts no session")
         return Anchor(by=by, why=f"no {agent.name} process above pid {start.pid}")
@@ -145,6 +146,16 @@ class Anchors:
                 break
         self._overhead.keep(passed, found)
         return found
+
+    def bound(self, facts: ProcessFacts, by: str) -> Anchor:
+        """A living process that was recognised: with who is above it, and since when it runs."""
+        return Anchor(facts.identity, True, by, parent=self.agent_above(facts), began_at=self.began_at(facts))
+
+    def began_at(self, facts: ProcessFacts) -> float | None:
+        started = facts.identity.started
+        if started is None:
+            return None
+        return self._clock.now() - self._clock.boottime() + started / TICKS
 
     def _not_here(self, claimed: ProcessIdentity) -> Anchor:
         known = self._known(claimed)

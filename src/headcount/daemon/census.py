@@ -129,7 +129,14 @@ class Census:
     def _describe(self, unknown: list[Sight]) -> list[Found]:
         now = self._clock.now()
         return [
-            Found(each.agent, each.facts.identity, now, each.facts.cwd, self._anchors.agent_above(each.facts))
+            Found(
+                each.agent,
+                each.facts.identity,
+                now,
+                each.facts.cwd,
+                self._anchors.agent_above(each.facts),
+                self._anchors.began_at(each.facts),
+            )
             for each in unknown
         ]
 

@@ -15,7 +15,6 @@ from pathlib import Path
 
 from headcount.agents.port import Agent, Registry
 from headcount.core.identity import ProcessFacts
-from headcount.core.report import Anchor
 from headcount.daemon.anchor import Anchors
 from headcount.daemon.drift import Drift
 from headcount.daemon.loop import Loop
@@ -112,7 +111,7 @@ class Registries:
         if not isinstance(facts, ProcessFacts) or facts.uid != self._uid or not registry.names(entry, facts):
             self._loop.counts["stale_records"] += 1
             return
-        anchor = Anchor(facts.identity, True, "registry", parent=self._anchors.agent_above(facts))
+        anchor = self._anchors.bound(facts, "registry")
         self._loop.put(registry.record(entry, anchor))
 
 

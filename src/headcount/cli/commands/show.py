@@ -47,7 +47,7 @@ def lines_of(raw: dict[str, Any], now: float) -> list[str]:
         ("repository", row.repo),
         ("model", clean(raw.get("model"))),
         ("permissions", clean(raw.get("permission_mode"))),
-        ("first seen", _moment(raw.get("started_at"), now)),
+        ("started", _moment(raw.get("started_at"), now)),
         ("last heard", _moment(raw.get("last_event_at"), now)),
         ("state from", clean(raw.get("source"))),
         ("role", clean(raw.get("role"))),
