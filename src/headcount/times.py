@@ -86,9 +86,6 @@ WATCHDOG_STRIKES: Final = 3
 """The loop is asked for a sign of life this often; after three unanswered questions in a row the
 stacks are logged and the daemon ends, so that the next contact starts one that listens."""
 
-EFFECT_WITHIN: Final = 10.0
-"""An effect (a watch, a file to remove) that takes longer is given up and reported."""
-
 UNANCHORED_FRESH: Final = 1.0
 """For how long "no agent is above that process" is believed without walking up again. A connection
 that sends hundreds of reports a second is asked once; a shell that becomes an agent by exec is noticed

@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from headcount import __version__
+from headcount.cli.main import main
 from headcount.cli.verbs import VERBS
+from headcount.wire import codes
 from tests.cli.samples_of_rows import session
 from tests.client.wire_server import WireServer, answer
 
@@ -227,3 +229,13 @@ def test_watching_since_no_number_is_a_wrong_call(headcount: Run, number: str) -
 def test_hold_says_what_is_missing(headcount: Run) -> None:
     assert "needs a command" in headcount("hold", "task:X").stderr
     assert '"soon" is no time' in headcount("hold", "task:X", "--wait", "soon", "--", "true").stderr
+
+
+def test_a_program_that_asked_for_json_gets_the_fault_as_a_document(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HEADCOUNT_HOME", str(tmp_path))
+    assert main(["status", "--json"]) == codes.UNAVAILABLE
+    told = capsys.readouterr()
+    assert json.loads(told.out)["error"]["code"] == "unavailable"
+    assert "headcount up" in told.err

@@ -31,7 +31,7 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except ClientFault as fault:
-        return _told(fault)
+        return _told(fault, as_json="--json" in words)
     except Exception as error:
         return _unexpected(error)
     return code
@@ -91,10 +91,16 @@ def _unknown(name: str, verbs: list[str]) -> int:
     return codes.USAGE
 
 
-def _told(fault: ClientFault) -> int:
+def _told(fault: ClientFault, *, as_json: bool) -> int:
+    """For people on stderr; for programs that asked for JSON also as a document, in the wire's own form."""
     from headcount.cli.sanitize import clean
 
     _flush_quietly()
+    if as_json:
+        import json
+
+        code = getattr(fault, "code", "unavailable" if fault.exit_code == codes.UNAVAILABLE else "fault")
+        print(json.dumps({"error": {"code": code, "message": fault.message, "hint": fault.hint}}))
     print(clean(fault.message), file=sys.stderr)
     if fault.hint:
         print(clean(fault.hint), file=sys.stderr)

@@ -1,7 +1,7 @@
 """Effects: what the outside should do after a commit. Its outcome returns as evidence.
 
 Rules of this file
-  1. An effect is a value; deciding makes it, the daemon runs it as a task with a deadline.
+  1. An effect is a value; deciding makes it, the daemon runs it after the commit.
   2. An effect may be run twice without harm.
 """
 

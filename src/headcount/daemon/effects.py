@@ -1,8 +1,10 @@
-"""Effects: what a committed decision asks of the outside, each a task with a deadline.
+"""Effects: what a committed decision asks of the outside.
 
 Rules of this file
   1. An effect's outcome returns as evidence, never as a direct change.
-  2. One that takes too long or fails is reported and given up; it hurts no other.
+  2. One that fails is reported and given up; it hurts no other.
+  3. What may take time is a task with a deadline. Watching, the only effect so far, takes microseconds and
+     must not be overtaken by the next decision: it is done at once, in order.
 
 Not here: which effects there are (core/effects.py).
 """
@@ -21,8 +23,6 @@ log = logging.getLogger("headcount.effects")
 
 
 class Effects:
-    """Watching takes microseconds and must not be overtaken, so it is run at once, in order."""
-
     def __init__(
         self,
         processes: Processes,
@@ -37,7 +37,10 @@ class Effects:
 
     def start(self, effects: Sequence[Effect]) -> None:
         for effect in effects:
-            self._watch(effect)
+            try:
+                self._watch(effect)
+            except Exception:
+                log.exception("pid %d could not be watched; the census asks again", effect.process.pid)
 
     def _watch(self, effect: Watch) -> None:
         verdict = self._processes.watch(effect.process, self.died)

@@ -67,13 +67,19 @@ class Lineages:
         facts = peer.look(self._processes)
         if facts is None:
             return Lineage(why="the caller was gone or unreadable before it could be asked")
-        ours = namespace_of(facts.pid) in (None, self._processes.place().namespace)
+        ours = self._is_ours(facts.pid)
         chain = tuple(ancestors(self._processes, facts))
         if not chain or peer.has_ended():
             return Lineage(why="the caller was gone before it could be asked")
         await self._introduce_all(chain)
         seen.chain, seen.visible = chain, ours
         return Lineage(chain, self._hosts(chain), ours)
+
+    def _is_ours(self, pid: int) -> bool:
+        """Whether the caller lives in our pid namespace. Doubt raises nobody's rights; where there are no
+        namespaces there is no doubt."""
+        place = self._processes.place()
+        return place.namespace == 0 or namespace_of(pid) == place.namespace
 
     async def of(self, facts: ProcessFacts) -> Lineage:
         """Of a process that a caller names."""
