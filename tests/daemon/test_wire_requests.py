@@ -138,7 +138,7 @@ def test_a_wrong_method_is_refused_and_says_which_is_right(
 )
 def test_odd_paths_and_ids_find_nothing(daemon: Daemon, traces: Traces, path: str) -> None:
     """I8: an id is compared, never used as a name of anything."""
-    assert_refused(daemon, request("GET", path), 404)
+    assert_refused(daemon, request("GET", path), 400, 404)
 
 
 def test_reports_of_an_agent_that_nobody_knows_are_refused(daemon: Daemon, traces: Traces) -> None:
