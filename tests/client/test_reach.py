@@ -32,6 +32,19 @@ def test_one_question_is_one_round_trip(tmp_path: Path) -> None:
     assert said.lines == []
 
 
+def test_what_may_be_asked_twice_needs_no_question_before_it(tmp_path: Path) -> None:
+    """An acquire carries its request id, so that the first answer can be the version check, as for a question."""
+    with WireServer(str(tmp_path / "headcount.sock"), lambda *_: answer({})) as server:
+        asked_once = client_of(tmp_path, Said())
+        asked_once.answer("POST", "/v1/claims", {"item": "task:A", "request": "r"}, again=True)
+        asked_once.close()
+        assert len(server.requests) == 1
+        other = client_of(tmp_path, Said())
+        other.answer("POST", "/v1/claims/task:A/handoff", {"to": "x"})
+        other.close()
+    assert len(server.requests) == 3
+
+
 def test_without_autostart_nobody_is_started(tmp_path: Path) -> None:
     with pytest.raises(NotRunning):
         client_of(tmp_path, Said(), autostart=False).get("/healthz")

@@ -78,7 +78,7 @@ class Client:
         again: bool = False,
     ) -> Answer:
         """The daemon's answer, also a refusing one. `again`: it may be asked twice without harm."""
-        if not self._compared and method != "GET":
+        if not self._compared and method != "GET" and not again:
             self.ask("GET", "/healthz")  # only a question may be asked twice
         answer = self._met(method, path, body, within, again or method == "GET")
         if not self._compared:
