@@ -20,9 +20,13 @@ class Layer(MutableMapping[K, V], Generic[K, V]):
             raise KeyError(key)
         return value
 
-    def get(self, key: K, default: Any = None) -> Any:
+    def get(self, key: Any, default: Any = None) -> Any:
         value = self._top[key] if key in self._top else self._base.get(key)
         return default if value is None else value
+
+    def __contains__(self, key: object) -> bool:
+        """As inherited, without raising and catching a KeyError for each that is not there."""
+        return self.get(key) is not None
 
     def __setitem__(self, key: K, value: V) -> None:
         self._top[key] = value

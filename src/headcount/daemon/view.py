@@ -10,6 +10,7 @@ Not here: explanations (explain.py), drawing (cli/).
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 from headcount.core.change import changed
@@ -19,6 +20,8 @@ from headcount.core.session import Ended, Liveness, Session
 from headcount.core.world import World
 from headcount.times import HIDDEN_AFTER
 from headcount.wire import messages
+
+SECONDS_KEPT = 4096  # moments whose text is remembered
 
 LIVENESS_WORDS = {
     Liveness.UNBOUND: "unknown",
@@ -30,7 +33,14 @@ LIVENESS_WORDS = {
 
 
 def time_text(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")[:-6] + "Z"
+    """Four a row, and a row for every event: the part down to the second is made once."""
+    milliseconds = int(at * 1000)
+    return f"{_second(milliseconds // 1000)}.{milliseconds % 1000:03d}Z"
+
+
+@lru_cache(maxsize=SECONDS_KEPT)
+def _second(at: int) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def session_row(session: Session, world: World) -> messages.SessionRow:
