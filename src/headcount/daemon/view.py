@@ -21,7 +21,7 @@ from headcount.core.world import World
 from headcount.times import HIDDEN_AFTER
 from headcount.wire import messages
 
-SECONDS_KEPT = 4096  # moments whose text is remembered
+TEXTS_KEPT = 4096  # moments whose text is remembered
 
 LIVENESS_WORDS = {
     Liveness.UNBOUND: "unknown",
@@ -38,7 +38,7 @@ def time_text(at: float) -> str:
     return f"{_second(milliseconds // 1000)}.{milliseconds % 1000:03d}Z"
 
 
-@lru_cache(maxsize=SECONDS_KEPT)
+@lru_cache(maxsize=TEXTS_KEPT)
 def _second(at: int) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
