@@ -65,7 +65,7 @@ def _control(found: dict[str, dict[str, int]], rounds: int) -> Row:
 
 def _row(kind: str, counts: dict[str, int], rounds: int) -> Row:
     done, inherited = counts.get("rounds", 0), counts.get("inherited", 0)
-    told = {"rounds", "inherited", "same_pid", "restarts"}
+    told = {"rounds", "inherited", "same_pid", "restarts", "taken"}
     how = "; ".join(f"{what}: {count}" for what, count in counts.items() if what not in told)
     found = f"{inherited} of {done:,}" + (f" ({how})" if how else "")
     return Row(f"inherited by {WHAT[kind]}", found, f"0 of {rounds:,}", inherited == 0 and done > 0)
