@@ -28,33 +28,37 @@ ROUNDS = 3
 
 
 def measure() -> Figure:
-    flood, drain, http, idle_http, naive, written = [], [], [], [], [], []
+    written, moved, drain, http, idle_http, naive, made = [], [], [], [], [], [], []
     read = 0
     with scratch() as directory, running(directory, AGENTS) as (daemon, crowd):
         for _ in range(ROUNDS):
             known = _reports_read(daemon)
-            rate, writing = _flood(daemon, crowd)
-            flood.append(rate)
-            written.append(writing)
+            written.append(_written(daemon, crowd))
+            rate, making = _moved(daemon, crowd)
+            moved.append(rate)
+            made.append(making)
             read += _reports_read(daemon) - known
             drain.append(_drain(daemon, crowd))
             read += _reports_read(daemon)
             http.append(_http(daemon, crowd, "report"))
             idle_http.append(_http(daemon, crowd, "health"))
             naive.append(_naive(directory, crowd))
-    wanted = ROUNDS * 2 * REPORTS
+    wanted = ROUNDS * 3 * REPORTS
     rows = (
-        Row("mailbox: arriving while it is read", (_rate(flood),), "4,000/s", median(flood) >= 4_000),
+        Row("mailbox: files made while they are read", (_rate(written),), "4,000/s", median(written) >= 4_000),
+        Row("mailbox: files moved in while they are read", (_rate(moved),), "4,000/s", median(moved) >= 4_000),
         Row("mailbox: a backlog drained after a start", (_rate(drain),), "4,000/s", median(drain) >= 4_000),
         Row("HTTP, 16 connections", (_rate(http),), "2,500/s", median(http) >= 2_500),
         Row("mailbox reports read / written", (f"{read:,} / {wanted:,}",), "all", read == wanted),
         Row("HTTP round trip of nothing, 16 connections", (_rate(idle_http),)),
         Row("the same files, one durable commit each", (_rate(naive),)),
-        Row("making such files, nobody reading", (_rate(written),)),
+        Row("making such files, nobody reading", (_rate(made),)),
     )
     notes = (
         f"{REPORTS:,} reports a mailbox round, {HTTP_REPORTS:,} an HTTP round, {ROUNDS} rounds, medians; {AGENTS} agents.",
         "Counted until the last file is removed, which happens after its commit with fsync; HTTP answers after it.",
+        "Files made while they are read can come no faster than the file system makes them, see the last row. Where ext4 is",
+        "slow at it, a profile shows the time in its recently_deleted(): it passes over inodes that were freed lately.",
         "The writer and the HTTP clients are processes of their own on the same cores.",
     )
     return Figure("ingest", "Reports a second, committed", ("reports/s",), rows, notes)
@@ -64,21 +68,27 @@ def _rate(sample: list[float]) -> str:
     return f"{median(sample):,.0f}/s"
 
 
-def _flood(daemon: Daemon, crowd: Crowd) -> tuple[float, float]:
-    """Reports that arrive as fast as they can be moved in. They are written beforehand, and how fast that goes is told
-    apart: ext4 walks past every inode that was freed within the last minute, so files cost the more to make the more
-    were just removed, whoever reads them."""
+def _written(daemon: Daemon, crowd: Crowd) -> float:
+    """Files made and read at once: the whole way, the making included."""
+    began = time.perf_counter()
+    _write_all(daemon.mailbox, crowd, REPORTS)
+    eventually(lambda: _is_empty(daemon.mailbox), within=120)
+    return REPORTS / (time.perf_counter() - began)
+
+
+def _moved(daemon: Daemon, crowd: Crowd) -> tuple[float, float]:
+    """Files made beforehand and moved in, so that the maker is not the limit; how fast they were made comes second."""
     beside = daemon.home / "beside"
     beside.mkdir(exist_ok=True)
     began = time.perf_counter()
     _write_all(beside, crowd, REPORTS)
-    written = REPORTS / (time.perf_counter() - began)
+    made = REPORTS / (time.perf_counter() - began)
     names = sorted(os.listdir(beside), key=lambda name: int(name.rpartition(".")[2]))
     began = time.perf_counter()
     for name in names:
         os.rename(beside / name, daemon.mailbox / name)
     eventually(lambda: _is_empty(daemon.mailbox), within=120)
-    return REPORTS / (time.perf_counter() - began), written
+    return REPORTS / (time.perf_counter() - began), made
 
 
 def _drain(daemon: Daemon, crowd: Crowd) -> float:
