@@ -99,6 +99,11 @@ class Agent(Protocol):
         """What the end of that conversation's transcript shows; a bounded read. None: nothing to read."""
         ...
 
+    def resume(self, conversation: str) -> tuple[str, ...] | None:
+        """The agent's own command that goes on with that conversation; None: the id is not of its form, and must
+        reach no argv, path or terminal."""
+        ...
+
     def unknown_fields(self, payload: bytes) -> tuple[str, ...]:
         """What the payload has that no table knows: the event's name first. For counting."""
         ...

@@ -4,6 +4,7 @@ Rules of this file
   1. It only points: what it says is decided in the modules beside it.
 """
 
+import re
 from pathlib import Path
 
 from headcount.agents.claude_code import recognise, transcript, translate
@@ -12,6 +13,9 @@ from headcount.agents.port import Registry, Unread
 from headcount.core.evidence import Glimpse
 from headcount.core.identity import ProcessFacts
 from headcount.core.report import Report
+
+
+UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 class ClaudeCode:
@@ -30,6 +34,9 @@ class ClaudeCode:
 
     def glimpse(self, path: Path, conversation: str) -> Glimpse | None:
         return transcript.glimpse(path, conversation)
+
+    def resume(self, conversation: str) -> tuple[str, ...] | None:
+        return ("claude", "--resume", conversation) if UUID.fullmatch(conversation) else None
 
     def unknown_fields(self, payload: bytes) -> tuple[str, ...]:
         return translate.unknown_fields(payload)
