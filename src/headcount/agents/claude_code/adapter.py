@@ -14,7 +14,6 @@ from headcount.core.evidence import Glimpse
 from headcount.core.identity import ProcessFacts
 from headcount.core.report import Report
 
-
 UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
