@@ -109,7 +109,7 @@ def _figure(none: Way, ways: list[Way], hung: Way, per_event: float, came_back: 
     notes = (
         f"Claude Code {NEWEST} in `-p` mode, {CALLS} calls of its Read tool against a local stand-in of the API: "
         f"{len(OBSERVED)} events are hooked, {2 * CALLS + 4} hooks run. {ROUNDS} rounds, interleaved; medians of the runs, and of the ratios within a round.",
-        f"The runs without hooks differ by {spread:.0%} among themselves; load of the machine {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores.",
+        f"The runs without hooks differ by {spread:.0%} among themselves, and what lies below that is noise, a negative cost too; load of the machine {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores.",
         f"The stopped daemon with curl was measured with {HUNG_CALLS} calls: each event costs curl's whole patience of 1 s.",
     )
     columns = ("run", "against none", "for each hook", "printed")
