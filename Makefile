@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 MINUTES ?= 10
+WORKERS ?= 3                        # tests wait more than they work: one more than the cores of a small machine
 
 .PHONY: test check unit lint types layers setup system bench campaign clean
 
@@ -31,7 +32,7 @@ layers:
 	$(BIN)/lint-imports
 
 unit:
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 bench: setup                      ## all figures, side by side; writes docs/benchmarks.md
 	$(BIN)/python -m bench

@@ -3,10 +3,14 @@
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from tests.rig.agent import Agent
 from tests.rig.daemon import Daemon
+
+hypothesis.settings.register_profile("gate", deadline=None)  # a busy machine is no counterexample
+hypothesis.settings.load_profile("gate")
 
 
 @pytest.fixture

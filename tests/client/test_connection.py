@@ -101,7 +101,7 @@ def test_a_daemon_that_accepts_and_is_silent_is_deaf_in_time(path: str) -> None:
         began = time.monotonic()
         with pytest.raises(Deaf) as caught:
             Connection(path).call("GET", "/healthz", within=0.2)
-        assert 0.15 < time.monotonic() - began < 2
+        assert 0.15 < time.monotonic() - began < 10
         assert "headcount doctor" in (caught.value.hint or "")
         assert caught.value.exit_code == 4
 
@@ -127,7 +127,7 @@ def test_a_daemon_whose_queue_is_full_is_deaf_and_not_absent(path: str) -> None:
 
 def test_a_server_that_drips_bytes_does_not_stretch_the_deadline(path: str) -> None:
     def drip(_line: str, _headers: dict[str, str], _body: bytes, conn: socket.socket) -> bytes | None:
-        for _ in range(100):
+        for _ in range(1_000):
             conn.sendall(b"H")
             time.sleep(0.02)
         return None
@@ -136,7 +136,7 @@ def test_a_server_that_drips_bytes_does_not_stretch_the_deadline(path: str) -> N
         began = time.monotonic()
         with pytest.raises(Deaf):
             Connection(path).call("GET", "/", within=0.3)
-        assert time.monotonic() - began < 1.5
+        assert time.monotonic() - began < 10
 
 
 def test_a_socket_path_longer_than_an_address_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from headcount.core.activity import Doing, Turned
 from headcount.core.evidence import Glimpse, Rebooted, Retire, Tick
 from headcount.core.report import Anchor, Background, Found, Opening, Turn, WaitingOn
-from headcount.core.session import EndKind, Liveness
+from headcount.core.session import Ended, EndKind, Liveness
 from headcount.core.verdict import Proof, alive, dead, unknown
 from headcount.core.world import World
 from headcount.times import LOST_AFTER
@@ -85,8 +85,9 @@ def test_the_farewell_may_come_before_or_after_the_death():
         scene = Scene()
         scene.hear(start(anchor=bound(P)))
         scene.hear(*batch)
-        rows.append((scene.only().leaving.reason, scene.only().ended.kind, scene.only().ended.at))
-    assert rows[0] == rows[1] == ("prompt_input_exit", EndKind.EXITED, T0 + 2)
+        rows.append((scene.only().leaving.reason, scene.only().ended))
+    ended = Ended(T0 + 2, EndKind.EXITED, "exited (prompt_input_exit)", 0)
+    assert rows[0] == rows[1] == ("prompt_input_exit", ended)
 
 
 def test_a_session_without_a_process_ends_by_its_farewell_and_reopens():

@@ -83,7 +83,7 @@ def test_line_ends_after_an_answer_do_not_hold_the_connection(daemon: Daemon) ->
         sock.sendall(b"\r\n")
         began = time.monotonic()
         assert sock.recv(100) == b""
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 15
 
 
 def test_who_says_nothing_is_closed(daemon: Daemon) -> None:
@@ -127,7 +127,7 @@ def test_readers_that_do_not_read_their_answers_hold_nobody_up(daemon: Daemon) -
                 sock.sendall(request("GET", "/openapi.json") * 500)
         began = time.monotonic()
         assert exchange(daemon.socket, request("GET", "/healthz")).status == 200
-        assert time.monotonic() - began < 2
+        assert time.monotonic() - began < 10
     finally:
         for sock in socks:
             sock.close()

@@ -7,6 +7,7 @@ Rules of this file
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -79,6 +80,21 @@ def hooked(claude: Claude, tmp_path: Path) -> Iterator[Stage]:
     with stage(claude, tmp_path) as made:
         made.hooks("install")
         yield made
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A worker hands what it has to say to the run that started it."""
+    told = getattr(session.config, "workeroutput", None)
+    if told is not None:
+        told.update(missing=MISSING, figures=dict(FIGURES))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    told = getattr(node, "workeroutput", {})
+    MISSING.extend(told.get("missing", ()))
+    for what, taken in told.get("figures", {}).items():
+        FIGURES.setdefault(what, []).extend(taken)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.rig.claude import Tui, wait_for
+from tests.rig.daemon import eventually
 from tests.rig.fake_anthropic import script
 from tests.rig.stage import Row, Stage, note, processes_of
 
@@ -16,9 +17,12 @@ LABEL = "Bash: sh -c 'sleep 60'"
 
 
 def end_of(scene: Stage, row: Row, what: str) -> tuple[str, str, int | None, int | None]:
+    """How it ended. The CLI's own word, where it has one, is a file that may be read a moment after the death."""
     began = time.time()
-    end = scene.ended(row["id"])["ended"]
+    scene.ended(row["id"])
     note(f"{what}: told after", time.time() - began)
+    eventually(lambda: not list(scene.daemon.mailbox.glob("[0-9]*")))
+    end = scene.ended(row["id"])["ended"]
     assert not end["away"] and end["successor"] is None
     return end["kind"], end["because"], end["exit_code"], end["signal"]
 

@@ -13,13 +13,14 @@ import json
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from tests.rig import npm
 
 NEWEST = "2.1.325"
 OLDER = "2.1.197"
@@ -37,36 +38,10 @@ def wait_for(what: str, look: Callable[[], Any], within: float = 30.0, every: fl
     return found
 
 
-def cache() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "headcount-rig"
-
-
 def installed(version: str = NEWEST) -> Path | None:
-    """The directory with `claude` of that version, installed when it is not there; None when npm cannot.
-    The version is always named: npm on an older Node silently picks an older one."""
-    prefix = cache() / version
-    there = prefix / "node_modules" / ".bin"
-    if not _works(there, version):
-        if shutil.which("npm") is None:
-            return None
-        prefix.mkdir(parents=True, exist_ok=True)
-        command = ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(prefix)]
-        subprocess.run([*command, f"@anthropic-ai/claude-code@{version}"], capture_output=True, timeout=300)
-    return there if _works(there, version) else None
-
-
-def _works(there: Path, version: str) -> bool:
-    try:
-        told = subprocess.run(
-            [there / "claude", "--version"],
-            capture_output=True,
-            text=True,
-            timeout=60,
-            env={"HOME": "/nonexistent"},
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-    return told.returncode == 0 and told.stdout.startswith(version)
+    """The directory with `claude` of that version."""
+    package = "@anthropic-ai/claude-code"
+    return npm.installed(package, version, version, lambda there: npm.says(there / "claude", version))
 
 
 @dataclass(frozen=True)

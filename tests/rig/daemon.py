@@ -22,6 +22,7 @@ from headcount.client.connection import Answer, Connection
 
 T = TypeVar("T")
 WITHIN = 10.0
+ANSWER_WITHIN = 30.0  # a busy machine is not a deaf daemon
 
 
 def eventually(ask: Callable[[], T], within: float = WITHIN) -> T:
@@ -131,7 +132,7 @@ class Daemon:
     def call(self, method: str, path: str, body: Any = None) -> Answer:
         connection = Connection(str(self.socket))
         try:
-            return connection.call(method, path, body)
+            return connection.call(method, path, body, within=ANSWER_WITHIN)
         finally:
             connection.close()
 

@@ -10,13 +10,13 @@ Rules of this file
 Not here: what words mean (hear.py, activity.py), claims (ledger.py), running effects (daemon/).
 """
 
-import signal
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from headcount.core import collision
 from headcount.core.claim import Answer
 from headcount.core.commands import AcceptLoss, Acquire, HandOff, Release, Withdraw
+from headcount.core.ending import ending
 from headcount.core.events import EventType
 from headcount.core.evidence import Awake, Evidence, Glimpse, Judged, Rebooted, Retire, Tick
 from headcount.core.hear import hear_found, hear_glimpse, hear_record, hear_report
@@ -24,12 +24,10 @@ from headcount.core.ledger import accept_loss, acquire, free_all_of, hand_off, r
 from headcount.core.registration import Register, TurnedAway, Unregister, register, unregister
 from headcount.core.report import Found, Record, Report
 from headcount.core.session import Ended, EndKind, Liveness, Session, SessionId, Turnpoint, after, can
-from headcount.core.verdict import Proof, Standing, Verdict
+from headcount.core.verdict import Proof, Standing
 from headcount.core.waiting import look_again, next_look, serve, withdraw
 from headcount.core.world import NOT_ASKED, Draft, Verdicts, World
 from headcount.times import LOST_AFTER
-
-SIGNALLED = 128
 
 Outcome = SessionId | Answer | TurnedAway | None
 """Which session a report was about, or what a command is answered."""
@@ -112,35 +110,10 @@ def _die(draft: Draft, session: Session, judged: Judged) -> None:
         liveness=after(session, point),
         liveness_because=verdict.because,
         liveness_at=judged.at,
-        ended=_ended(verdict, session, judged.at, judged.away or session.liveness is Liveness.DOUBTED),
+        ended=ending(
+            verdict, session.leaving, judged.at, judged.away or session.liveness is Liveness.DOUBTED
+        ),
     )
-
-
-def _ended(verdict: Verdict, session: Session, at: float, away: bool) -> Ended:
-    code, number = verdict.exit.code, verdict.exit.signal
-    if verdict.proof is Proof.REBOOTED:
-        return Ended(at, EndKind.REBOOTED, "ended by reboot", away=True)
-    if number is not None:
-        return Ended(at, EndKind.KILLED, f"killed ({signal_name(number)})", None, number, away)
-    if code is not None:
-        with_code = f" with code {code}" if code else ""
-        return Ended(at, EndKind.EXITED, f"exited{with_code}{_why_it_left(session, code)}", code, None, away)
-    because = "ended while headcount was away" if away else f"ended: {verdict.because}"
-    return Ended(at, EndKind.UNSEEN, because, away=away)
-
-
-def _why_it_left(session: Session, code: int) -> str:
-    """Its own word, else the signal that it answered by an orderly end: by convention the code is 128 and more."""
-    if session.leaving and session.leaving.reason != "other":
-        return f" ({session.leaving.reason})"
-    return f" ({signal.Signals(code - SIGNALLED).name})" if code - SIGNALLED in list(signal.Signals) else ""
-
-
-def signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
 
 
 def _rebooted(draft: Draft, rebooted: Rebooted, now: float) -> None:

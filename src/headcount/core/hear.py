@@ -15,6 +15,7 @@ from headcount.core import delta
 from headcount.core.activity import Activity, Status, judge, newer
 from headcount.core.begin import begin, retell_swap, supersede
 from headcount.core.earlier import counted
+from headcount.core.ending import told_late
 from headcount.core.events import EventType
 from headcount.core.evidence import Glimpse
 from headcount.core.placement import Fresh, Misfit, place_record, place_report
@@ -227,6 +228,8 @@ def _end_if_reported(draft: Draft, session: Session, report: Report) -> Session:
 
 def _farewell(draft: Draft, session: Session | None, report: Report) -> None:
     """A SessionEnd that arrives after the death says why it left; the end stays as it was proven."""
-    if session is None or report.leaving is None or session.leaving is not None or session.is_open:
+    if session is None or session.ended is None or report.leaving is None or session.leaving is not None:
         return
-    draft.emit(EventType.SESSION_CHANGED, report.at, session.id, leaving=Leaving(report.at, report.leaving))
+    leaving = Leaving(report.at, report.leaving)
+    ended = told_late(session.ended, leaving)
+    draft.emit(EventType.SESSION_CHANGED, report.at, session.id, leaving=leaving, ended=ended)
