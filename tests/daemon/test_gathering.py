@@ -13,6 +13,7 @@ from headcount.system.clock import SystemClock
 from tests.rig.values import HERE, T0, bound, process, report
 
 CALLERS = 16
+COMMIT_TURNS = 4  # of the event loop, while a thread syncs
 
 
 class Counting:
@@ -23,7 +24,8 @@ class Counting:
 
     async def commit(self, events: list[object], *_: object) -> None:
         self.brought.append(len(events))
-        await asyncio.sleep(0)
+        for _ in range(COMMIT_TURNS):
+            await asyncio.sleep(0)
 
 
 @asynccontextmanager
@@ -58,17 +60,24 @@ async def commits_of_callers() -> int:
         return len(store.brought)
 
 
-async def test_callers_that_come_in_one_by_one_are_stored_by_one_commit(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_callers_that_come_in_one_by_one_are_stored_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first is not kept waiting; the others come in while it is being stored."""
     monkeypatch.setattr(looping, "GATHERED_WITHIN", 60.0)
-    assert await commits_of_callers() == 1
+    assert await commits_of_callers() == 2
 
 
 async def test_without_gathering_the_same_callers_need_several(monkeypatch: pytest.MonkeyPatch) -> None:
     """The negative control: as it was."""
     monkeypatch.setattr(looping, "QUIET_TURNS", 0)
     assert await commits_of_callers() > 2
+
+
+async def test_whoever_comes_alone_is_not_kept_waiting_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Loop, "_gather", lambda loop: pytest.fail("there is nobody to wait for"))
+    async with asyncio.timeout(10), opened() as (loop, store):
+        for nth in range(3):
+            await loop.ask(report(at=T0 + nth, anchor=bound(process(100))))
+        assert len(store.brought) == 3
 
 
 async def endless(loop: Loop) -> None:
@@ -86,6 +95,7 @@ async def test_a_stream_that_never_ends_does_not_hold_the_first_back(
     """Bounded by time and, where the turns are quicker than that, by what one batch takes."""
     monkeypatch.setattr(looping, "GATHERED_WITHIN", within)
     async with opened() as (loop, store):
+        loop.put(report(at=T0, anchor=bound(process(100))))
         stream = asyncio.create_task(endless(loop))
         try:
             async with asyncio.timeout(10):
