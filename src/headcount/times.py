@@ -56,6 +56,10 @@ COMMIT_RETRY_MOST: Final = 5.0
 """A commit that failed (full disk, I/O error) is tried again soon, then ever slower: the disk of a
 busy machine usually has room again within seconds, and evidence waits in memory meanwhile."""
 
+GATHERED_WITHIN: Final = 0.005
+"""How long a commit waits at most for others that are coming in at this moment. A commit with fsync takes 0.3 to
+several ms, so whoever was first waits at most for the time of some such commits, and all of them need one."""
+
 # --- daemon --------------------------------------------------------------------------------------
 
 READY_WITHIN: Final = 15.0

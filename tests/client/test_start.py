@@ -67,6 +67,18 @@ def test_a_daemon_that_ends_without_a_word_is_explained_by_its_log(
         start(Places.below(str(tmp_path)), {})
 
 
+def test_what_its_starter_has_to_do_is_done_while_the_daemon_gets_ready(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """This daemon is ready only after the other work was done: whoever waited first would wait for ever."""
+    done = tmp_path / "done"
+    fake_daemon(
+        monkeypatch,
+        f"import time\nwhile not os.path.exists({str(done)!r}): time.sleep(0.001)\nos.write(fd, b'ready\\n')",
+    )
+    start(Places.below(str(tmp_path / "home")), {}, done.touch)
+
+
 def test_ready_is_believed_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fake_daemon(monkeypatch, "os.write(fd, b'ready\\n')")
     start(Places.below(str(tmp_path)), {})

@@ -176,6 +176,31 @@ async def test_a_death_is_told_once(world: World) -> None:
     assert processes.watched() == processes.polled() == 0
 
 
+async def test_the_end_of_a_watched_one_is_proved_before_it_is_told(world: World) -> None:
+    """A grant is proved by asking: the callback may still stand in the event loop's line."""
+    processes, actor, deaths = world.adapter(), world.stranger(), Deaths()
+    identity, machine = seen(processes, actor.pid).identity, processes.place().machine
+    processes.watch(identity, deaths)
+    assert processes.prove(identity, machine).standing is Standing.ALIVE
+    actor.kill()
+    actor.wait_reaped()
+    verdict = processes.prove(identity, machine)
+    assert not deaths.told
+    if world.guarantees.absence_is_proof:
+        assert verdict.standing is Standing.DEAD
+    else:
+        assert verdict.standing is not Standing.ALIVE
+    await until(lambda: deaths.told)
+    assert len(deaths.told) == 1
+
+
+async def test_another_incarnation_is_not_proved_by_the_watch_on_its_number(world: World) -> None:
+    processes, actor = world.adapter(), world.child()
+    identity, machine = seen(processes, actor.pid).identity, processes.place().machine
+    processes.watch(identity, Deaths())
+    assert processes.prove(another_incarnation(identity), machine).standing is not Standing.ALIVE
+
+
 async def test_whoever_has_the_kernels_word_does_not_look_for_deaths(world: World) -> None:
     processes, actor = world.adapter(), world.child()
     processes.watch(seen(processes, actor.pid).identity, Deaths())

@@ -42,6 +42,7 @@ class Client:
     ) -> None:
         self.places = places
         self.started = False  # whether we had to start the daemon
+        self.meanwhile: Callable[[], object] | None = None  # done while a daemon that we started gets ready
         self._env = env
         self._autostart = autostart
         self._say = say
@@ -108,7 +109,7 @@ class Client:
     def start(self) -> None:
         from headcount.client.start import start  # 6 ms of imports, and nearly never needed
 
-        start(self.places, self._env)
+        start(self.places, self._env, self.meanwhile)
         self.started = True
 
     def stop(self) -> bool:

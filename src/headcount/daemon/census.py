@@ -50,6 +50,11 @@ class Census:
         self._taken_at: float | None = None
         self._passed: dict[int, object] = {}  # pid: glance of those that are no news
         self._running: asyncio.Task[None] | None = None
+        self._ahead: asyncio.Future[list[Sight]] | None = None
+
+    def look_ahead(self) -> None:
+        """Begins to look while the rest of a start is under way; the first census goes on from there."""
+        self._ahead = asyncio.ensure_future(asyncio.to_thread(self._look_at_all))
 
     async def run(self) -> None:
         while True:
@@ -71,7 +76,8 @@ class Census:
 
     async def _take(self) -> None:
         try:
-            seen = await asyncio.to_thread(self._look_at_all)
+            ahead, self._ahead = self._ahead, None
+            seen = await (ahead or asyncio.to_thread(self._look_at_all))
             unknown = []
             for sight in seen:
                 if self._is_known(sight.facts.identity):

@@ -3,7 +3,8 @@
 Rules of this file
   1. uvicorn writes the head and the body of an answer one after the other: two calls of the kernel, and the client
      is woken twice. Joined they are one of each.
-  2. What was written is sent before the transport closes.
+  2. An answer leaves when it is whole (`flush`), the pieces of a stream when the turn ends.
+  3. What was written is sent before the transport closes.
 
 Not here: the protocol (listen.py).
 """
@@ -17,20 +18,23 @@ class JoinedWrites:
         self._transport = transport
         self._loop = loop
         self._held: list[bytes] = []
+        self._sending: asyncio.Handle | None = None
 
     def write(self, data: bytes) -> None:
-        if not self._held:
-            self._loop.call_soon(self._send)
+        if self._sending is None:
+            self._sending = self._loop.call_soon(self.flush)
         self._held.append(data)
 
     def close(self) -> None:
-        self._send()
+        self.flush()
         self._transport.close()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._transport, name)
 
-    def _send(self) -> None:
-        if self._held:
+    def flush(self) -> None:
+        if self._sending is not None:
+            self._sending.cancel()
+            self._sending = None
             held, self._held = self._held, []
             self._transport.write(b"".join(held))

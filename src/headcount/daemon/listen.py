@@ -58,6 +58,8 @@ class Protocol(HttpToolsProtocol):
 
     _peer: Peer | None = None
     _deadline: asyncio.TimerHandle | None = None
+    _due: float | None = None  # how long what is coming in may take from its beginning
+    _parts = 0  # beginnings and ends of heads and bodies so far
     _in_head = False
     _head = 0
     _too_large = False
@@ -80,11 +82,14 @@ class Protocol(HttpToolsProtocol):
             self._peer = None
 
     def data_received(self, data: bytes) -> None:
+        before = self._parts
         super().data_received(data)
         if self._in_head:
             self._head += len(data)
             if self._head > HEAD_MOST:
                 self._refuse_head()
+        if self._parts != before:
+            self._within(self._due)  # a request that came whole needs no timer
         elif self._deadline is None and (self.cycle is None or self.cycle.response_complete):
             self._within(HEADERS_WITHIN)  # line ends between requests: they too must come to something
 
@@ -110,7 +115,7 @@ class Protocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self._in_head, self._head = True, 0
-        self._within(HEADERS_WITHIN)
+        self._now_due(HEADERS_WITHIN)
 
     def on_headers_complete(self) -> None:
         self._in_head = False
@@ -118,11 +123,19 @@ class Protocol(HttpToolsProtocol):
             self._too_large = True  # it came whole in one piece, so nothing was counted before
             raise ValueError("the head is too large")
         super().on_headers_complete()
-        self._within(BODY_WITHIN)
+        self._now_due(BODY_WITHIN)
 
     def on_message_complete(self) -> None:
-        self._within(None)
+        self._now_due(None)
         super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        self.transport.flush()  # type: ignore[attr-defined]
+        super().on_response_complete()
+
+    def _now_due(self, seconds: float | None) -> None:
+        self._due = seconds
+        self._parts += 1
 
     def _within(self, seconds: float | None) -> None:
         if self._deadline is not None:

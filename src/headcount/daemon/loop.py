@@ -1,7 +1,7 @@
 """The loop: drain, decide the batch, commit once, answer, tell.
 
 Rules of this file
-  1. One inbox, one timer, one writer. Nobody else changes the world.
+  1. One inbox, one timer, one writer. Nobody else changes the world. Who comes in together is one batch.
   2. A failed commit is told to nobody: the draft is dropped, evidence waits and is decided again,
      and whoever asked for an answer hears that it could not be stored.
   3. Effects start after the commit; what comes of them returns as evidence.
@@ -33,11 +33,14 @@ from headcount.core.waiting import touched
 from headcount.core.world import NOT_ASKED, Draft, Verdicts, World
 from headcount.store.port import StoreFault
 from headcount.system.clock import Clock
-from headcount.times import COMMIT_RETRY_FIRST, COMMIT_RETRY_MOST
+from headcount.times import COMMIT_RETRY_FIRST, COMMIT_RETRY_MOST, GATHERED_WITHIN
 
 log = logging.getLogger("headcount.loop")
 
 BATCH_MOST = 1024
+
+QUIET_TURNS = 2
+"""A request is read in one turn of the event loop and asks in the next."""
 
 
 class NotStored(Exception):
@@ -91,6 +94,7 @@ class Loop:
         self._wake = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
         self._stopping = False
+        self._crowded = False  # the last batch was of several: more of them will come back soon
 
     # --- what comes in -----------------------------------------------------------------------------
 
@@ -137,10 +141,23 @@ class Loop:
     async def _drain(self) -> list[Entry]:
         self._set_timer()
         await self._wake.wait()
+        if self._crowded or len(self._inbox) > 1:
+            await self._gather()
         batch = [self._inbox.popleft() for _ in range(min(len(self._inbox), BATCH_MOST))]
+        self._crowded = len(batch) > 1
         if not self._inbox and not self._stopping:
             self._wake.clear()
         return batch
+
+    async def _gather(self) -> None:
+        """Lets whoever is just coming in be decided and stored together: a commit costs the same for all. Whoever
+        comes alone after one that came alone does not get here."""
+        event_loop = asyncio.get_running_loop()
+        until, quiet, known = event_loop.time() + GATHERED_WITHIN, 0, len(self._inbox)
+        while quiet < QUIET_TURNS and known < BATCH_MOST and event_loop.time() < until:
+            await asyncio.sleep(0)
+            quiet = quiet + 1 if len(self._inbox) == known else 0
+            known = len(self._inbox)
 
     async def _turn(self, batch: list[Entry]) -> bool:
         if not batch:
@@ -159,7 +176,8 @@ class Loop:
                 return False
             self.fault = None
         draft.settle()
-        self.counts.update(decision.counts)
+        if decision.counts:
+            self.counts.update(decision.counts)
         self._answer(batch, outcomes, decision.ledger.answers)
         self._tell(decision.events, self.world)
         self._start_effects(decision.effects)

@@ -146,6 +146,7 @@ class Running:
 
     async def bring_up(self) -> None:
         service, event_loop = self.service, asyncio.get_running_loop()
+        service.census.look_ahead()
         self.server.serve_app(build_app(service))
         for number in (signal.SIGTERM, signal.SIGINT):
             event_loop.add_signal_handler(number, self.server.end)

@@ -137,7 +137,8 @@ def event_row(event: Event, world: World) -> messages.EventRow:
 
 def _as_of(session: Session, event: Event) -> Session:
     """What came later, its end above all, is not shown with what came before."""
-    then = changed(session, event.delta)
+    is_newest = all(getattr(session, name) is value for name, value in event.delta.items())
+    then = session if is_newest else changed(session, event.delta)
     if session.ended is None or "ended" in event.delta or event.at > session.ended.at:
         return then
     living = Liveness.ALIVE if then.process else Liveness.UNBOUND

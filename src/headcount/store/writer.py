@@ -72,8 +72,7 @@ class Writer:
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection = connection
         self._path = path
-        self._gathered: list[_Job] = []  # asked for in this turn of the loop
-        self._queue: SimpleQueue[list[_Job] | None] = SimpleQueue()  # None: no more will come
+        self._queue: SimpleQueue[_Job | None] = SimpleQueue()  # None: no more will come
         self._closed = False
         self._thread = threading.Thread(target=self._serve, name="store-writer", daemon=True)
         self._thread.start()
@@ -89,7 +88,6 @@ class Writer:
         """Waits for what was asked before; closing the last connection checkpoints the log."""
         if not self._closed:
             self._closed = True
-            self._hand_over()
             self._queue.put(None)
         self._thread.join()
 
@@ -98,15 +96,8 @@ class Writer:
             raise StoreFault("other", "the store is closed: start headcount again")
         loop = asyncio.get_running_loop()
         job = _Job(work, loop, loop.create_future())
-        if not self._gathered:  # at the end of this turn, so that the thread does not run off with the first
-            loop.call_soon(self._hand_over)
-        self._gathered.append(job)
+        self._queue.put(job)
         return await job.answer
-
-    def _hand_over(self) -> None:
-        if self._gathered:
-            self._queue.put(self._gathered)
-            self._gathered = []
 
     # --- in the thread ---------------------------------------------------------------------------
 
@@ -123,11 +114,11 @@ class Writer:
             self._connection.close()
 
     def _take(self) -> tuple[list[_Job], bool]:
-        """Waits for one turn's jobs, then takes all that wait with them."""
+        """Waits for one job, then takes all that wait with it."""
         jobs: list[_Job] = []
         more = self._queue.get()
         while more is not None:
-            jobs += more
+            jobs.append(more)
             try:
                 more = self._queue.get_nowait()
             except Empty:

@@ -6,6 +6,8 @@ Not here: starting itself (client/start.py), the daemon (daemon/main.py).
 import os
 import sys
 import time
+from functools import cache
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from headcount import __version__
@@ -22,11 +24,17 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     )
 
 
+def parse_plain(words: list[str]) -> SimpleNamespace | None:
+    """The bare verb, as people type it; None: ask argparse."""
+    return None if words else SimpleNamespace(foreground=False, json=False)
+
+
 def run(args: Any) -> int:
     if args.foreground:
         return _foreground()
     began = time.monotonic()
     client = printing.client()
+    client.meanwhile = None if args.json else _hooks_are_there
     client.get("/healthz")
     took = time.monotonic() - began
     status = client.get("/v1/status?settled=1")  # after the first look at all processes
@@ -43,8 +51,10 @@ def run(args: Any) -> int:
     return codes.DONE
 
 
+@cache
 def _hooks_are_there() -> bool:
-    """Whether any agent's settings hold our line; where that cannot be told, nothing is suggested."""
+    """Whether any agent's settings hold our line; where that cannot be told, nothing is suggested. Looked up once:
+    while the daemon starts, if it has to, for it takes as long as a fourth of such a start."""
     from headcount.agents.claude_code.hooks import Installed
     from headcount.cli.commands.hooks import standings
 

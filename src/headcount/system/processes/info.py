@@ -16,6 +16,7 @@ PIDFD_GET_INFO = 0xC040FF0B  # _IOWR(0xFF, 11, 64 bytes), linux/pidfd.h
 ASK_PID = 0x1
 ASK_EXIT = 0x8  # answered since 6.15
 ANSWER = struct.Struct("=QQ12i")  # mask, cgroup, pid and ten more ids, exit status
+QUESTION = ANSWER.pack(ASK_PID | ASK_EXIT, *([0] * 13))
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +27,7 @@ class Info:
 
 def ask(pidfd: int) -> Info | None:
     """None: this kernel does not answer."""
-    answer = bytearray(ANSWER.size)
-    ANSWER.pack_into(answer, 0, ASK_PID | ASK_EXIT, *([0] * 13))
+    answer = bytearray(QUESTION)
     try:
         fcntl.ioctl(pidfd, PIDFD_GET_INFO, answer)
     except OSError as error:

@@ -6,6 +6,7 @@ Rules of this file
   2. Dead is what a pidfd reported, a number that nothing has, or a number that another has.
   3. No descriptor left: the process is looked at once a second until there is one. Never dead by doubt.
   4. A callback removes its reader first: a dead pidfd stays readable and would spin the loop.
+  5. Descriptors of the watched belong to the event loop: only what runs on it may ask them.
 
 Not here: how a remembered process is pinned (pinning.py), how one ended (exits.py), kernels without
 pidfds (statonly.py), what the place alone decides (core/verdict.py).
@@ -129,18 +130,28 @@ class LinuxProcesses:
     # --- proving ---------------------------------------------------------------------------------
 
     def prove(self, identity: ProcessIdentity, remembered_machine: str) -> Verdict:
-        return judge_place(identity, self._place, remembered_machine) or self._prove_here(identity)
+        elsewhere = judge_place(identity, self._place, remembered_machine)
+        if elsewhere is not None:
+            return elsewhere
+        watched = self._pidfds.get(identity)
+        if watched is None:
+            return self._prove_here(identity)
+        return self._judge_pinned(identity, watched)  # it was compared when it was adopted
 
     def _prove_here(self, identity: ProcessIdentity) -> Verdict:
+        """Also called by the polling's thread."""
         if self._stat_only:
             return self._stat_only.prove(identity) if self._proc_is_ours else unknown(FOREIGN_PROC)
         pinned = self._pin(identity)
         if not isinstance(pinned, int):
             return pinned
         with _closing(pinned):
-            if pidfd.has_ended(pinned):
-                return self._ended(identity, pinned)
-            return alive("the kernel still has that very process")
+            return self._judge_pinned(identity, pinned)
+
+    def _judge_pinned(self, identity: ProcessIdentity, pinned: int) -> Verdict:
+        if pidfd.has_ended(pinned):
+            return self._ended(identity, pinned)
+        return alive("the kernel still has that very process")
 
     def _pin(self, identity: ProcessIdentity) -> int | Verdict:
         elsewhere = judge_place(identity, self._place, NO_MACHINE)

@@ -1,0 +1,47 @@
+"""The first census begins while the rest of a start is under way, and is told when it is asked for."""
+
+import asyncio
+import os
+
+from headcount.core.world import World
+from headcount.daemon.anchor import Anchors
+from headcount.daemon.census import Census
+from headcount.daemon.loop import Loop
+from headcount.system.clock import SystemClock
+from tests.rig.kernel import FakeKernel
+
+
+class Nothing:
+    async def commit(self, *_: object) -> None:
+        return
+
+
+async def test_a_look_ahead_tells_nothing_until_the_census_is_taken_and_serves_one_census() -> None:
+    kernel, clock = FakeKernel(), SystemClock()
+    processes = kernel.processes(None)
+    world = World(processes.place())
+    looks: list[int] = []
+    pids = processes.pids
+    processes.pids = lambda: looks.append(1) or pids()  # type: ignore[method-assign,func-returns-value]
+    loop = Loop(
+        world,
+        Nothing(),
+        clock,
+        start_effects=lambda effects: None,
+        tell=lambda events, world: None,
+        prove=lambda process: processes.prove(process, world.place.machine),
+    )
+    kernel.spawn(comm="claude", argv=("claude",), uid=os.getuid(), exe="/usr/bin/claude", ticks=1)
+    running = asyncio.create_task(loop.run())
+    try:
+        census = Census(loop, processes, Anchors(processes, clock, world.find_process), clock)
+        census.look_ahead()
+        assert census._ahead is not None
+        await asyncio.wait([census._ahead])
+        assert not world.sessions
+        await census.take()
+        assert (len(looks), len(world.sessions)) == (1, 1)
+        await census.take()
+        assert len(looks) == 2
+    finally:
+        running.cancel()
