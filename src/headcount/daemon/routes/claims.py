@@ -20,11 +20,13 @@ from headcount.core.claim import Refused as NotGiven
 from headcount.core.commands import AcceptLoss, Acquire, Caller, CallerKind, HandOff, Release
 from headcount.core.identity import ProcessIdentity
 from headcount.core.item import TREE, BadItem, Item, is_path, overlaps, parse_item
+from headcount.core.session import Session
 from headcount.core.verdict import Standing
 from headcount.daemon.actor import Kind
 from headcount.daemon.claim_view import claim_row, granted, held_sentence, holder_row, refused
 from headcount.daemon.gate import Refused
 from headcount.daemon.routes.route import Call, json_response
+from headcount.daemon.selection import ended_words
 from headcount.daemon.view import event_row
 from headcount.times import WAIT_MOST
 from headcount.wire.messages import (
@@ -140,10 +142,22 @@ def caller_of(call: Call, acting_as: str | None = None, *, own: bool = False) ->
     actor = call.actor
     if acting_as is not None:
         call.for_people("--as")
-        session = call.select(acting_as)
+        session = _living(call.select(acting_as))
         return Caller(session.process, session.id, CallerKind.OPERATOR)
     process = actor.caller if own else actor.process
     return Caller(process, actor.session, KINDS[actor.kind], _lineage(call))
+
+
+def _living(session: Session) -> Session:
+    """One that can hold something. An ended one has no process to hold it with, and never will have."""
+    who = f"{session.id[:4]} {session.name or session.agent}"
+    if session.ended is not None:
+        hint = "Claims are held by living sessions. Those are: headcount ps"
+        raise Refused(410, "session-ended", f"{who} {ended_words(session)}.", hint)
+    if session.process is None:
+        hint = "See why: headcount explain " + session.id[:4]
+        raise Refused(409, "no-process", f"The process of {who} is not known, so it can hold nothing.", hint)
+    return session
 
 
 def _lineage(call: Call) -> tuple[ProcessIdentity, ...]:
@@ -228,5 +242,6 @@ def _fault(call: Call, answer: Answer) -> Refused:
     if answer.code == "not-yours" and answer.claim is not None:
         held = held_sentence(answer.claim, call.service.loop.world)
         return Refused(409, answer.code, f"{answer.why} {held}", "See: headcount claims")
-    status = {"not-held": 404, "operator-only": 403}.get(answer.code, 409)
-    return Refused(status, answer.code, answer.why)
+    if answer.code == "not-held":
+        return Refused(404, "not-held", answer.why, "Who holds what: headcount claims")
+    return Refused(403 if answer.code == "operator-only" else 409, answer.code, answer.why)
