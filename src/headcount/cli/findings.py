@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from headcount import __version__, times
 from headcount.cli import moments
-from headcount.cli.examine import Facts, FileFacts
+from headcount.cli.examine import Facts, FileFacts, HookFacts
 from headcount.client.faults import Deaf
 from headcount.client.reach import order
 
@@ -37,6 +37,7 @@ def findings_of(facts: Facts) -> list[Finding]:
         _flag(facts),
         _disk(facts),
         _log(facts),
+        *(_hooks(each) for each in facts.hooks),
     ]
     if not facts.status:
         return always
@@ -203,6 +204,23 @@ def _log(facts: Facts) -> Finding:
         f"{len(facts.errors)} error lines in its tail, the last: {facts.errors[-1]}",
         f"see {facts.places.log}",
     )
+
+
+def _hooks(file: HookFacts) -> Finding:
+    if file.state == "unreadable":
+        return Finding(
+            "hooks",
+            "finding",
+            f"{file.settings} cannot be used: {file.note}",
+            "mend that file; until then its agent may not read it either, and we write nothing to it",
+        )
+    if file.note:
+        return Finding("hooks", "note", f"{file.settings}: {file.note}")
+    if file.state == "installed":
+        return Finding("hooks", "ok", f"installed in {file.settings}")
+    words = {"absent": "not installed", "partial": "not installed for every event"}
+    said = words.get(file.state, "of an earlier version, or of another home of headcount")
+    return Finding("hooks", "note", f"{said}: {file.settings}", "headcount hooks install")
 
 
 def _store(facts: Facts) -> Finding:
