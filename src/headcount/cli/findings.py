@@ -46,6 +46,7 @@ def findings_of(facts: Facts) -> list[Finding]:
         _version(facts),
         _store(facts),
         _watching(facts),
+        _files(facts),
         _descriptors(facts),
         _strangers(facts),
         *_warnings(facts),
@@ -258,6 +259,20 @@ def _watching(facts: Facts) -> Finding:
             "raise the hard limit of open files (ulimit -Hn), then headcount down and up",
         )
     return Finding("watching", "ok", f"{watched} processes by kernel events")
+
+
+def _files(facts: Facts) -> Finding:
+    looked_at = facts.status.get("polled_directories") or 0
+    if not looked_at:
+        return Finding("files", "ok", "reports and registries by kernel events")
+    if facts.status.get("processes") != "linux":
+        return Finding("files", "note", "reports and registries are looked at once a second")
+    return Finding(
+        "files",
+        "finding",
+        f"{looked_at} directories are looked at once a second: no inotify watch was left for them",
+        "raise the limit (sysctl fs.inotify.max_user_watches), then headcount down and up",
+    )
 
 
 def _descriptors(facts: Facts) -> Finding:

@@ -4,7 +4,8 @@ Rules of this file
   1. A command goes through the loop and is answered from what was committed. A refusal is a 409 whose
      body says who and why; a grant is a 200 that is on the disk.
   2. The caller is the actor: the agent above the socket's peer, or the peer itself when it asks to hold.
-  3. Links in a path are followed here, in a thread, before the core sees it.
+  3. Links in a path are followed here, with a limit, before the core sees it. A path whose file system hangs
+     is refused: its real name is not known, and a claim by another name would keep nobody off.
   4. Whoever closes the connection while waiting gives the place up.
 
 Not here: who gets what (core/ledger.py), words and rows (claim_view.py).
@@ -13,6 +14,7 @@ Not here: who gets what (core/ledger.py), words and rows (claim_view.py).
 import asyncio
 import os
 import uuid
+from functools import partial
 from typing import Any
 
 from headcount.core.claim import Answer, Granted, Held, Released
@@ -28,7 +30,8 @@ from headcount.daemon.gate import Refused
 from headcount.daemon.routes.route import Call, json_response
 from headcount.daemon.selection import ended_words
 from headcount.daemon.view import event_row
-from headcount.times import WAIT_MOST
+from headcount.system.looking import Hung
+from headcount.times import LOOK_WITHIN, WAIT_MOST
 from headcount.wire.messages import (
     CheckAnswer,
     ClaimHistory,
@@ -59,14 +62,14 @@ async def list_claims(call: Call) -> Claims | ClaimHistory:
     if wanted is None:
         held = sorted(world.book.holding(), key=lambda claim: (claim.since, claim.item))
         return Claims(claims=[claim_row(claim, world) for claim in held], loss=world.book.loss)
-    item = await _item(wanted)
+    item = await _item(call, wanted)
     events = await call.service.store.history(item=item, limit=HISTORY_MOST, newest=True)
     return ClaimHistory(item=item, history=[event_row(event, world) for event in events])
 
 
 async def acquire(call: Call) -> Any:
     wish = await call.body(ClaimWish)
-    item = await _item(wish.item)
+    item = await _item(call, wish.item)
     request = wish.request or uuid.uuid4().hex
     for what, text, most in (("note", wish.note or "", NOTE_MOST), ("request", request, REQUEST_MOST)):
         if len(text) > most:
@@ -176,16 +179,26 @@ def _holding_caller(call: Call, item: Item) -> Caller:
 # --- what is asked ---------------------------------------------------------------------------------
 
 
-async def _item(text: str) -> Item:
+async def _item(call: Call, text: str) -> Item:
     item = _parsed(text)
-    return _parsed(await asyncio.to_thread(_followed, item)) if is_path(item) else item
+    if not is_path(item):
+        return item
+    try:
+        return _parsed(await call.service.looks.ask(partial(_followed, item), LOOK_WITHIN))
+    except Hung:
+        raise Refused(
+            503,
+            "path-hangs",
+            f"The file system of {item.removeprefix('path:')} did not answer within {LOOK_WITHIN:.0f} s.",
+            "Nothing was claimed or released. Is a network mount away? Other items are not touched by it.",
+        ) from None
 
 
 async def _item_of_a_claim(call: Call) -> Item:
     """A link that was moved since must not hide the claim that was made through it."""
     lexical = _parsed(call.path("item"))
     claims = call.service.loop.world.book.claims
-    return lexical if lexical in claims and claims[lexical].is_held else await _item(lexical)
+    return lexical if lexical in claims and claims[lexical].is_held else await _item(call, lexical)
 
 
 def _parsed(text: str) -> Item:
