@@ -293,7 +293,7 @@ def tests_in(directory: Path) -> dict[str, list[str]]:
 def accidents() -> str:
     listed = tomllib.loads((ROOT / "docs" / "accidents.toml").read_text("utf-8"))["accident"]
     named = [
-        (name.split("_")[1].upper(), f"{path}::{name}")
+        (_accident_of(name), f"{path}::{name}")
         for path, names in tests_in(ROOT / "tests" / "accidents").items()
         for name in names
     ]
@@ -309,6 +309,12 @@ def accidents() -> str:
         proof = "<br>".join([*tests, *([waits] if waits else [])])
         rows.append([each["id"], each["happened"], each["holds"], proof])
     return table(["id", "what happened", "what holds here", "tests"], rows)
+
+
+def _accident_of(test: str) -> str:
+    """`test_H9_…` is of H9, `test_saga_07_…` of saga 7."""
+    _, first, second, *_ = test.split("_")
+    return f"saga {int(second)}" if first == "saga" else first.upper()
 
 
 # --- writing -----------------------------------------------------------------------------------------
