@@ -205,13 +205,49 @@ def error_codes() -> str:
             if node.func.id == "Refused" and isinstance(node.args[1], ast.Constant):
                 status = node.args[0].value if isinstance(node.args[0], ast.Constant) else "404"
                 found.add((str(node.args[1].value), str(status)))
-    found |= {("not-stored", "503"), ("bug", "500")}
+    found |= {("not-stored", "503"), ("not-readable", "503"), ("bug", "500")}
     by_code: dict[str, set[str]] = {}
     for name, status in found:
         by_code.setdefault(name, set()).add(status)
     return table(
         ["code", "status"], ([code(name), ", ".join(sorted(by_code[name]))] for name in sorted(by_code))
     )
+
+
+CLAIM_WORDS = {
+    "granted": "It is the caller's now.",
+    "again": "It was the caller's already: the same fence.",
+    "under": "An agent above the caller holds it; the caller works under that claim.",
+    "held": "Another holds it, or others wait for it; `holder` and `because` say who.",
+    "dead": "The process that was to hold it is over.",
+    "loss-not-accepted": "A store was lost; the operator accepts that first (`claims --accept-loss`).",
+    "no-such-heir": "The session that it was to be handed to has no living process.",
+    "not-an-agent": "Nobody who could hold a claim is calling.",
+    "not-held": "Nobody holds it (404).",
+    "not-yours": "Another holds it, and only the holder gives it back or hands it off.",
+    "operator-only": "For people (403).",
+    "overlaps": "It overlaps another claim, which stays with its holder.",
+    "request-over": "That request was granted, and its claim is over. A new one takes a new id.",
+    "request-reused": "That request id belongs to another's claim.",
+    "stale": "The fence is not the current one.",
+    "until-empty-unavailable": "Waiting for a dead holder's processes is not available yet.",
+    "unverified": "The process could not be proved alive; doubt is granted nothing.",
+}
+
+
+def claim_codes() -> str:
+    return table(["code", "what"], ([code(name), words] for name, words in CLAIM_WORDS.items()))
+
+
+def codes_of_claims() -> set[str]:
+    """Every code that the core refuses a claim with, found in its own source."""
+    found = set()
+    for path in sorted((SRC / "core").glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Refused":
+                assert isinstance(node.args[0], ast.Constant), path
+                found.add(str(node.args[0].value))
+    return found
 
 
 def metrics() -> str:
@@ -293,7 +329,7 @@ def tests_in(directory: Path) -> dict[str, list[str]]:
 def accidents() -> str:
     listed = tomllib.loads((ROOT / "docs" / "accidents.toml").read_text("utf-8"))["accident"]
     named = [
-        (name.split("_")[1].upper(), f"{path}::{name}")
+        (_accident_of(name), f"{path}::{name}")
         for path, names in tests_in(ROOT / "tests" / "accidents").items()
         for name in names
     ]
@@ -309,6 +345,12 @@ def accidents() -> str:
         proof = "<br>".join([*tests, *([waits] if waits else [])])
         rows.append([each["id"], each["happened"], each["holds"], proof])
     return table(["id", "what happened", "what holds here", "tests"], rows)
+
+
+def _accident_of(test: str) -> str:
+    """`test_H9_…` is of H9, `test_saga_07_…` of saga 7."""
+    _, first, second, *_ = test.split("_")
+    return f"saga {int(second)}" if first == "saga" else first.upper()
 
 
 # --- writing -----------------------------------------------------------------------------------------
@@ -331,6 +373,7 @@ PARTS: dict[str, dict[str, Callable[[], str]]] = {
         "event-types": event_types,
         "exit-codes": exit_codes,
         "error-codes": error_codes,
+        "claim-codes": claim_codes,
         "metrics": metrics,
     },
     "docs/cli.md": {"commands": commands, "settings": settings},

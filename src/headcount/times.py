@@ -90,6 +90,14 @@ WATCHDOG_STRIKES: Final = 3
 """The loop is asked for a sign of life this often; after three unanswered questions in a row the
 stacks are logged and the daemon ends, so that the next contact starts one that listens."""
 
+WELL_AFTER: Final = 3_600.0
+"""A daemon that served this long before its store broke is not in a row of broken starts: the count begins
+anew. A disk that breaks stores does so within minutes."""
+
+LOOK_WITHIN: Final = 2.0
+"""What a claim waits for a file system to follow the links of its path. It takes microseconds; a network mount
+that hangs takes for ever, and the caller's own patience ends at five seconds."""
+
 UNANCHORED_FRESH: Final = 1.0
 """For how long "no agent is above that process" is believed without walking up again. A connection
 that sends hundreds of reports a second is asked once; a shell that becomes an agent by exec is noticed

@@ -1,39 +1,55 @@
-"""python -m tests.campaign [name…] [--minutes N] [--seed S]: runs campaigns and writes docs/campaign.md."""
+"""python -m tests.campaign [name…] [--minutes N | --rounds N | --full] [--seed S]: runs campaigns and writes the page."""
 
 import argparse
+import math
 import random
 import sys
 import time
 from importlib import import_module
+from pathlib import Path
 
 from bench.page import machine
 from tests.campaign import page
 from tests.campaign.outcome import on_one_line
 
-CAMPAIGNS = ("pid_reuse", "pid_reuse_restarts", "kill_rounds", "claims", "never_inherited")
+CAMPAIGNS = {  # and what each counts
+    "pid_reuse": "rounds",
+    "pid_reuse_restarts": "reuses",
+    "kill_rounds": "rounds",
+    "claims": "operations",
+    "never_inherited": "rounds",
+}
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.campaign", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="name", help=", ".join(CAMPAIGNS))
-    parser.add_argument("--minutes", type=float, default=30.0, help="for all of them together (default 30)")
+    length = parser.add_mutually_exclusive_group()
+    length.add_argument("--minutes", type=float, default=30.0, help="for all of them together (default 30)")
+    length.add_argument("--rounds", type=int, default=None, help="this many of each, however long it takes")
+    length.add_argument(
+        "--full", action="store_true", help="the wanted number of each, however long it takes"
+    )
     parser.add_argument("--seed", type=int, default=None, help="repeats a run")
     parser.add_argument("--dry", action="store_true", help="print, do not write the page")
+    parser.add_argument("--page", type=Path, default=page.PAGE, help="where the page is")
     args = parser.parse_args()
-    names = args.names or CAMPAIGNS
+    names = args.names or list(CAMPAIGNS)
     unknown = set(names) - set(CAMPAIGNS)
     if unknown:
         parser.error(f"no campaign {', '.join(sorted(unknown))}; there are {', '.join(CAMPAIGNS)}")
     seed = args.seed if args.seed is not None else random.randrange(1_000_000)
+    print(f"seed {seed}", file=sys.stderr, flush=True)
     kept = True
     for name in names:
         began = time.monotonic()
-        seconds = args.minutes * 60 / len(names)
+        seconds, length_words = _length(args, len(names))
+        counted = {} if args.rounds is None else {CAMPAIGNS[name]: args.rounds}
         outcome = import_module(f"tests.campaign.{name}").run(
-            seed=seed, seconds=seconds, progress=on_one_line
+            seed=seed, seconds=seconds, progress=on_one_line, **counted
         )
         taken = time.monotonic() - began
-        command = f"python -m tests.campaign {name} --minutes {seconds / 60:g} --seed {seed}"
+        command = f"python -m tests.campaign {name} {length_words} --seed {seed}"
         print(
             "",
             outcome.title,
@@ -44,9 +60,17 @@ def main() -> int:
         )
         kept = kept and outcome.kept
         if not args.dry:
-            page.write(outcome, f"`{command}`, {taken:.0f} s; {machine()}")
+            page.write(outcome, f"`{command}`, {taken:.0f} s; {machine()}", args.page)
     print("\nEvery promise was kept." if kept else "\nA promise was broken.", flush=True)
     return 0 if kept else 1
+
+
+def _length(args: argparse.Namespace, shares: int) -> tuple[float, str]:
+    """Seconds for one campaign, and the words that ask for them."""
+    if args.full or args.rounds is not None:
+        return math.inf, "--full" if args.full else f"--rounds {args.rounds}"
+    minutes = args.minutes / shares
+    return minutes * 60, f"--minutes {minutes:g}"
 
 
 if __name__ == "__main__":

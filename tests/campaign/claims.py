@@ -81,6 +81,7 @@ def _history(
         share=SHARE if operations > CLIENTS * SHARE else None,
         pace=0.06,
         seed=seed,
+        progress=progress,
     )
     began = time.monotonic()
     with daemon:

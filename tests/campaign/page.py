@@ -9,14 +9,13 @@ PAGE = Path(__file__).parents[2] / "docs" / "campaign.md"
 
 HEAD = """# Campaigns
 
-Written by the campaigns themselves: `make campaign` for all, `python -m tests.campaign NAME --minutes N --seed S` for
-one. A short version of each is in the gate (`tests/faults/`). Each runs the naive way beside ours: a campaign in which
+Written by the campaigns themselves: `make campaign` for all, `python -m tests.campaign NAME --full --seed S` for one. A short version of each is in the gate (`tests/faults/`). Each runs the naive way beside ours: a campaign in which
 the control does not fail has proved nothing.
 """
 
 
-def write(outcome: Outcome, how: str) -> None:
-    text = PAGE.read_text() if PAGE.exists() else HEAD
+def write(outcome: Outcome, how: str, place: Path = PAGE) -> None:
+    text = place.read_text() if place.exists() else HEAD
     notes = "".join(f"- {note}\n" for note in (*outcome.notes, how))
     section = (
         f"<!-- {outcome.name} -->\n## {outcome.title}\n\n"
@@ -27,5 +26,5 @@ def write(outcome: Outcome, how: str) -> None:
     text = (
         marker.sub(lambda _: section, text) if marker.search(text) else text.rstrip("\n") + "\n\n" + section
     )
-    PAGE.parent.mkdir(exist_ok=True)
-    PAGE.write_text(text)
+    place.parent.mkdir(exist_ok=True)
+    place.write_text(text)

@@ -27,6 +27,7 @@ def headcount(tmp_path: Path) -> Run:
     ) -> "subprocess.CompletedProcess[str]":
         environment = {
             **os.environ,
+            "HOME": str(tmp_path),
             "HEADCOUNT_HOME": str(tmp_path),
             "LANG": "C.UTF-8",
             "LC_ALL": "",

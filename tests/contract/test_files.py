@@ -1,6 +1,7 @@
 """The contract of file events, on inotify and on polling."""
 
 import asyncio
+import errno
 import os
 import time
 from collections.abc import AsyncIterator, Callable
@@ -23,11 +24,25 @@ from headcount.system.files import (
 )
 from headcount.system.files.inotify import InotifyEvents
 from headcount.system.files.polling import PollingFileEvents
+from headcount.system.files.scarce import ScarceFileEvents
 
 WANTED = IN_CLOSE_WRITE | IN_MOVED_TO | IN_DELETE | IN_DELETE_SELF
 
 
-@pytest.fixture(params=[InotifyEvents, PollingFileEvents])
+class WithoutWatches(ScarceFileEvents):
+    """The kernel has no watch left for anybody."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(loop)
+        self._kernel.watch = refuse_watch  # type: ignore[method-assign]
+
+
+def refuse_watch(path: Path, *_: object) -> None:
+    path.stat()  # a path that is not there is told first
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.fixture(params=[InotifyEvents, PollingFileEvents, ScarceFileEvents, WithoutWatches])
 async def events(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[FileEvents]:
@@ -187,7 +202,7 @@ async def test_inotify_is_chosen_here_and_polling_where_it_cannot_be_opened(
 ) -> None:
     loop = asyncio.get_running_loop()
     chosen = open_file_events(loop)
-    assert isinstance(chosen, InotifyEvents)
+    assert isinstance(chosen, ScarceFileEvents)
     chosen.close()
 
     def refuse(*_: object) -> int:
@@ -195,3 +210,32 @@ async def test_inotify_is_chosen_here_and_polling_where_it_cannot_be_opened(
 
     monkeypatch.setattr("headcount.system.libc.call", refuse)
     assert isinstance(open_file_events(loop), PollingFileEvents)
+
+
+async def test_a_path_without_a_watch_is_looked_at_and_goes_back_to_the_kernel_when_watched_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(times, "POLL_EVERY", 0.02)
+    events, told, other = ScarceFileEvents(asyncio.get_running_loop()), Told(), Told()
+    right = events._kernel.watch
+    (tmp_path / "one").mkdir()
+    (tmp_path / "two").mkdir()
+    events.watch(tmp_path / "one", WANTED, other)
+    monkeypatch.setattr(events._kernel, "watch", refuse_watch)
+    events.watch(tmp_path / "two", WANTED, told)
+    assert events.polled() == 1
+    (tmp_path / "one" / "a").write_text("x")
+    (tmp_path / "two" / "b").write_text("x")
+    await until(lambda: other.names(WANTED) == {"a"} and told.names(WANTED) == {"b"})
+    monkeypatch.setattr(events._kernel, "watch", right)
+    events.watch(tmp_path / "two", WANTED, told)
+    assert events.polled() == 0
+    events.close()
+
+
+async def test_another_fault_of_the_kernel_is_not_hidden(tmp_path: Path) -> None:
+    events = ScarceFileEvents(asyncio.get_running_loop())
+    with pytest.raises(FileNotFoundError):
+        events.watch(tmp_path / "nowhere", WANTED, Told())
+    assert events.polled() == 0
+    events.close()

@@ -1,4 +1,8 @@
-"""Commits that fail: told to nobody, said in health, kept in the mailbox, and made good when they can be."""
+"""Commits that fail: told to nobody, said in health, kept in the mailbox, and made good when they can be.
+
+Rules of this file
+  1. Numbers and tries are counted here, so the daemons take no census: agents of others would count too.
+"""
 
 import json
 import shutil
@@ -11,9 +15,26 @@ from pathlib import Path
 import pytest
 
 from tests.rig.agent import Agent
+from tests.rig.alone import lone_daemon
 from tests.rig.altered import ROOT
 from tests.rig.daemon import Daemon, eventually
 from tests.rig.wire import connect, exchange, files_waiting, hook, read_reply, request
+
+
+@pytest.fixture
+def daemon(tmp_path: Path) -> Iterator[Daemon]:
+    with lone_daemon(tmp_path / "headcount") as running:
+        yield running
+
+
+def test_these_daemons_see_nobody_they_did_not_hear_of(
+    daemon: Daemon, tmp_path: Path, agent: Callable[..., Agent]
+) -> None:
+    """The control is a daemon as it is: it finds the same stand-in."""
+    stranger = agent()
+    with Daemon(tmp_path / "as-it-is") as seeing:
+        eventually(lambda: seeing.sessions(pid=stranger.pid))
+    assert daemon.sessions(pid=stranger.pid) == []
 
 
 @pytest.mark.root

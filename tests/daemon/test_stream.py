@@ -3,6 +3,7 @@
 import itertools
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from headcount.client.faults import ClientFault, Refused
 from tests.rig.agent import Agent
+from tests.rig.alone import lone_daemon
 from tests.rig.daemon import Daemon, eventually
 from tests.rig.wire import connect, exchange, hook, request
 
@@ -17,6 +19,13 @@ from tests.rig.wire import connect, exchange, hook, request
 def say(daemon: Daemon, conversation: str, event: str = "Stop", **fields: Any) -> None:
     body = json.dumps({"session_id": conversation, "hook_event_name": event, **fields}).encode()
     assert exchange(daemon.socket, hook(body)).status == 202
+
+
+@pytest.fixture
+def daemon(tmp_path: Path) -> Iterator[Daemon]:
+    """It takes no census: agents of others would be events between those that are counted."""
+    with lone_daemon(tmp_path / "headcount") as running:
+        yield running
 
 
 def about(events: Any, conversation: str) -> Any:
@@ -105,7 +114,6 @@ def test_a_number_that_the_journal_no_longer_has_gets_a_snapshot(tmp_path: Path)
 
 def test_the_newest_number_gets_nothing_but_what_happens_next(daemon: Daemon) -> None:
     say(daemon, "x")
-    daemon.sessions()  # a census, so that no agent of the machine comes in between
     with daemon.stream(daemon.get("/v1/status")["store"]["seq"]) as events:
         say(daemon, "y")
         assert json.loads(next(events).data)["session"]["conversation"] == "y"

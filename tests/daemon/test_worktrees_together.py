@@ -1,32 +1,37 @@
 """Questions at once: each gets its own answer, or none in time, and never a fault."""
 
 import asyncio
-from collections.abc import Callable
-from typing import Any
+import threading
 
 import pytest
 
+from headcount.daemon import worktrees as module
 from headcount.daemon.worktrees import Worktrees
 from headcount.system.clock import SystemClock
+from headcount.system.looking import Looks
 
 
-async def test_a_question_that_comes_just_as_another_is_answered_does_not_spoil_it(
+async def test_questions_at_once_get_each_its_own_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A report over HTTP got a 500: it asked for the result of another's look, which had only begun."""
+    monkeypatch.setattr(module, "_real", lambda path: f"/real{path}")
+    worktrees = Worktrees(SystemClock(), Looks())
+    names = [f"/{number}" for number in range(20)]
+    assert await asyncio.gather(*map(worktrees.real_path, names)) == [f"/real{name}" for name in names]
+
+
+async def test_a_directory_that_hangs_is_not_known_and_not_asked_for_again_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A report over HTTP got a 500: it asked for the result of the other's look, which had only begun."""
-    looks: list[asyncio.Future[Any]] = []
+    answers, asked = threading.Event(), []
 
-    def in_thread(read: Callable[..., Any], *arguments: Any) -> asyncio.Future[Any]:
-        looks.append(asyncio.get_running_loop().create_future())
-        return looks[-1]
+    def hang(directory: str) -> None:
+        asked.append(directory)
+        answers.wait(20)
 
-    monkeypatch.setattr(asyncio, "to_thread", in_thread)
-    worktrees = Worktrees(SystemClock())
-    first = asyncio.ensure_future(worktrees.real_path("/one"))
-    while not looks:
-        await asyncio.sleep(0)
-    looks[0].set_result(({}, {"/one": "/real/one"}))
-    second = asyncio.ensure_future(worktrees.real_path("/two"))  # its turn is before the first one's
-    assert await first == "/real/one"
-    looks[1].set_result(({}, {"/two": "/real/two"}))
-    assert await second == "/real/two"
+    monkeypatch.setattr(module, "read_repo", hang)
+    monkeypatch.setattr(module, "WORKTREE_WITHIN", 0.05)
+    worktrees = Worktrees(SystemClock(), Looks())
+    assert await worktrees.repos(["/mnt/away"]) == {"/mnt/away": None}
+    assert await worktrees.repos(["/mnt/away"]) == {"/mnt/away": None}
+    assert asked == ["/mnt/away"]
+    answers.set()

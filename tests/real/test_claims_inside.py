@@ -88,14 +88,33 @@ def test_the_guard_denies_an_edit_of_a_claimed_file_and_lets_others_through(
     assert f"Held by process {holding.pid}" in transcript(cli)
 
 
-def test_a_resumed_conversation_reads_what_it_held(cli: Claude, daemon: Daemon) -> None:
+def test_a_resumed_conversation_reads_what_it_held_and_has_it_only_by_asking(
+    cli: Claude, daemon: Daemon
+) -> None:
+    """A new process is a new holder: the old fence is stale in its hands, and its own is higher."""
+    said = {name: cli.project / f"{name}.json" for name in ("first", "listed", "checked", "again")}
     cli.run_print(
-        script({"bash": headcount("claim", "task:A")}, {"say": "done"}), "--session-id", CONVERSATION
+        script({"bash": f"{headcount('claim', 'task:A', '--json')} >{said['first']}"}, {"say": "done"}),
+        "--session-id",
+        CONVERSATION,
     )
+    first = json.loads(said["first"].read_text())
     eventually(lambda: not daemon.get("/v1/claims")["claims"])
-    cli.run_print(script({"say": "again"}), "--resume", CONVERSATION)
+    steps = script(
+        {"bash": f"{headcount('claims', '--json')} >{said['listed']}"},
+        {"bash": f"{headcount('check', 'task:A', str(first['fence']))}; echo $? >{said['checked']}"},
+        {"bash": f"{headcount('claim', 'task:A', '--json')} >{said['again']}"},
+        {"say": "again"},
+    )
+    cli.run_print(steps, "--resume", CONVERSATION)
     assert "task:A: free. To go on with it: headcount claim task:A" in transcript(cli)
-    assert daemon.get("/v1/claims")["claims"] == []
+    assert json.loads(said["listed"].read_text())["claims"] == []
+    assert said["checked"].read_text().strip() == "3"
+    again = json.loads(said["again"].read_text())
+    assert again["granted"] and again["fence"] > first["fence"]
+    assert again["holder"]["conversation"] == first["holder"]["conversation"] == CONVERSATION
+    assert again["holder"]["pid"] != first["holder"]["pid"]
+    assert again["holder"]["session"] != first["holder"]["session"]
 
 
 def test_without_a_daemon_the_agent_works_and_reads_nothing_of_us(cli: Claude, daemon: Daemon) -> None:

@@ -10,11 +10,14 @@ import random
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.rig.daemon import Daemon
 from tests.rig.linearizable import Does, Operation, Says
+
+SPEAK = 10.0  # seconds between two lines of progress
 
 
 @dataclass
@@ -31,6 +34,7 @@ class Campaign:
         None  # of one client; then others follow until all operations are done, kills spread over them
     )
     seed: int = 1
+    progress: Callable[[str], None] = lambda _: None
     history: list[Operation] = field(default_factory=list)
 
     def run(self) -> list[Operation]:
@@ -41,6 +45,7 @@ class Campaign:
         each = self.share or max(5, self.operations // left)
         plan = ["kill"] * self.kills + ["restart"] * self.restarts
         chance.shuffle(plan)
+        spoke = time.monotonic()
         try:
             while self.wants_more(left) or living:
                 while self.wants_more(left) and len(living) < self.clients:
@@ -48,6 +53,9 @@ class Campaign:
                     process, log = self.start(left, each)
                     living[process.pid] = (process, log)
                 self.reap(living)
+                if time.monotonic() - spoke > SPEAK:
+                    spoke = time.monotonic()
+                    self.progress(f"claims: {len(self.history):,} of {self.operations:,}")
                 if plan and living and self.is_due(len(plan), chance):
                     self.strike(plan.pop(), chance, living)
                 time.sleep(0.01)

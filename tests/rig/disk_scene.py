@@ -12,7 +12,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from tests.rig.agent import Agent
-from tests.rig.daemon import Daemon, eventually
+from tests.rig.alone import lone_daemon
+from tests.rig.daemon import eventually
 from tests.rig.wire import connect, exchange, files_waiting, hook, read_reply, request
 
 
@@ -30,7 +31,7 @@ def fill(disk: Path) -> Path:
 
 def full(home: Path, agents: Path, ends: ExitStack) -> None:
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "none", home], check=True)
-    daemon = ends.enter_context(Daemon(home))
+    daemon = ends.enter_context(lone_daemon(home))
     living, dying = ends.enter_context(Agent(agents)), ends.enter_context(Agent(agents))
     for each in (living, dying):
         each.hook(daemon.mailbox, "SessionStart", source="startup")
@@ -82,7 +83,7 @@ def full(home: Path, agents: Path, ends: ExitStack) -> None:
 
 def readonly(home: Path, agents: Path, ends: ExitStack) -> None:
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "none", home], check=True)
-    daemon = ends.enter_context(Daemon(home))
+    daemon = ends.enter_context(lone_daemon(home))
     living = ends.enter_context(Agent(agents))
     living.hook(daemon.mailbox, "SessionStart", source="startup")
     eventually(lambda: daemon.sessions(conversation=living.conversation, liveness="alive"))

@@ -109,6 +109,12 @@ def test_the_generator_has_words_for_every_type_of_event() -> None:
     assert set(generator().EVENT_WORDS) == set(EventType)
 
 
+def test_every_code_of_a_claim_has_its_words() -> None:
+    assert generator().codes_of_claims() | {"granted", "again", "under", "held"} == set(
+        generator().CLAIM_WORDS
+    )
+
+
 def test_no_fault_is_answered_with_a_code_that_is_not_documented() -> None:
     """Codes are found by how they are written; one that is written in another way would be missed."""
     listed = set(re.findall(r"^\| `([a-z-]+)` \| [45]\d\d", generator().error_codes(), re.MULTILINE))
@@ -152,9 +158,11 @@ def test_every_accident_is_recorded_and_every_named_test_has_its_line() -> None:
     record = text("docs/trackrecord.md")
     ids = set(re.findall(r"^\| ([A-Z]\d+)", record, re.MULTILINE))
     assert {"I1", "I10", "D1", "D10", "L1", "L7", "S1", "S6", "H1", "H18", "C1", "K1"} <= ids
+    sagas = re.findall(r"^\| saga (\d+) \|.*named: `tests/accidents/test_saga.py", record, re.MULTILINE)
+    assert sagas == [str(number) for number in range(1, 17)]
     for path, names in generator().tests_in(ROOT / "tests" / "accidents").items():
         for name in names:
-            if re.match(r"test_[A-Z]\d+_", name):
+            if re.match(r"test_([A-Z]\d+|saga_\d\d)_", name):
                 assert f"{path}::{name}" in record, "run: python docs/generate.py"
 
 

@@ -33,6 +33,13 @@ class FileFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class HookFacts:
+    settings: str
+    state: str  # installed, partial, outdated, absent, unreadable
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
 class Facts:
     running: bool  # somebody listens
     fault: ClientFault | None  # why there was no answer
@@ -48,6 +55,7 @@ class Facts:
     free: int | None  # bytes on the disk of the state directory
     descriptors: tuple[int, int] | None  # open and allowed, of the daemon
     errors: tuple[str, ...] = ()  # lines of the log's tail
+    hooks: tuple[HookFacts, ...] = ()  # one for each settings file of an agent
     places: Places = field(kw_only=True)
 
 
@@ -70,6 +78,7 @@ def examine(env: Mapping[str, str]) -> Facts:
         free=_free(places.state),
         descriptors=_descriptors(status.get("pid")),
         errors=bad_lines(_tail(places.log)),
+        hooks=_hooks(),
         places=places,
     )
 
@@ -139,6 +148,15 @@ def _free(path: str) -> int | None:
             return None
         return room.f_bavail * room.f_frsize
     return None
+
+
+def _hooks() -> tuple[HookFacts, ...]:
+    from headcount.cli.commands.hooks import standings
+
+    try:
+        return tuple(HookFacts(str(each.settings), each.state.value, each.note) for each in standings())
+    except ClientFault:  # our own configuration is broken; the daemon says so at its start
+        return ()
 
 
 def _descriptors(pid: object) -> tuple[int, int] | None:

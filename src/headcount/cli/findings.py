@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from headcount import __version__, times
 from headcount.cli import moments
-from headcount.cli.examine import Facts, FileFacts
+from headcount.cli.examine import Facts, FileFacts, HookFacts
 from headcount.client.faults import Deaf
 from headcount.client.reach import order
 
@@ -37,6 +37,7 @@ def findings_of(facts: Facts) -> list[Finding]:
         _flag(facts),
         _disk(facts),
         _log(facts),
+        *(_hooks(each) for each in facts.hooks),
     ]
     if not facts.status:
         return always
@@ -45,6 +46,7 @@ def findings_of(facts: Facts) -> list[Finding]:
         _version(facts),
         _store(facts),
         _watching(facts),
+        _files(facts),
         _descriptors(facts),
         _strangers(facts),
         *_warnings(facts),
@@ -205,6 +207,23 @@ def _log(facts: Facts) -> Finding:
     )
 
 
+def _hooks(file: HookFacts) -> Finding:
+    if file.state == "unreadable":
+        return Finding(
+            "hooks",
+            "finding",
+            f"{file.settings} cannot be used: {file.note}",
+            "mend that file; until then its agent may not read it either, and we write nothing to it",
+        )
+    if file.note:
+        return Finding("hooks", "note", f"{file.settings}: {file.note}")
+    if file.state == "installed":
+        return Finding("hooks", "ok", f"installed in {file.settings}")
+    words = {"absent": "not installed", "partial": "not installed for every event"}
+    said = words.get(file.state, "of an earlier version, or of another home of headcount")
+    return Finding("hooks", "note", f"{said}: {file.settings}", "headcount hooks install")
+
+
 def _store(facts: Facts) -> Finding:
     store = facts.status.get("store") or {}
     trouble = store.get("trouble") or store.get("error") or store.get("fault")
@@ -240,6 +259,20 @@ def _watching(facts: Facts) -> Finding:
             "raise the hard limit of open files (ulimit -Hn), then headcount down and up",
         )
     return Finding("watching", "ok", f"{watched} processes by kernel events")
+
+
+def _files(facts: Facts) -> Finding:
+    looked_at = facts.status.get("polled_directories") or 0
+    if not looked_at:
+        return Finding("files", "ok", "reports and registries by kernel events")
+    if facts.status.get("processes") != "linux":
+        return Finding("files", "note", "reports and registries are looked at once a second")
+    return Finding(
+        "files",
+        "finding",
+        f"{looked_at} directories are looked at once a second: no inotify watch was left for them",
+        "raise the limit (sysctl fs.inotify.max_user_watches), then headcount down and up",
+    )
 
 
 def _descriptors(facts: Facts) -> Finding:

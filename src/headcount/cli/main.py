@@ -46,8 +46,11 @@ def _dispatch(words: list[str]) -> int:
 
         print(f"headcount {__version__}")
         return codes.DONE
-    if first == "." or (first.startswith("-") and first not in ("-", "--")):
-        words = ["ps", *words]  # `headcount --json`, `headcount .`: the verb of the bare command
+    if first.startswith((".", "/")) or (first.startswith("-") and first not in ("-", "--")):
+        words = [
+            "ps",
+            *words,
+        ]  # `headcount --json`, `headcount .`, `headcount /src/api`: the bare command's verb
     from headcount.cli.verbs import VERBS
 
     name = words[0] if words else "ps"

@@ -24,7 +24,7 @@ VERBS = {
             "ps",
             "Look",
             "list the agents that are alive",
-            ("headcount ps", "headcount ps .", "headcount ps --all --json"),
+            ("headcount ps", "headcount ps .", "headcount ps ~/src/api", "headcount ps --all --json"),
         ),
         Verb(
             "show",

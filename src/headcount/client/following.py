@@ -2,29 +2,42 @@
 
 Rules of this file
   1. Events are given once, in order; after a break the stream is resumed by the last number seen.
-  2. A daemon that was stopped is not started again by somebody who only watches: he is told.
+  2. A daemon that was stopped is not started again by somebody who only watches: he is told. Whoever stays
+     waits for its return. One that was killed is started again: nobody wanted it to end.
 
 Not here: the stream itself (connection.py), what is made of an event (the faces, listening.py).
 """
 
 import json
+import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from headcount import times
 from headcount.client.faults import Broken, NotRunning, Unavailable
 from headcount.client.reach import Client
 
+STOPPED = "The headcount daemon has stopped; nothing is seen any more."
+WAITING = "The headcount daemon has stopped; waiting for its return. Start it: headcount up"
+KILLED = "The headcount daemon is gone without a farewell; starting it again."
+BACK = "The headcount daemon is back."
 
-def follow(client: Client, since: int | None = None, until: float | None = None) -> Iterator[dict[str, Any]]:
-    """Snapshots (`type` is "snapshot") and events, as the wire has them, for ever or until `TimedOut`."""
+
+def follow(
+    client: Client,
+    since: int | None = None,
+    until: float | None = None,
+    stay: Callable[[str], None] | None = None,
+) -> Iterator[dict[str, Any]]:
+    """Snapshots (`type` is "snapshot") and events, as the wire has them, for ever or until `TimedOut`. `stay`: with
+    whom to leave word when the daemon goes and comes back; without it its going is a fault."""
     last = since
-    away_since: float | None = None
+    absence = Absence(client, stay)
     while True:
         try:
             for event in client.events(last, until):
-                away_since = None
+                absence.end()
                 if event.type == "dropped":
                     continue  # we lagged: the stream ends here and is resumed like any other that broke
                 data = json.loads(event.data)
@@ -35,15 +48,45 @@ def follow(client: Client, since: int | None = None, until: float | None = None)
         except (Broken, NotRunning) as fault:
             if client.hung_up:
                 return
-            away_since = away_since or time.monotonic()
-            if time.monotonic() - away_since > times.START_AGAIN_AFTER:
-                raise _stopped(fault) from None
+            absence.go_on(fault)
+
+
+class Absence:
+    """A daemon that does not answer: first it may be restarting, then it is gone."""
+
+    def __init__(self, client: Client, stay: Callable[[str], None] | None) -> None:
+        self._client = client
+        self._stay = stay
+        self._since: float | None = None
+        self._told = False
+        self._restarted = False
+
+    def end(self) -> None:
+        if self._told and self._stay is not None:
+            self._stay(BACK)
+        self._since, self._told, self._restarted = None, False, False
+
+    def go_on(self, fault: Unavailable) -> None:
+        """Waits a little; raises when nothing more is to be waited for."""
+        self._since = self._since or time.monotonic()
+        if time.monotonic() - self._since <= times.START_AGAIN_AFTER:
             time.sleep(times.CONNECT_RETRY_EVERY)
+        elif self._stay is None or self._restarted:  # we started one, and it is gone again
+            raise _stopped(fault) from None
+        else:
+            self._wait(self._stay)
+
+    def _wait(self, say: Callable[[str], None]) -> None:
+        if not self._told:
+            self._told = True
+            killed = os.path.exists(self._client.places.socket)  # noqa: PTH110  an orderly stop takes it away
+            say(KILLED if killed else WAITING)
+            if killed:
+                self._client.start()
+                self._since, self._restarted = None, True
+                return
+        time.sleep(times.HOLD_LOOKS_AGAIN)
 
 
 def _stopped(fault: Unavailable) -> Unavailable:
-    if isinstance(fault, NotRunning):
-        return Unavailable(
-            "The headcount daemon has stopped; nothing is seen any more.", "Start it: headcount up"
-        )
-    return fault
+    return Unavailable(STOPPED, "Start it: headcount up") if isinstance(fault, NotRunning) else fault

@@ -5,7 +5,8 @@ Rules of this file
   2. A failed commit is told to nobody: the draft is dropped, evidence waits and is decided again,
      and whoever asked for an answer hears that it could not be stored.
   3. Effects start after the commit; what comes of them returns as evidence.
-  4. Evidence on which deciding fails is set aside alone, loudly; the others are decided.
+  4. Evidence on which deciding fails, or of which something comes that no store can take, is set aside alone,
+     loudly; the others are decided and stored.
   5. Before a batch with commands those on whom it turns are proved; after the commit, before the
      answer, whoever was granted something is proved once more. A batch of mere reports asks nobody.
 
@@ -172,6 +173,8 @@ class Loop:
             except StoreFault as fault:
                 if fault.kind == "corrupt":
                     raise  # a new start sets the file aside and rebuilds from the living
+                if fault.kind == "value":
+                    return await self._in_halves(batch, fault)
                 self._not_stored(batch, fault)
                 return False
             self.fault = None
@@ -182,6 +185,18 @@ class Loop:
         self._tell(decision.events, self.world)
         self._start_effects(decision.effects)
         return True
+
+    async def _in_halves(self, batch: list[Entry], fault: StoreFault) -> bool:
+        """One of them cannot be stored, ever. By halving it is found, and the others are committed beside it."""
+        if len(batch) == 1:
+            self._set_aside(batch[0], fault)
+            return True
+        middle = len(batch) // 2
+        self._inbox.extendleft(
+            reversed(batch[middle:])
+        )  # next, and after what of the first half may have to wait
+        self._wake.set()
+        return await self._turn(batch[:middle])
 
     def _decide(self, batch: list[Entry]) -> tuple[Draft, list[Outcome]]:
         evidence = [entry.evidence for entry in batch]

@@ -17,11 +17,14 @@ import logging
 import os
 import signal
 import sys
+import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headcount import __version__
 from headcount.paths import Places
+from headcount.times import WELL_AFTER
 
 if TYPE_CHECKING:
     from headcount.daemon.singleton import Singleton
@@ -102,10 +105,11 @@ def _serve_alone(word: Word) -> int:
         _collect_seldom()
 
     open_log(Path(places.log))
+    began = time.monotonic()
     try:
         asyncio.run(run(places, ready))
     except StoreDamaged:
-        _start_anew(lock, word)
+        _start_anew(lock, word, restarts_before(os.environ, time.monotonic() - began))
     log.info("headcount %s stopped", __version__)
     return 0
 
@@ -117,9 +121,14 @@ def _collect_seldom() -> None:
     gc.enable()
 
 
-def _start_anew(lock: "Singleton", word: Word) -> None:
+def restarts_before(env: Mapping[str, str], served: float) -> int:
+    """How many in a row. Whoever was well for a while begins a new row."""
+    said = env.get(RESTARTS, "")
+    return int(said) if said.isascii() and said.isdigit() and served < WELL_AFTER else 0
+
+
+def _start_anew(lock: "Singleton", word: Word, times: int) -> None:
     """The same process, a new program: it sets the damaged store aside. Not for ever, if disks are bad."""
-    times = int(os.environ.get(RESTARTS, "0"))
     if times >= RESTARTS_MOST:
         log.critical("the store was damaged %d times in a row; headcount ends", times)
         return

@@ -43,6 +43,7 @@ from headcount.store.port import StoreFault
 from headcount.store.sqlite import SqliteStore
 from headcount.system.clock import Clock, SystemClock
 from headcount.system.files import open_file_events
+from headcount.system.looking import Looks
 from headcount.system.notify import notify
 from headcount.system.processes.choose import open_processes
 from headcount.system.processes.port import Processes
@@ -98,7 +99,8 @@ class Running:
         self.transcripts = Transcripts(AGENTS, self.loop)
         self.tokens = Tokens(Path(places.state) / "tokens", store.tokens, processes, clock)
         self.effects = Effects(processes, clock, self.loop.put, self._forget)
-        drift, worktrees = Drift(), Worktrees(clock)
+        drift, looks = Drift(), Looks()
+        worktrees = Worktrees(clock, looks)
         self.service = Service(
             places=places,
             config=config,
@@ -108,6 +110,7 @@ class Running:
             loop=self.loop,
             broadcast=Broadcast(),
             anchors=self.anchors,
+            files=self.files,
             mailbox=Mailbox(
                 Path(places.mailbox),
                 AGENTS["claude-code"],
@@ -122,6 +125,7 @@ class Running:
             census=Census(self.loop, processes, self.anchors, clock),
             drift=drift,
             worktrees=worktrees,
+            looks=looks,
             tokens=self.tokens,
             actors=Actors(processes, self.loop, clock, self.tokens),
             started_at=clock.now(),

@@ -40,6 +40,6 @@ def _newest_of_one_name(fits: list[Session], wanted: str) -> Session:
     raise Refused(400, "ambiguous", f'"{wanted[:60]}" matches {listed}. Type more, or a name.')
 
 
-def ended_text(session: Session) -> str:
+def ended_words(session: Session) -> str:
     assert session.ended is not None
-    return f"{session.id[:4]} ended {time_text(session.ended.at)} ({session.ended.because})"
+    return f"ended {time_text(session.ended.at)} ({session.ended.because})"

@@ -32,6 +32,8 @@ from headcount.daemon.worktrees import Worktrees
 from headcount.paths import Places
 from headcount.store.sqlite import SqliteStore
 from headcount.system.clock import Clock
+from headcount.system.files import FileEvents
+from headcount.system.looking import Looks
 from headcount.system.processes.port import Processes
 from headcount.wire.messages import Status
 
@@ -48,11 +50,13 @@ class Service:
     loop: Loop
     broadcast: Broadcast
     anchors: Anchors
+    files: FileEvents
     mailbox: Mailbox
     registries: Registries
     census: Census
     drift: Drift
     worktrees: Worktrees
+    looks: Looks
     tokens: Tokens
     actors: Actors
     started_at: float
@@ -90,6 +94,7 @@ class Service:
             processes=self.processes.name,
             watched=self.processes.watched(),
             polled=self.processes.polled(),
+            polled_directories=self.files.polled(),
             store={
                 "path": self.places.database,
                 "bytes": self.store.size(),
@@ -112,6 +117,10 @@ class Service:
         if self.loop.counts["bugs"]:
             found.append(
                 f"{self.loop.counts['bugs']} pieces of evidence could not be weighed; see {self.places.log}"
+            )
+        if self.looks.hanging:
+            found.append(
+                f"a file system does not answer: {self.looks.hanging} looks at it hang; claims of paths there are refused"
             )
         if shutil.disk_usage(self.places.state).free < DISK_LOW:
             found.append("the disk of the store is nearly full")

@@ -1,29 +1,69 @@
-"""The singleton: one daemon a home, by a lock that the kernel gives back at death.
+"""The singleton: one daemon a home, by locks that the kernel gives back at death.
 
 Rules of this file
-  1. The lock is held for life. It is close-on-exec, so that no child keeps it (accident H1).
+  1. The locks are held for life. They are close-on-exec, so that no child keeps them (accident H1).
   2. Nothing is read from the file and nobody's pid is asked: the lock itself is the answer.
+  3. A file may be removed under its lock, and a second daemon would then lock a new one. So the directory of the
+     store is locked too: it cannot be removed while the store is in it.
+  4. What was locked must be what the path leads to; a file that was removed in between is no lock.
+
+Not here: what a daemon that lost says (main.py).
 """
 
+import contextlib
 import fcntl
 import os
 from pathlib import Path
 
 
 class Singleton:
-    def __init__(self, fd: int) -> None:
-        self._fd = fd
+    def __init__(self, *descriptors: int) -> None:
+        self._descriptors = descriptors
 
     @classmethod
     def take(cls, path: Path) -> "Singleton | None":
         """None: another daemon has it."""
+        file = _lock_file(path)
+        if file is None:
+            return None
+        try:
+            directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError:
+            os.close(file)
+            raise
+        try:
+            fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(file)
+            os.close(directory)
+            return None
+        except OSError:  # network file systems cannot lock a directory: there the file alone has to do
+            os.close(directory)
+            return cls(file)
+        return cls(file, directory)
+
+    def release(self) -> None:
+        for descriptor in self._descriptors:
+            with contextlib.suppress(OSError):
+                os.close(descriptor)
+
+
+def _lock_file(path: Path) -> int | None:
+    while True:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(fd)
             return None
-        return cls(fd)
+        if _is_at(fd, path):
+            return fd
+        os.close(fd)
 
-    def release(self) -> None:
-        os.close(self._fd)
+
+def _is_at(fd: int, path: Path) -> bool:
+    try:
+        there, ours = path.stat(follow_symlinks=False), os.fstat(fd)
+    except FileNotFoundError:
+        return False
+    return (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)

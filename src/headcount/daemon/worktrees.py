@@ -1,21 +1,22 @@
 """Worktrees: which checked-out directory a report came from, and the real path of what it edits.
 
 Rules of this file
-  1. People's file systems may hang: they are read in a thread, with a limit, one look at a time. What could
-     not be read in time is not known, and nobody waits for it.
+  1. People's file systems may hang: they are looked at with a limit (system/looking.py). What could not be read
+     in time is not known, and is not asked for again for a while.
   2. Read once a directory, and again after WORKTREE_FRESH: a branch is switched now and then.
 
 Not here: git's files (system/git.py), what two in one worktree mean (core/collision.py).
 """
 
-import asyncio
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from headcount.core.report import Report, Worktree
 from headcount.system.clock import Clock
 from headcount.system.git import Repo, read_repo
+from headcount.system.looking import Hung, Looks
 from headcount.times import WORKTREE_FRESH, WORKTREE_WITHIN
 
 KNOWN_MOST = 2_000
@@ -24,10 +25,10 @@ Found = tuple[dict[str, Repo | None], dict[str, str]]
 
 
 class Worktrees:
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, looks: Looks) -> None:
         self._clock = clock
+        self._looks = looks
         self._known: dict[str, tuple[float, Repo | None]] = {}
-        self._looking: asyncio.Future[Found] | None = None
 
     async def settled(self, reports: Sequence[Report]) -> list[Report]:
         """The reports with their worktree, and with the real path of what they edit."""
@@ -56,22 +57,17 @@ class Worktrees:
         missing = directories - known.keys()
         if not missing and not paths:
             return known, {}
-        repos, real = await self._in_thread(sorted(missing), sorted(paths))
+        look = partial(_read, sorted(missing), sorted(paths))
+        repos: dict[str, Repo | None]
+        try:
+            repos, real = await self._looks.ask(look, WORKTREE_WITHIN)
+        except Hung:
+            repos, real = dict.fromkeys(missing), {}
         for directory, repo in repos.items():
             self._known[directory] = (now, repo)
         while len(self._known) > KNOWN_MOST:
             del self._known[next(iter(self._known))]
         return known | repos, real
-
-    async def _in_thread(self, directories: list[str], paths: list[str]) -> Found:
-        if self._looking is not None and not self._looking.done():
-            await asyncio.wait([self._looking], timeout=WORKTREE_WITHIN)
-        if self._looking is not None and not self._looking.done():
-            return {}, {}  # an earlier look still hangs
-        mine = asyncio.ensure_future(asyncio.to_thread(_read, directories, paths))
-        self._looking = mine  # by the time it is done another may look
-        done, _ = await asyncio.wait([mine], timeout=WORKTREE_WITHIN)
-        return mine.result() if done else ({}, {})
 
 
 def _read(directories: list[str], paths: list[str]) -> Found:

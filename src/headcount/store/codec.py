@@ -52,7 +52,7 @@ def encode_session(session: Session) -> bytes:
         body = _ENCODER.encode(session)
         _SESSION.decode(body)
     except UNSTORABLE as error:
-        raise StoreFault("other", f"session {session.id!r} cannot be stored: {error}") from error
+        raise StoreFault("value", f"session {session.id!r} cannot be stored: {error}") from error
     return body
 
 
@@ -65,7 +65,7 @@ def encode_claim(claim: Claim) -> bytes:
         body = _ENCODER.encode(claim)
         _CLAIM.decode(body)
     except UNSTORABLE as error:
-        raise StoreFault("other", f"the claim on {claim.item!r} cannot be stored: {error}") from error
+        raise StoreFault("value", f"the claim on {claim.item!r} cannot be stored: {error}") from error
     return body
 
 
@@ -78,7 +78,7 @@ def encode_request(request: Remembered) -> bytes:
         body = _ENCODER.encode(request)
         _REQUEST.decode(body)
     except UNSTORABLE as error:
-        raise StoreFault("other", f"request {request.id!r} cannot be stored: {error}") from error
+        raise StoreFault("value", f"request {request.id!r} cannot be stored: {error}") from error
     return body
 
 
@@ -98,7 +98,7 @@ def encode_event(event: Event) -> EventRow:
         body = _ENCODER.encode(content)
         _BODY.decode(body)
     except UNSTORABLE as error:
-        raise StoreFault("other", f"event {event.seq} cannot be stored: {error}") from error
+        raise StoreFault("value", f"event {event.seq} cannot be stored: {error}") from error
     return (event.seq, event.at, event.type.value, event.session, event.item, body)
 
 

@@ -3,7 +3,8 @@
 Rules of this file
   1. SQLite's code decides, never the text of a message.
   2. A kind is a promise about what helps: room (full), the disk (io), rights (readonly), another
-     program (busy), a restart that sets the file aside (corrupt).
+     program (busy), a restart that sets the file aside (corrupt). Nothing helps against a value that cannot be
+     stored (value): trying it again for ever would keep everybody else's from being stored.
 
 Not here: what the daemon does about it.
 """
@@ -27,7 +28,13 @@ BY_CODE: dict[int, FaultKind] = {
     sqlite3.SQLITE_LOCKED: "busy",
     sqlite3.SQLITE_CORRUPT: "corrupt",
     sqlite3.SQLITE_NOTADB: "corrupt",
+    sqlite3.SQLITE_TOOBIG: "value",
+    sqlite3.SQLITE_MISMATCH: "value",
 }
+
+# What Python itself raises when it cannot hand a parameter over: text with a lone surrogate, a number of 2^63 and
+# more, a type that SQLite has not.
+UNBOUND = (UnicodeError, OverflowError, sqlite3.InterfaceError, sqlite3.ProgrammingError)
 
 BY_ERRNO: dict[int, FaultKind] = {
     errno.ENOSPC: "full",
@@ -44,6 +51,7 @@ NEXT_STEP: dict[FaultKind, str] = {
     "readonly": "make {path} and its directory writable for you",
     "busy": "close the other program that holds {path}",
     "corrupt": "restart headcount: it sets {path} aside and rebuilds from the living",
+    "value": "this one value was set aside; run `headcount doctor`",
     "other": "run `headcount doctor`",
 }
 
@@ -60,7 +68,7 @@ def _kind(error: BaseException, path: Path) -> FaultKind:
         return BY_ERRNO.get(error.errno or 0, "other")
     code = getattr(error, "sqlite_errorcode", None)
     if code is None:
-        return "other"
+        return "value" if isinstance(error, UNBOUND) else "other"
     if code == sqlite3.SQLITE_IOERR_CORRUPTFS:
         return "corrupt"
     kind = BY_CODE.get(code & PRIMARY, "other")

@@ -19,7 +19,7 @@ from headcount.core.claim import Claim
 from headcount.core.events import Event
 from headcount.core.session import Session, SessionId
 
-FaultKind = Literal["full", "io", "readonly", "busy", "corrupt", "other"]
+FaultKind = Literal["full", "io", "readonly", "busy", "corrupt", "value", "other"]
 
 
 class StoreFault(Exception):

@@ -139,6 +139,9 @@ class Status(msgspec.Struct, kw_only=True):
     processes: str  # the adapter: linux, portable
     watched: int
     polled: int  # of those, how many must be polled because no descriptor was left
+    polled_directories: (
+        int  # looked at once a second, because no inotify watch was left, or there is no inotify
+    )
     store: dict[str, Any]
     warnings: list[str]
     unknown_events: dict[str, int]

@@ -17,18 +17,39 @@ from headcount.wire import codes
 if TYPE_CHECKING:
     import argparse
 
-TAKES_SESSION = ("show", "explain", "wait", "log", "handoff")
-PLAIN_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/@:+-]*")
+PLAIN_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/@:+#-]*")
+
+# What a verb's words and an option's value are completed with, beside what its parser knows.
+ASKED = {
+    "show": ("sessions",),
+    "explain": ("sessions",),
+    "wait": ("sessions",),
+    "log": ("sessions",),
+    "release": ("items",),
+    "check": ("items",),
+    "handoff": ("items", "sessions"),
+}
+VALUES = {"--as": "sessions", "--until": "states", "--type": "types"}
 
 BASH = """\
 _headcount() {{
-  local word=${{COMP_WORDS[COMP_CWORD]}} verb=${{COMP_WORDS[1]}}
-  if [ "$COMP_CWORD" -eq 1 ]; then
+  local line=${{COMP_LINE:0:COMP_POINT}} verb=${{COMP_WORDS[1]}} word before prefix offered
+  local -a said; read -ra said <<<"$line"
+  word=${{line##*[[:space:]]}}; [ -n "$word" ] && unset 'said[-1]'
+  before=${{said[-1]}}
+  if [ "${{#said[@]}}" -eq 1 ]; then
     COMPREPLY=($(compgen -W "{verbs} --help --version" -- "$word")); return
   fi
-  case "$verb" in
+  case "$verb $before" in
+{values}
+  *) case "$verb" in
 {cases}
+    esac;;
   esac
+  COMPREPLY=($(compgen -W "$offered" -- "$word"))
+  if [[ $word == *:* && $COMP_WORDBREAKS == *:* ]]; then  # bash replaces only what follows the colon
+    prefix=${{word%"${{word##*:}}"}}; COMPREPLY=("${{COMPREPLY[@]#"$prefix"}}")
+  fi
 }}
 complete -F _headcount headcount"""
 
@@ -39,8 +60,11 @@ _headcount() {{
 {described}
   )
   if (( CURRENT == 2 )); then _describe verb verbs; return; fi
-  case "$words[2]" in
+  case "$words[2] $words[CURRENT-1]" in
+{values}
+  *) case "$words[2]" in
 {cases}
+    esac;;
   esac
 }}
 compdef _headcount headcount"""
@@ -48,13 +72,16 @@ compdef _headcount headcount"""
 
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument(
-        "shell", choices=["bash", "zsh", "fish", "sessions"], help="sessions: what a script completes S with"
+        "shell",
+        choices=["bash", "zsh", "fish", "sessions", "items"],
+        help="sessions, items: what a script completes S and ITEM with",
     )
 
 
 def run(args: Any) -> int:
-    if args.shell == "sessions":
-        printing.print_lines(session_words())
+    if args.shell in ("sessions", "items"):
+        words = session_words() if args.shell == "sessions" else item_words()
+        printing.print_lines([word for word in words if PLAIN_WORD.fullmatch(word)])
         return codes.DONE
     text = {"bash": bash, "zsh": zsh, "fish": fish}[args.shell]()
     if args.json:
@@ -72,8 +99,16 @@ def session_words() -> list[str]:
     except ClientFault:
         return []
     names = [raw.get("name") or "" for raw in sessions]
-    words = [*short_ids([raw["id"] for raw in sessions]).values(), *names]
-    return [word for word in words if PLAIN_WORD.fullmatch(word)]
+    return [*short_ids([raw["id"] for raw in sessions]).values(), *names]
+
+
+def item_words() -> list[str]:
+    """What is held now."""
+    try:
+        claims = printing.client(autostart=False).get("/v1/claims")["claims"]
+    except ClientFault:
+        return []
+    return [str(each["item"]) for each in claims]
 
 
 def options() -> dict[str, list[str]]:
@@ -98,43 +133,72 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
 
 
+def fixed(kind: str) -> list[str] | None:
+    """The words of a kind that does not change; None: it has to be asked for."""
+    if kind == "states":
+        from headcount.cli.commands.wait import STATES
+
+        return list(STATES)
+    if kind == "types":
+        from headcount.core.events import EventType
+
+        return [each.value for each in EventType]
+    return None
+
+
+def values() -> dict[tuple[str, str], str]:
+    """Verb and option -> what its value is completed with."""
+    return {
+        (name, word): VALUES[word] for name, words in options().items() for word in words if word in VALUES
+    }
+
+
 def bash() -> str:
-    cases = []
-    for name, words in options().items():
-        sessions = " $(headcount completion sessions 2>/dev/null)" if name in TAKES_SESSION else ""
-        cases.append(f'    {name}) COMPREPLY=($(compgen -W "{" ".join(words)}{sessions}" -- "$word"));;')
-    return BASH.format(verbs=" ".join(options()), cases="\n".join(cases))
+    def offered(words: list[str], kinds: tuple[str, ...]) -> str:
+        asked = [" ".join(fixed(kind) or [f"$(headcount completion {kind} 2>/dev/null)"]) for kind in kinds]
+        return f'offered="{" ".join([*words, *asked])}";;'
+
+    cases = [f"    {name}) {offered(words, ASKED.get(name, ()))}" for name, words in options().items()]
+    after = [f'  "{name} {option}") {offered([], (kind,))}' for (name, option), kind in values().items()]
+    return BASH.format(verbs=" ".join(options()), cases="\n".join(cases), values="\n".join(after))
 
 
 def zsh() -> str:
     from headcount.cli.verbs import VERBS
 
+    def offered(words: list[str], kinds: tuple[str, ...]) -> str:
+        asked = [
+            " ".join(fixed(kind) or [f"${{(f)$(headcount completion {kind} 2>/dev/null)}}"]) for kind in kinds
+        ]
+        return f"compadd -- {' '.join([*words, *asked])};;"
+
     described = "\n".join(f"    {_quoted(f'{verb.name}:{verb.help}')}" for verb in VERBS.values())
-    cases = []
-    for name, words in options().items():
-        sessions = " ${(f)$(headcount completion sessions 2>/dev/null)}" if name in TAKES_SESSION else ""
-        cases.append(f"    {name}) compadd -- {' '.join(words)}{sessions};;")
-    return ZSH.format(described=described, cases="\n".join(cases))
+    cases = [f"    {name}) {offered(words, ASKED.get(name, ()))}" for name, words in options().items()]
+    after = [f'  "{name} {option}") {offered([], (kind,))}' for (name, option), kind in values().items()]
+    return ZSH.format(described=described, cases="\n".join(cases), values="\n".join(after))
 
 
 def fish() -> str:
     from headcount.cli.verbs import VERBS
+
+    def offered(kind: str) -> str:
+        return "-a " + _quoted(" ".join(fixed(kind) or [f"(headcount completion {kind} 2>/dev/null)"]))
 
     lines = ["complete -c headcount -f"]
     for name, words in options().items():
         lines.append(
             f"complete -c headcount -n __fish_use_subcommand -a {name} -d {_quoted(VERBS[name].help)}"
         )
-        of = f"-n '__fish_seen_subcommand_from {name}'"
-        for word in words:
-            kind = (
-                f"-l {word[2:]}"
-                if word.startswith("--")
-                else f"-s {word[1:]}"
-                if word.startswith("-")
-                else f"-a {word}"
-            )
-            lines.append(f"complete -c headcount {of} {kind}")
-        if name in TAKES_SESSION:
-            lines.append(f"complete -c headcount {of} -a '(headcount completion sessions 2>/dev/null)'")
+        of = f"complete -c headcount -n '__fish_seen_subcommand_from {name}'"
+        lines += [f"{of} {_fish_word(word)}" for word in words if (name, word) not in values()]
+        lines += [f"{of} {offered(kind)}" for kind in ASKED.get(name, ())]
+    for (name, option), kind in values().items():
+        of = f"complete -c headcount -n '__fish_seen_subcommand_from {name}'"
+        lines.append(f"{of} {_fish_word(option)} -x {offered(kind)}")
     return "\n".join(lines)
+
+
+def _fish_word(word: str) -> str:
+    if word.startswith("--"):
+        return f"-l {word[2:]}"
+    return f"-s {word[1:]}" if word.startswith("-") else f"-a {word}"

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from headcount.agents.claude_code.hooks import Plan, Standing
     from headcount.agents.settings_file import Refusal
 
+NOTE = "Exit codes: 0 done, 1 a settings file cannot be read or is invalid (it is left as it is)."
 AGENT = "claude-code"
 SHORT = "claude"
 
@@ -195,12 +196,14 @@ def _status(*, as_json: bool) -> int:
         printing.print_document({"files": [_standing_document(each) for each in found]})
     else:
         printing.print_lines([_standing_line(each) for each in found])
-    return codes.DONE
+    return codes.FAULT if any(each.state.value == "unreadable" for each in found) else codes.DONE
 
 
 def _standing_line(standing: "Standing") -> str:
     count = f" ({standing.events} of {standing.wanted} events)" if standing.events else ""
     note = f"; {clean(standing.note)}" if standing.note else ""
+    if standing.state.value == "unreadable":
+        note += ". Nothing is written to it until it is mended."
     asks = f"; asks: {', '.join(standing.asks)}" if standing.asks else ""
     return f"{SHORT:<9} {_home(standing.settings)}   {standing.state.value}{count}{asks}{note}"
 

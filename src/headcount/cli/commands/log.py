@@ -57,7 +57,7 @@ def run(args: Any) -> int:
     for event in [event for event in events if is_shown(event, args)][-args.n :]:
         tell(event, args)
     if args.follow:
-        for event in follow(client, last):
+        for event in follow(client, last, stay=printing.note):
             if event["type"] != "snapshot" and is_wanted(event, args, session) and is_shown(event, args):
                 tell(event, args)
     return codes.DONE

@@ -7,6 +7,7 @@ Not here: words (rows.py), drawing (table.py).
 """
 
 import os
+import sys
 import time
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -21,32 +22,40 @@ SWITCHES = {"--all": "all", "-a": "all", "--json": "json", "--wide": "wide", "-w
 
 
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
-    parser.add_argument("where", nargs="?", choices=["."], help="only this repository (here: this directory)")
+    parser.add_argument(
+        "where",
+        nargs="?",
+        metavar="DIR",
+        help="only its repository (without one: the directory); `.` is here",
+    )
     parser.add_argument("-a", "--all", action="store_true", help="ended sessions too")
     parser.add_argument("-w", "--wide", action="store_true", help="every column and row, uncut")
 
 
 def parse_plain(words: list[str]) -> SimpleNamespace | None:
-    """The arguments, when they are switches and `.` only; None: ask argparse."""
+    """The arguments, when they are switches and a directory only; None: ask argparse."""
     args = SimpleNamespace(where=None, all=False, json=False, wide=False)
     for word in words:
-        if word == "." and args.where is None:
-            args.where = "."
-        elif word in SWITCHES:
+        if word in SWITCHES:
             setattr(args, SWITCHES[word], True)
-        else:
+        elif word.startswith("-") or not word or args.where is not None:
             return None
+        else:
+            args.where = word
     return args
 
 
 def run(args: Any) -> int:
+    if args.where and not os.path.isdir(args.where):  # noqa: PTH112
+        return _no_directory(args.where)
     answer = printing.client().get("/v1/sessions?all=1" if args.all else "/v1/sessions")
     sessions = answer["sessions"]
     if args.where:
         from headcount.cli import repo
 
-        here = os.getcwd()  # noqa: PTH109
-        sessions = [raw for raw in sessions if repo.is_within(raw.get("cwd"), here)]
+        # as it was written and with its links followed: an agent says either of its own directory
+        here = {os.path.abspath(args.where), os.path.realpath(args.where)}  # noqa: PTH100
+        sessions = [raw for raw in sessions if any(repo.is_within(raw.get("cwd"), each) for each in here)]
     if args.json:
         printing.print_document({**answer, "sessions": sessions})
         return codes.DONE
@@ -56,3 +65,11 @@ def run(args: Any) -> int:
 
     printing.print_lines(draw(rows_of(sessions, time.time()), standard(), everything=args.wide))
     return codes.DONE
+
+
+def _no_directory(where: str) -> int:
+    from headcount.cli.sanitize import clean
+
+    words = f'headcount: no directory "{clean(where)}". One session: headcount show {clean(where)}'
+    print(words, file=sys.stderr)
+    return codes.USAGE

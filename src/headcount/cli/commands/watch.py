@@ -3,6 +3,7 @@
 Rules of this file
   1. --json is one event a line as the wire has it, all types, beginning with a `snapshot` unless
      --since asks for what came after a number.
+  2. It goes on when the daemon is back; that it was away is said on stderr. --once ends with it.
 
 Not here: resuming (following.py), words (story.py).
 """
@@ -21,11 +22,14 @@ from headcount.wire import codes
 if TYPE_CHECKING:
     import argparse
 
+NOTE = "Ends by Ctrl-C. Exit codes: 4 the daemon cannot be started, or with --once: it has stopped."
+
 
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument(
         "--since", type=_sequence, metavar="SEQ", help="begin with what came after this event number"
     )
+    parser.add_argument("--once", action="store_true", help="end when the daemon stops, with exit code 4")
 
 
 def _sequence(text: str) -> int:
@@ -38,7 +42,7 @@ def _sequence(text: str) -> int:
 
 def run(args: Any) -> int:
     screen = standard()
-    for event in follow(printing.client(), args.since):
+    for event in follow(printing.client(), args.since, stay=None if args.once else printing.note):
         if args.json:
             printing.print_line(_dated(event))
         else:

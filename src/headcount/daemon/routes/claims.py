@@ -4,7 +4,8 @@ Rules of this file
   1. A command goes through the loop and is answered from what was committed. A refusal is a 409 whose
      body says who and why; a grant is a 200 that is on the disk.
   2. The caller is the actor: the agent above the socket's peer, or the peer itself when it asks to hold.
-  3. Links in a path are followed here, in a thread, before the core sees it.
+  3. Links in a path are followed here, with a limit, before the core sees it. A path whose file system hangs
+     is refused: its real name is not known, and a claim by another name would keep nobody off.
   4. Whoever closes the connection while waiting gives the place up.
 
 Not here: who gets what (core/ledger.py), words and rows (claim_view.py).
@@ -13,6 +14,7 @@ Not here: who gets what (core/ledger.py), words and rows (claim_view.py).
 import asyncio
 import os
 import uuid
+from functools import partial
 from typing import Any
 
 from headcount.core.claim import Answer, Granted, Held, Released
@@ -20,13 +22,16 @@ from headcount.core.claim import Refused as NotGiven
 from headcount.core.commands import AcceptLoss, Acquire, Caller, CallerKind, HandOff, Release
 from headcount.core.identity import ProcessIdentity
 from headcount.core.item import TREE, BadItem, Item, is_path, overlaps, parse_item
+from headcount.core.session import Session
 from headcount.core.verdict import Standing
 from headcount.daemon.actor import Kind
 from headcount.daemon.claim_view import claim_row, granted, held_sentence, holder_row, refused
 from headcount.daemon.gate import Refused
 from headcount.daemon.routes.route import Call, json_response
+from headcount.daemon.selection import ended_words
 from headcount.daemon.view import event_row
-from headcount.times import WAIT_MOST
+from headcount.system.looking import Hung
+from headcount.times import LOOK_WITHIN, WAIT_MOST
 from headcount.wire.messages import (
     CheckAnswer,
     ClaimHistory,
@@ -57,14 +62,14 @@ async def list_claims(call: Call) -> Claims | ClaimHistory:
     if wanted is None:
         held = sorted(world.book.holding(), key=lambda claim: (claim.since, claim.item))
         return Claims(claims=[claim_row(claim, world) for claim in held], loss=world.book.loss)
-    item = await _item(wanted)
+    item = await _item(call, wanted)
     events = await call.service.store.history(item=item, limit=HISTORY_MOST, newest=True)
     return ClaimHistory(item=item, history=[event_row(event, world) for event in events])
 
 
 async def acquire(call: Call) -> Any:
     wish = await call.body(ClaimWish)
-    item = await _item(wish.item)
+    item = await _item(call, wish.item)
     request = wish.request or uuid.uuid4().hex
     for what, text, most in (("note", wish.note or "", NOTE_MOST), ("request", request, REQUEST_MOST)):
         if len(text) > most:
@@ -140,10 +145,22 @@ def caller_of(call: Call, acting_as: str | None = None, *, own: bool = False) ->
     actor = call.actor
     if acting_as is not None:
         call.for_people("--as")
-        session = call.select(acting_as)
+        session = _living(call.select(acting_as))
         return Caller(session.process, session.id, CallerKind.OPERATOR)
     process = actor.caller if own else actor.process
     return Caller(process, actor.session, KINDS[actor.kind], _lineage(call))
+
+
+def _living(session: Session) -> Session:
+    """One that can hold something. An ended one has no process to hold it with, and never will have."""
+    who = f"{session.id[:4]} {session.name or session.agent}"
+    if session.ended is not None:
+        hint = "Claims are held by living sessions. Those are: headcount ps"
+        raise Refused(410, "session-ended", f"{who} {ended_words(session)}.", hint)
+    if session.process is None:
+        hint = "See why: headcount explain " + session.id[:4]
+        raise Refused(409, "no-process", f"The process of {who} is not known, so it can hold nothing.", hint)
+    return session
 
 
 def _lineage(call: Call) -> tuple[ProcessIdentity, ...]:
@@ -162,16 +179,26 @@ def _holding_caller(call: Call, item: Item) -> Caller:
 # --- what is asked ---------------------------------------------------------------------------------
 
 
-async def _item(text: str) -> Item:
+async def _item(call: Call, text: str) -> Item:
     item = _parsed(text)
-    return _parsed(await asyncio.to_thread(_followed, item)) if is_path(item) else item
+    if not is_path(item):
+        return item
+    try:
+        return _parsed(await call.service.looks.ask(partial(_followed, item), LOOK_WITHIN))
+    except Hung:
+        raise Refused(
+            503,
+            "path-hangs",
+            f"The file system of {item.removeprefix('path:')} did not answer within {LOOK_WITHIN:.0f} s.",
+            "Nothing was claimed or released. Is a network mount away? Other items are not touched by it.",
+        ) from None
 
 
 async def _item_of_a_claim(call: Call) -> Item:
     """A link that was moved since must not hide the claim that was made through it."""
     lexical = _parsed(call.path("item"))
     claims = call.service.loop.world.book.claims
-    return lexical if lexical in claims and claims[lexical].is_held else await _item(lexical)
+    return lexical if lexical in claims and claims[lexical].is_held else await _item(call, lexical)
 
 
 def _parsed(text: str) -> Item:
@@ -228,5 +255,6 @@ def _fault(call: Call, answer: Answer) -> Refused:
     if answer.code == "not-yours" and answer.claim is not None:
         held = held_sentence(answer.claim, call.service.loop.world)
         return Refused(409, answer.code, f"{answer.why} {held}", "See: headcount claims")
-    status = {"not-held": 404, "operator-only": 403}.get(answer.code, 409)
-    return Refused(status, answer.code, answer.why)
+    if answer.code == "not-held":
+        return Refused(404, "not-held", answer.why, "Who holds what: headcount claims")
+    return Refused(403 if answer.code == "operator-only" else 409, answer.code, answer.why)

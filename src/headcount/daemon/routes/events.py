@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from headcount.core.events import EventType
 from headcount.daemon.broadcast import Subscriber, frame_of
 from headcount.daemon.gate import Refused
 from headcount.daemon.routes.route import Call
@@ -85,7 +86,7 @@ def _snapshot(service: Service, seq: int) -> bytes:
 async def history(call: Call) -> History:
     service = call.service
     session = call.text("session")
-    types = tuple(call.request.query_params.getlist("type"))
+    types = _types(call.request.query_params.getlist("type"))
     since = call.number("since", 0)
     events = await service.store.history(
         after=call.number("after", 0),
@@ -98,3 +99,14 @@ async def history(call: Call) -> History:
     return History(
         events=[event_row(event, service.loop.world) for event in events], oldest=await service.store.oldest()
     )
+
+
+def _types(wanted: list[str]) -> tuple[str, ...]:
+    """An empty answer to a slip would read as "it never happened"."""
+    known = [each.value for each in EventType]
+    strange = next((each for each in wanted if each not in known), None)
+    if strange is not None:
+        raise Refused(
+            400, "bad-parameter", f'No event is of type "{strange[:60]}".', f"There are: {', '.join(known)}"
+        )
+    return tuple(wanted)

@@ -7,7 +7,7 @@ Rules of this file
   3. One watch for each path; watching a path again replaces what was asked for it.
   4. IN_IGNORED says that the watch is over by itself: its directory was removed or unmounted.
 
-Implementations: inotify.py, polling.py; one contract suite runs on both.
+Implementations: inotify.py, polling.py, and both together in scarce.py; one contract suite runs on all.
 """
 
 from collections.abc import Callable
@@ -39,9 +39,13 @@ OnFileEvents = Callable[[list[FileEvent]], None]
 
 class FileEvents(Protocol):
     def watch(self, path: Path, mask: int, callback: OnFileEvents) -> None:
-        """From now on. An OSError: the path is not there, or the system has no watch left."""
+        """From now on. An OSError: the path is not there."""
         ...
 
     def unwatch(self, path: Path) -> None: ...
+
+    def polled(self) -> int:
+        """How many of the watches are looked at once a second, because the kernel does not tell of them."""
+        ...
 
     def close(self) -> None: ...

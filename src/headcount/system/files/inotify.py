@@ -50,6 +50,9 @@ class InotifyEvents:
         if watch is not None:
             self._forget(watch.descriptor)
 
+    def polled(self) -> int:
+        return 0
+
     def close(self) -> None:
         if self._inotify >= 0:
             self._loop.remove_reader(self._inotify)

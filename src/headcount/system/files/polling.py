@@ -59,6 +59,9 @@ class PollingFileEvents:
             self._timer.cancel()
             self._timer = None
 
+    def polled(self) -> int:
+        return len(self._watches)
+
     def close(self) -> None:
         for path in tuple(self._watches):
             self.unwatch(path)

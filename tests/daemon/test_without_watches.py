@@ -1,0 +1,56 @@
+"""A user who has no inotify watch left: the daemon starts, reads its mailbox and registries, and doctor says so."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.rig.agent import Agent
+from tests.rig.daemon import Daemon, eventually
+from tests.rig.inside import outside
+
+LIMITED = (
+    "unshare", "--user", "--map-root-user", "sh", "-c",
+    'echo 0 >/proc/sys/user/max_inotify_watches && exec "$@"', "sh",
+)  # fmt: skip
+
+NAIVE = """
+import asyncio, pathlib, sys
+from headcount.system.files.inotify import InotifyEvents
+async def main():
+    InotifyEvents(asyncio.get_running_loop()).watch(pathlib.Path("/"), 8, print)
+asyncio.run(main())
+"""
+
+
+@pytest.mark.skipif(
+    subprocess.run([*LIMITED, "true"], capture_output=True).returncode != 0,
+    reason="user namespaces cannot be made here",
+)
+def test_without_a_watch_the_daemon_starts_and_looks_instead(
+    tmp_path: Path, agent: Callable[..., Agent]
+) -> None:
+    naive = subprocess.run([*LIMITED, sys.executable, "-c", NAIVE], capture_output=True, text=True)
+    assert naive.returncode != 0 and "No space left" in naive.stderr, "inotify alone refuses to start"
+    daemon = Daemon(tmp_path / "headcount")
+    daemon.start(LIMITED)
+    try:
+        assert daemon.word == "ready", daemon.log()
+        claude = agent()
+        claude.hook(daemon.mailbox, "SessionStart", source="startup")
+        claude.hook(daemon.mailbox, "UserPromptSubmit", prompt="x")
+        eventually(lambda: daemon.sessions(conversation=claude.conversation, activity="working"))
+        assert daemon.get("/v1/status")["polled_directories"] > 0
+        found = json.loads(outside(daemon, "doctor", "--json").out)["findings"]
+        assert [each for each in found if each["check"] == "files" and "max_user_watches" in each["next"]]
+    finally:
+        daemon.stop()
+
+
+def test_with_watches_none_is_looked_at(daemon: Daemon) -> None:
+    if os.path.exists("/proc/sys/fs/inotify"):
+        assert daemon.get("/v1/status")["polled_directories"] == 0
