@@ -24,6 +24,7 @@ from headcount.daemon.actor import Actors
 from headcount.daemon.anchor import Anchors
 from headcount.daemon.broadcast import Broadcast
 from headcount.daemon.census import Census
+from headcount.daemon.checkouts import Checkouts
 from headcount.daemon.config import Config
 from headcount.daemon.drift import Drift
 from headcount.daemon.effects import Effects
@@ -34,6 +35,7 @@ from headcount.daemon.recovery import boots_of, open_book, recover
 from headcount.daemon.registries import Registries
 from headcount.daemon.routes.table import build_app
 from headcount.daemon.service import Service
+from headcount.daemon.stalls import Stalls
 from headcount.daemon.tokens import Tokens
 from headcount.daemon.transcripts import Transcripts
 from headcount.daemon.watchdog import Watchdog
@@ -46,7 +48,7 @@ from headcount.system.files import open_file_events
 from headcount.system.notify import notify
 from headcount.system.processes.choose import open_processes
 from headcount.system.processes.port import Processes
-from headcount.times import DAY, PRUNE_EVERY
+from headcount.times import DAY, MINUTE, PRUNE_EVERY
 
 log = logging.getLogger("headcount.daemon")
 
@@ -99,6 +101,8 @@ class Running:
         self.tokens = Tokens(Path(places.state) / "tokens", store.tokens, processes, clock)
         self.effects = Effects(processes, clock, self.loop.put, self._forget)
         drift, worktrees = Drift(), Worktrees(clock)
+        self.checkouts = Checkouts(self.loop, worktrees, clock)
+        self.stalls = Stalls(self.loop, processes, clock, config.stall_minutes * MINUTE)
         self.service = Service(
             places=places,
             config=config,
@@ -138,6 +142,8 @@ class Running:
     def _tell(self, events: Sequence[Event], world: World) -> None:
         self.service.tell(events, world)
         self.transcripts.noticed(events, world)
+        self.checkouts.noticed(events, world)
+        self.stalls.noticed(events, world)
 
     def _forget(self, process: ProcessIdentity) -> None:
         """It ended: nothing that was settled about it stands."""
@@ -157,6 +163,8 @@ class Running:
             service.registries.open(agent, os.environ, Path.home(), service.config.claude_roots)
         for session in self.loop.world.open_sessions():
             self.transcripts.want(session)
+        self.checkouts.want(self.loop.world.open_sessions())
+        self.stalls.want(self.loop.world)
         sock = open_unix_socket(Path(service.places.socket))
         self.chores = [
             self._chore(service.mailbox.run(), "mailbox"),
@@ -204,6 +212,8 @@ class Running:
         self.watchdog.stop()
         self.files.close()
         self.transcripts.close()
+        self.checkouts.close()
+        self.stalls.close()
         if self.deciding is not None:
             self.loop.put(Awake(service.clock.now(), stopping=True))
             self.loop.stop()

@@ -11,6 +11,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from headcount.cli import moments, printing
+from headcount.cli.reboot import tell_once
 from headcount.cli.rows import rows_of
 from headcount.cli.screen import Screen, standard
 from headcount.cli.story import is_told, lines_of
@@ -38,7 +39,10 @@ def _sequence(text: str) -> int:
 
 def run(args: Any) -> int:
     screen = standard()
-    for event in follow(printing.client(), args.since):
+    client = printing.client()
+    if not args.json:
+        tell_once(client)
+    for event in follow(client, args.since):
         if args.json:
             printing.print_line(_dated(event))
         else:
