@@ -19,7 +19,7 @@ from tests.rig.daemon import Daemon, eventually
 from tests.rig.kernel import FakeKernel
 from tests.rig.values import T0, Scene, bound, report
 
-PATIENCE = 1.2  # seconds, as the setting below says in minutes
+PATIENCE = 1.6  # seconds, as the setting below says in minutes
 
 
 @pytest.fixture(params=["linux", "portable"])
@@ -68,12 +68,14 @@ def test_a_tool_that_computes_is_no_stall(
 ) -> None:
     claude, enough = agent(), tmp_path / "enough"
     assert claude.process.stdin is not None
-    claude.process.stdin.write(f"timeout 60 sh -c 'while [ ! -e {enough} ]; do :; done' >/dev/null &\n")
+    burner = f"timeout 60 sh -c 'while [ ! -e {enough} ]; do :; done' >/dev/null &\n"
+    claude.process.stdin.write(burner * 3)  # a crowded machine leaves one of them too little
     claude.process.stdin.flush()
     id = working(daemon, claude)
     began = time.monotonic()
-    while time.monotonic() - began < 3 * PATIENCE:
-        assert daemon.sessions(id=id)[0]["stalled"] is False
+    while time.monotonic() - began < 2.5 * PATIENCE:
+        row = daemon.sessions(id=id)[0]
+        assert row["stalled"] is False, daemon.explain(id)["activity"]["evidence"]
         time.sleep(0.05)
     # The control is the same session once the tool is over: silence it was all along.
     enough.touch()

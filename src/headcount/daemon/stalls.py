@@ -91,7 +91,7 @@ class Stalls:
         kept = {each.id for each in working}
         self._sights = {id: sight for id, sight in self._sights.items() if id in kept}
         try:
-            seen = await asyncio.to_thread(self._look_at_all, working, self._clock.now())
+            seen = await asyncio.to_thread(self._look_at_all, working)
         except Exception:  # a bug of ours; the next look may succeed
             log.exception("a look for stalls failed")
             self._loop.counts["bugs"] += 1
@@ -105,13 +105,14 @@ class Stalls:
 
     # --- in a thread -------------------------------------------------------------------------------
 
-    def _look_at_all(self, working: list[Session], now: float) -> dict[SessionId, Sight]:
+    def _look_at_all(self, working: list[Session]) -> dict[SessionId, Sight]:
         self.looks += 1
-        return {each.id: self._look(each, now) for each in working}
+        return {each.id: self._look(each) for each in working}
 
-    def _look(self, session: Session, now: float) -> Sight:
+    def _look(self, session: Session) -> Sight:
         assert session.process is not None
         cpu, size = self._processes.cpu_time(session.process), _size(session.transcript)
+        now = self._clock.now()  # of this read: a loaded machine makes one session wait for another's
         before = self._sights.get(session.id)
         if before is None or not 0 <= now - before.at <= times.STALL_BLIND_AFTER * self._every:
             return Sight(now, cpu, now, size, now)
