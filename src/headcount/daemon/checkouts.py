@@ -10,6 +10,7 @@ Not here: git's files (system/git.py), what is kept of them (core/located.py).
 
 import asyncio
 from collections.abc import Iterable, Sequence
+from itertools import islice
 
 from headcount.core.activity import Doing
 from headcount.core.detail import Checkout
@@ -21,6 +22,8 @@ from headcount.daemon.loop import Loop
 from headcount.daemon.worktrees import Worktrees
 from headcount.system.clock import Clock
 from headcount.system.git import Repo
+
+AT_ONCE = 50  # directories in one look: all of them share its limit of time
 
 AT_REST = frozenset({Doing.DONE, Doing.FAILED, Doing.IDLE})
 
@@ -55,14 +58,20 @@ class Checkouts:
             self._looking.cancel()
 
     async def _look(self) -> None:
-        while self._wanted:
-            wanted, self._wanted = self._wanted, {}
-            repos = await self._worktrees.read_again(wanted.values())
-            now = self._clock.now()
-            for id, cwd in wanted.items():
-                if cwd in repos:
-                    self._loop.put(Located(id, cwd, checkout_of(repos[cwd]), now))
-        self._looking = None
+        try:
+            while self._wanted:
+                await self._look_at(dict(islice(self._wanted.items(), AT_ONCE)))
+        finally:
+            self._looking = None
+
+    async def _look_at(self, wanted: dict[SessionId, str]) -> None:
+        for id in wanted:
+            del self._wanted[id]
+        repos = await self._worktrees.read_again(wanted.values())
+        now = self._clock.now()
+        for id, cwd in wanted.items():
+            if cwd in repos:
+                self._loop.put(Located(id, cwd, checkout_of(repos[cwd]), now))
 
 
 def checkout_of(repo: Repo | None) -> Checkout | None:

@@ -100,8 +100,7 @@ class Stalls:
         for id, sight in seen.items():
             self._loop.put(_told(id, sight, self._patience))
         self._looking = None
-        if working:
-            self._set_timer()
+        self.want(self._loop.world)  # whoever began to work meanwhile too
 
     # --- in a thread -------------------------------------------------------------------------------
 
