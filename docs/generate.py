@@ -160,7 +160,11 @@ def _answer(message: object, media: str) -> str:
 
 
 def messages() -> str:
-    text = (SRC / "wire" / "messages.py").read_text("utf-8")
+    return "\n\n".join(_messages_of(name) for name in ("messages.py", "closer.py"))
+
+
+def _messages_of(name: str) -> str:
+    text = (SRC / "wire" / name).read_text("utf-8")
     lines = text.splitlines()
     parts = []
     for node in ast.parse(text).body:

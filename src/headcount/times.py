@@ -37,6 +37,27 @@ COLLISION_WITHIN: Final = 1_800.0
 """Two sessions that edited one file within this long of each other are told so. An edit older than half an
 hour is usually committed, or known to whoever comes next."""
 
+STALL_AFTER: Final = 600.0
+"""A working session in which nothing stirs for this long is marked `working?`. Longer than a model's slowest single
+answer; a hint that comes late is better than one that cries at every long thought."""
+
+STALL_LOOK_EVERY: Final = 60.0
+"""How often the working are looked at for that, while there are any: a tenth of the time that must go by."""
+
+STALL_LOOKS_LEAST: Final = 4
+"""Looks within the time that must go by, when that was set shorter."""
+
+STALL_BLIND_AFTER: Final = 3.0
+"""Looks that lie further apart than so many times their distance were not made: the machine slept, or its clock was
+set. What happened meanwhile is not known, so the time starts anew."""
+
+STILL_SHARE: Final = 0.1
+"""Of one processor's time between two looks: less is no work. A terminal that only shows that it waits takes 0.03 to
+0.05 (Claude Code 2.1.325, measured), one at rest 0.016."""
+
+QUIET_MOST: Final = 1_800.0
+"""The longest silence that can be declared at once: half an hour, after which somebody should say so again."""
+
 # --- store ---------------------------------------------------------------------------------------
 
 RETENTION: Final = 30 * 86_400.0
@@ -109,6 +130,9 @@ POLL_EVERY: Final = 1.0
 SETTLE_WITHIN: Final = 5.0
 """A mailbox file that is not whole at the first drain may still be being written; after this long
 it is called damaged. A hook's `cat` takes milliseconds."""
+
+PEEK_WITHIN: Final = 2.0
+"""How long a terminal may take to show its pane: milliseconds, unless its server hangs."""
 
 WORKTREE_FRESH: Final = 15.0
 WORKTREE_WITHIN: Final = 0.5

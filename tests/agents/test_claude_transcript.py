@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headcount.agents.claude_code.transcript import TAIL, Tail, glimpse, parse, read_tail
+from headcount.core.detail import Spent
 from headcount.core.report import Turn, WaitingOn
 
 SAMPLE = Path(__file__).parent.parent / "rig" / "samples" / "claude-code" / "transcript.jsonl"
@@ -136,3 +137,55 @@ def test_a_tail_becomes_a_glimpse_at_its_own_time(tmp_path: Path) -> None:
     assert (seen.turned.turn, seen.turned.at, seen.turned.source) == (tail.turn, tail.turn_at, "transcript")
     assert (seen.title, seen.model, seen.context_tokens) == (tail.title, tail.model, tail.context_tokens)
     assert glimpse(tmp_path / "other.jsonl", "other") is None
+
+
+# --- what it cost ------------------------------------------------------------------------------------
+
+
+def cost_state(**fields: Any) -> bytes:
+    usage = {
+        "claude-opus-5-5": {
+            "inputTokens": 100,
+            "outputTokens": 20,
+            "cacheReadInputTokens": 1000,
+            "cacheCreationInputTokens": 10,
+            "costUSD": 0.5,
+        },
+        "claude-small": {"inputTokens": 5, "outputTokens": 1},
+    }
+    state = {"type": "cost-state", "sessionId": "s", "totalCostUSD": 0.53, "modelUsage": usage, **fields}
+    return json.dumps(state).encode() + b"\n"
+
+
+def test_what_it_cost_is_what_the_cli_wrote_when_it_left() -> None:
+    assert parse(cost_state()).spent == Spent(1115, 21, 0.53)
+    assert parse(cost_state(totalCostUSD=0.1) + cost_state()).spent == Spent(1115, 21, 0.53)
+
+
+def test_a_conversation_that_was_never_left_has_no_cost() -> None:
+    """Its answers in the tail are a part of it, and a part would be told as the whole."""
+    assert parse(b"".join(LINES)).spent is None
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"modelUsage": None},
+        {"modelUsage": "much"},
+        {"modelUsage": {"m": "much"}},
+        {"modelUsage": {}},
+        {"modelUsage": {"m": {"inputTokens": -5, "outputTokens": "x", "cacheReadInputTokens": 1e300}}},
+    ],
+)
+def test_figures_that_are_none_cost_nothing(fields: dict[str, Any]) -> None:
+    assert parse(cost_state(**fields)).spent in (None, Spent(0, 0, 0.53))
+
+
+@pytest.mark.parametrize("cost", [None, "free", True, -1, 1e300])
+def test_a_cost_that_is_none_is_not_told(cost: object) -> None:
+    assert parse(cost_state(totalCostUSD=cost)).spent == Spent(1115, 21, None)
+
+
+def test_the_version_is_that_of_the_newest_line() -> None:
+    lines = [{"type": "user", "version": version, "timestamp": None} for version in ("2.1.197", "2.1.325")]
+    assert parse(b"\n".join(json.dumps(each).encode() for each in lines)).version == "2.1.325"

@@ -36,6 +36,20 @@ def rows(victim: str, harmless_pid: int) -> list[Row]:
         ("GET", "/v1/sessions/me", Request("GET", "/v1/sessions/me?explain=1"), ANYBODY),
         ("GET", "/v1/sessions/{id}", Request("GET", f"/v1/sessions/{victim}"), ANYBODY),
         ("GET", "/v1/sessions/{id}/explain", Request("GET", f"/v1/sessions/{victim}/explain"), ANYBODY),
+        (
+            "GET",
+            "/v1/sessions/{id}/peek",
+            Request("GET", f"/v1/sessions/{victim}/peek"),
+            OPERATOR,
+        ),  # another's
+        (
+            "POST",
+            "/v1/sessions/{id}/quiet",
+            Request("POST", f"/v1/sessions/{victim}/quiet", {"seconds": 60}),
+            OPERATOR,  # another's
+        ),
+        ("GET", "/v1/reboot", Request("GET", "/v1/reboot"), ANYBODY),
+        ("POST", "/v1/reboot/told", Request("POST", "/v1/reboot/told", {}), OPERATOR),
         ("POST", "/v1/hooks/{agent}", Request("POST", "/v1/hooks/claude-code", {}), ANYBODY),
         ("GET", "/v1/claims", Request("GET", "/v1/claims"), ANYBODY),
         ("GET", "/v1/claims", Request("GET", f"/v1/claims?history={item}"), ANYBODY),

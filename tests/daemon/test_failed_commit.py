@@ -84,11 +84,11 @@ def test_while_nothing_can_be_stored_nothing_is_told_and_nothing_is_lost(
     for each in (living, dying):
         each.hook(daemon.mailbox, "SessionStart", source="startup")
         eventually(lambda each=each: daemon.sessions(conversation=each.conversation, liveness="alive"))
-    seq = daemon.get("/v1/status")["store"]["seq"]
     with connect(daemon.socket) as stream:
-        stream.sendall(request("GET", "/v1/events", b"", f"Last-Event-ID: {seq}"))
-        assert read_reply(stream).status == 200
         with failing_writes(daemon, error):
+            seq = daemon.get("/v1/status")["store"]["seq"]  # from here on it stands still
+            stream.sendall(request("GET", "/v1/events", b"", f"Last-Event-ID: {seq}"))
+            assert read_reply(stream).status == 200
             dying.kill()
             living.hook(daemon.mailbox, "UserPromptSubmit", prompt="x")
             eventually(lambda: daemon.get("/healthz")["ok"] is False)

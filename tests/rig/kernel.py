@@ -30,6 +30,7 @@ class FakeProcess:
     denied: bool = False
     stopped: bool = False
     main_thread_gone: bool = False
+    cpu: float = 0.0
 
 
 class FakeKernel:
@@ -100,6 +101,9 @@ class FakeKernel:
             self.kill(pid)
         self._table.pop(pid, None)
         return self.spawn(comm=comm, pid=pid, ticks=started if same_ticks else None)
+
+    def burn(self, pid: int, seconds: float) -> None:
+        self._table[pid].cpu += seconds
 
     def deny(self, pid: int, denied: bool = True) -> None:
         self._table[pid].denied = denied
@@ -189,6 +193,16 @@ class FakeProcesses:
         if one is None or one.denied or self.parent(identity) is None:
             return {}
         return {name: value for name, value in one.environ.items() if name in names}
+
+    def cpu_time(self, identity: ProcessIdentity) -> float | None:
+        one = self._kernel.find(identity.pid)
+        if one is None or one.denied or self.parent(identity) is None:
+            return None
+        return one.cpu + sum(
+            self._kernel.find(pid).cpu  # type: ignore[union-attr]
+            for pid in self._kernel.pids()
+            if self._kernel.find(pid).facts.parent == identity.pid  # type: ignore[union-attr]
+        )
 
     def prove(self, identity: ProcessIdentity, remembered_machine: str) -> Verdict:
         return judge_place(identity, self._place, remembered_machine) or self._prove_here(identity)

@@ -8,7 +8,7 @@ Rules of this file
 Implementations: claude_code/; the table of them is table.py.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -47,6 +47,35 @@ class Entry:
     tmux: str | None = None
     transcript: str | None = None  # where the conversation is written, if it is
     unknown: tuple[str, ...] = ()  # fields and statuses that no table knows
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One line of a conversation, for a person who asked to see it. Foreign text: whoever prints it cleans it."""
+
+    who: str  # "user", "agent", "tool"
+    text: str
+    at: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Strange:
+    """Something in an agent's own files that no table of ours knows: its name and where, never its content."""
+
+    file: str  # "registry", "transcript", "settings"
+    kind: str  # "type", "field", "block", "status", "event"
+    name: str
+    count: int
+    example: str  # a path, and where in the file
+
+
+@dataclass(frozen=True, slots=True)
+class Scanned:
+    files: int
+    strange: tuple[Strange, ...]
+
+
+OnFile = Callable[[int, int], None]  # how many were read, of how many
 
 
 class Registry(Protocol):
@@ -97,6 +126,14 @@ class Agent(Protocol):
 
     def glimpse(self, path: Path, conversation: str) -> Glimpse | None:
         """What the end of that conversation's transcript shows; a bounded read. None: nothing to read."""
+        ...
+
+    def peek(self, path: Path, conversation: str, lines: int) -> list[Said] | None:
+        """The last lines of that conversation, for a person; a bounded read. None: nothing to read."""
+        ...
+
+    def drift(self, env: Mapping[str, str], home: Path, on_file: OnFile) -> Scanned:
+        """What the agent's own files hold that no table knows; the newest files only, the end of each."""
         ...
 
     def resume(self, conversation: str) -> tuple[str, ...] | None:

@@ -3,7 +3,7 @@
 Rules of this file
   1. The words and the order are those of the table below; JSON never sees them.
   2. Every foreign string is cleaned here, once; what leaves this file may be printed.
-  3. A trailing `?` is an inference: no process vouches for that session.
+  3. A trailing `?` is an inference: no process vouches for that session, or nothing stirs in one that works.
 
 Not here: widths and colours (table.py), liveness and activity themselves (the daemon decides).
 """
@@ -90,8 +90,8 @@ def row_of(raw: Raw, short: str, now: float) -> Row:
         age=moments.span(now - since),
         agent=agent_name(raw),
         name=clean(raw.get("name")) or "-",
-        repo=clean(repo.label(raw.get("cwd"))),
-        doing=doing_of(raw, group),
+        repo=repo_of(raw),
+        doing=doing_of(raw, group, now),
         where=clean(raw.get("where")) or "-",
         alarms=tuple(clean(alarm) for alarm in raw.get("alarms") or ()),
         liveness=clean(raw.get("liveness")),
@@ -124,7 +124,8 @@ def state_of(raw: Raw, now: float) -> str:
         heard = moments.parse(raw.get("last_event_at"))
         return "unheard" if heard is None else f"unheard {moments.span(now - heard)}"
     word = activity_word(raw)
-    return word if liveness == "alive" or word == "unknown" else f"{word}?"
+    inferred = raw.get("stalled") or (liveness != "alive" and word != "unknown")
+    return f"{word}?" if inferred else word
 
 
 def activity_word(raw: Raw) -> str:
@@ -147,12 +148,20 @@ def end_of(ended: Raw) -> str:
     return clean(ended.get("because")) or "ended"
 
 
+def repo_of(raw: Raw) -> str:
+    """`api@auth-12`: as the daemon read it; where it has not yet, as it is read here."""
+    name, branch = clean(raw.get("repo")), clean(raw.get("branch"))
+    if name:
+        return f"{name}@{branch}" if branch else name
+    return clean(repo.label(raw.get("cwd")))
+
+
 def agent_name(raw: Raw) -> str:
     agent = clean(raw.get("agent")) or "-"
     return AGENT_NAMES.get(agent, agent)
 
 
-def doing_of(raw: Raw, group: str) -> str:
+def doing_of(raw: Raw, group: str, now: float | None = None) -> str:
     doing = clean(raw.get("doing"))
     background = raw.get("background") or []
     if group == "ended":
@@ -160,11 +169,24 @@ def doing_of(raw: Raw, group: str) -> str:
         return "" if because == end_of(raw.get("ended") or {}) else because
     if group == "idle" and background:
         return f"{len(background)} background: {clean(background[0].get('label')) or clean(background[0].get('kind'))}"
+    if is_quiet(raw, now):
+        doing = " ".join(part for part in (doing, f"(quiet{_why(raw)})") if part)
     if not doing and group == "done":
         doing = "finished, not visited"
     if not doing and group == "unknown" and raw.get("liveness") == "alive":
         doing = "alive; nothing heard yet"
     return " ".join(part for part in (doing, beside(background)) if part)
+
+
+def is_quiet(raw: Raw, now: float | None) -> bool:
+    """Whether a declared silence still holds."""
+    until = moments.parse(raw.get("quiet_until"))
+    return until is not None and now is not None and now < until
+
+
+def _why(raw: Raw) -> str:
+    why = clean(raw.get("quiet_why"))
+    return f": {why}" if why else ""
 
 
 def beside(background: list[Raw]) -> str:

@@ -9,7 +9,7 @@ Not here: the rows' words (rows.py), where events come from (client/).
 
 from typing import Any
 
-from headcount.cli import moments, repo, rows
+from headcount.cli import moments, rows
 from headcount.cli.sanitize import clean
 from headcount.cli.screen import Screen
 
@@ -22,6 +22,9 @@ FREED = {
     "handed-off": "{who} handed {item} on",
     "withdrawn": "{who} was gone before it heard that {item} was its own",
 }
+
+CUT_SHORT = frozenset({"killed", "rebooted", "unseen"})
+"""Ends that nobody asked the agent for: whoever reads of one may want to go on."""
 
 ABOUT_US = {
     "headcount.started": "headcount started",
@@ -72,7 +75,7 @@ def _of_a_claim(event: dict[str, Any]) -> str:
 def _what(event: dict[str, Any], raw: dict[str, Any], moment: float) -> str:
     kind = event.get("type")
     if kind == "session.started":
-        return f"started: {rows.agent_name(raw)} in {clean(repo.label(raw.get('cwd')))}"
+        return f"started: {rows.agent_name(raw)} in {rows.repo_of(raw)}"
     if kind == "session.ended":
         started = moments.parse(raw.get("started_at"))
         after = "" if started is None else f" after {moments.exact_span(moment - started)}"
@@ -95,6 +98,8 @@ def _more(event: dict[str, Any], raw: dict[str, Any], group: str) -> list[str]:
     if event.get("type") == "alarm.raised":
         return [f"! {clean(alarm)}" for alarm in raw.get("alarms") or ()]
     held = [clean(item) for item in raw.get("claims") or ()]
-    if group == "ended" and held:
-        return [f"freed {', '.join(held)}"]
-    return []
+    more = [f"freed {', '.join(held)}"] if group == "ended" and held else []
+    if event.get("type") == "session.ended" and (raw.get("ended") or {}).get("kind") in CUT_SHORT:
+        resume = clean(raw.get("resume"))
+        more += [f"resume: {resume}"] if resume else []
+    return more

@@ -10,7 +10,7 @@ Rules of this file
 Not here: words and order (rows.py), what a terminal can do (screen.py).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from headcount.cli.rows import ASCII_MARKS, GROUPS, MARKS, Row
@@ -45,17 +45,30 @@ PHRASES = {
 }
 
 
+More = Mapping[str, Mapping[str, str]]  # further columns: by title, the text of each row by its full id
+NO_MORE: More = {}
+
+
 class Column(NamedTuple):
     key: str
     cells: int
+    texts: Mapping[str, str] | None = None  # of a further column
 
 
-def draw(rows: Sequence[Row], screen: Screen, *, everything: bool = False) -> list[str]:
+def _text(column: Column, row: Row) -> str:
+    if column.texts is None:
+        return str(getattr(row, column.key))
+    return column.texts.get(row.full_id) or "-"
+
+
+def draw(rows: Sequence[Row], screen: Screen, *, everything: bool = False, more: More = NO_MORE) -> list[str]:
     """The whole of `ps`: head, rows, alarms, summary."""
     if not rows:
         return ["No agents here. Start one, or see what it looks like: headcount demo"]
     shown, folded = (rows, []) if everything or screen.columns is None else fold(rows)
     columns = columns_of(shown, None if everything else screen.columns)
+    for title, texts in more.items():
+        columns.append(Column(title, max([len(title), *map(width, texts.values())]), texts))
     lines = [_head(columns)] if shown else []
     for row in shown:
         lines.append(_line(row, columns, screen))
@@ -134,7 +147,7 @@ def _total(keys: list[str], cells: dict[str, int], squeezed: bool = False) -> in
 
 
 def _head(columns: list[Column]) -> str:
-    titles = [_aligned(column, TITLES[column.key], "") for column in columns]
+    titles = [_aligned(column, TITLES.get(column.key, column.key), "") for column in columns]
     return ("  " + GAP.join(titles)).rstrip()
 
 
@@ -142,7 +155,7 @@ def _line(row: Row, columns: list[Column], screen: Screen) -> str:
     marks = MARKS if screen.unicode else ASCII_MARKS
     cells = []
     for column in columns:
-        text = _aligned(column, getattr(row, column.key), screen.dots)
+        text = _aligned(column, _text(column, row), screen.dots)
         cells.append(_painted(text, row.colour, screen) if column.key == "state" else text)
     return f"{screen.paint(marks[row.group], row.colour)} {GAP.join(cells)}".rstrip()
 

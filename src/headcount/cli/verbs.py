@@ -24,13 +24,25 @@ VERBS = {
             "ps",
             "Look",
             "list the agents that are alive",
-            ("headcount ps", "headcount ps .", "headcount ps ~/src/api", "headcount ps --all --json"),
+            (
+                "headcount ps",
+                "headcount ps .",
+                "headcount ps ~/src/api",
+                "headcount ps --wide",
+                "headcount ps --all --json",
+            ),
         ),
         Verb(
             "show",
             "Look",
             "everything known of one session",
             ("headcount show 7f3a", "headcount show auth-refactor --json"),
+        ),
+        Verb(
+            "peek",
+            "Look",
+            "the last lines of a session's conversation or terminal",
+            ("headcount peek 7f3a", "headcount peek auth-refactor -n 60", "headcount peek 7f3a --pane"),
         ),
         Verb("explain", "Look", "why a session is believed to be what it is", ("headcount explain 7f3a",)),
         Verb(
@@ -105,6 +117,16 @@ VERBS = {
             ("headcount whoami", "headcount whoami --explain", "headcount whoami --json"),
         ),
         Verb(
+            "quiet",
+            "Run",
+            "say that an agent will be silent for a while",
+            (
+                "headcount quiet 20m --why 'long benchmark'",
+                "headcount quiet --off",
+                "headcount quiet 10m --as auth-refactor",
+            ),
+        ),
+        Verb(
             "launch",
             "Run",
             "start an agent that is known from its first moment",
@@ -136,7 +158,7 @@ VERBS = {
             "doctor",
             "Run",
             "find what is wrong, with the next step for each",
-            ("headcount doctor", "headcount doctor --json"),
+            ("headcount doctor", "headcount doctor --json", "headcount doctor --drift"),
         ),
         Verb(
             "hooks",

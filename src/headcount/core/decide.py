@@ -11,6 +11,7 @@ Not here: what words mean (hear.py, activity.py), claims (ledger.py), running ef
 """
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from headcount.core import collision
@@ -18,12 +19,26 @@ from headcount.core.claim import Answer
 from headcount.core.commands import AcceptLoss, Acquire, HandOff, Release, Withdraw
 from headcount.core.ending import ending
 from headcount.core.events import EventType
-from headcount.core.evidence import Awake, Evidence, Glimpse, Judged, Rebooted, Retire, Tick
+from headcount.core.evidence import (
+    Awake,
+    Declared,
+    Evidence,
+    Glimpse,
+    Judged,
+    Located,
+    Looked,
+    Rebooted,
+    Retire,
+    Tick,
+    Told,
+)
 from headcount.core.hear import hear_found, hear_glimpse, hear_record, hear_report
 from headcount.core.ledger import accept_loss, acquire, free_all_of, hand_off, release
+from headcount.core.located import locate
 from headcount.core.registration import Register, TurnedAway, Unregister, register, unregister
 from headcount.core.report import Found, Record, Report
 from headcount.core.session import Ended, EndKind, Liveness, Session, SessionId, Turnpoint, after, can
+from headcount.core.stall import declare, weigh_look
 from headcount.core.verdict import Proof, Standing
 from headcount.core.waiting import look_again, next_look, serve, withdraw
 from headcount.core.world import NOT_ASKED, Draft, Verdicts, World
@@ -127,8 +142,16 @@ def _rebooted(draft: Draft, rebooted: Rebooted, now: float) -> None:
                 liveness=after(session, Turnpoint.REBOOTED),
                 liveness_because="the machine was restarted since",
                 liveness_at=rebooted.at,
-                ended=Ended(rebooted.at, EndKind.REBOOTED, "ended by reboot", away=True),
+                ended=Ended(rebooted.at, EndKind.REBOOTED, "ended by reboot", away=True, told=False),
             )
+
+
+def _told(draft: Draft, told: Told, now: float) -> None:
+    """From here on they are history like all others."""
+    for session in list(draft.sessions.values()):
+        if session.ended is not None and not session.ended.told:
+            ended = replace(session.ended, told=True)
+            draft.emit(EventType.SESSION_CHANGED, told.at, session.id, ended=ended)
 
 
 def _tick(draft: Draft, tick: Tick, now: float) -> None:
@@ -179,6 +202,10 @@ DECIDERS: dict[type, Callable[[Draft, Any, float], Any]] = {
     Record: hear_record,
     Found: hear_found,
     Glimpse: hear_glimpse,
+    Located: locate,
+    Looked: weigh_look,
+    Declared: declare,
+    Told: _told,
     Judged: _judged,
     Rebooted: _rebooted,
     Tick: _tick,

@@ -65,6 +65,7 @@ def details(session: Session | None, details: Details, level: bool = False) -> d
         "model": details.model,
         "transcript": details.transcript,
         "permission_mode": details.permission_mode,
+        "version": details.version,
     }
     if level and session is not None:
         given = {
@@ -85,7 +86,14 @@ def _is_named(session: Session) -> bool:
 
 
 def seen(session: Session, glimpse: Glimpse) -> dict[str, Any]:
-    given = {"title": glimpse.title, "model": glimpse.model, "context_tokens": glimpse.context_tokens}
+    given = {
+        "title": glimpse.title,
+        "model": glimpse.model,
+        "context_tokens": glimpse.context_tokens,
+        "context_window": glimpse.context_window,
+        "spent": glimpse.spent,
+        "version": glimpse.version,
+    }
     return {
         key: value for key, value in given.items() if value is not None and getattr(session, key) != value
     }

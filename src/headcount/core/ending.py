@@ -20,7 +20,7 @@ UNSAID = "other"  # an agent's word for no reason
 def ending(verdict: Verdict, leaving: Leaving | None, at: float, away: bool) -> Ended:
     code, number = verdict.exit.code, verdict.exit.signal
     if verdict.proof is Proof.REBOOTED:
-        return Ended(at, EndKind.REBOOTED, "ended by reboot", away=True)
+        return Ended(at, EndKind.REBOOTED, "ended by reboot", away=True, told=False)
     if number is not None:
         return Ended(at, EndKind.KILLED, f"killed ({signal_name(number)})", None, number, away)
     if code is not None:

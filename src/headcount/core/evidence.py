@@ -9,9 +9,11 @@ from dataclasses import dataclass
 
 from headcount.core.activity import Turned
 from headcount.core.commands import Command
+from headcount.core.detail import Checkout, Spent
 from headcount.core.identity import ProcessIdentity
 from headcount.core.registration import Register, Unregister
 from headcount.core.report import Found, Record, Report
+from headcount.core.session import SessionId
 from headcount.core.verdict import Verdict
 
 
@@ -36,6 +38,48 @@ class Glimpse:
     model: str | None = None
     context_tokens: int | None = None
     turned: Turned | None = None
+    context_window: int | None = None  # None: the agent's files do not say
+    spent: Spent | None = None
+    version: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """Which repository and branch a session's directory is in, as git's files say now."""
+
+    session: SessionId
+    cwd: str  # that was looked at: it may have moved on since
+    checkout: Checkout | None
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """One look at a working session: when its process and its transcript last stirred."""
+
+    session: SessionId
+    at: float
+    cpu_at: float | None  # None: its processor time cannot be read
+    transcript_at: float | None  # None: it writes none
+    patience: float  # how long nothing may stir before it is called still
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A session said that it will be silent, or that it no longer is."""
+
+    session: SessionId
+    at: float
+    until: float | None  # None: silence is over
+    why: str
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A person was shown which sessions a reboot ended."""
+
+    at: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +118,10 @@ Evidence = (
     | Record
     | Found
     | Glimpse
+    | Located
+    | Looked
+    | Declared
+    | Told
     | Judged
     | Rebooted
     | Tick

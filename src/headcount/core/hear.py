@@ -14,6 +14,7 @@ from typing import Any
 from headcount.core import delta
 from headcount.core.activity import Activity, Status, judge, newer
 from headcount.core.begin import begin, retell_swap, supersede
+from headcount.core.detail import traced
 from headcount.core.earlier import counted
 from headcount.core.ending import told_late
 from headcount.core.events import EventType
@@ -72,22 +73,33 @@ def hear_record(draft: Draft, record: Record, now: float) -> SessionId | None:
         word = Status(record.at, record.status, record.waiting_on)
         if session.status is None or (word.at >= counted(session.status.at, now) and word != session.status):
             changes["status"] = word
-    return _settle(draft, session, changes, at, now).id
+    return settle(draft, session, changes, at, now, "registry").id
 
 
 def hear_glimpse(draft: Draft, glimpse: Glimpse, now: float) -> SessionId | None:
-    """A transcript starts nothing and ends nothing; it only adds to what is open, when that is one."""
-    living = [each for each in draft.of_conversation(glimpse.agent, glimpse.conversation) if each.is_open]
+    """A transcript starts nothing and ends nothing; it only adds to what is open, when that is one, and to what
+    ended last its figures: an agent writes what a conversation cost when it leaves it."""
+    known = draft.of_conversation(glimpse.agent, glimpse.conversation)
+    living = [each for each in known if each.is_open]
     if len(living) != 1:
-        return None
+        return _summed_up(draft, known[-1], glimpse, now) if known and not living else None
     session = living[0]
     changes = delta.seen(session, glimpse)
     turned = glimpse.turned
     if turned is not None and session.status is None and newer(turned, session.turned, now):
         changes["turned"] = turned  # where the registry speaks it knows better
     if changes:
-        _settle(draft, session, changes, session.last_event_at, now)
+        at = session.last_event_at
+        settle(draft, session, changes | traced(session.origins, changes, "transcript", now), at, now)
     return session.id
+
+
+def _summed_up(draft: Draft, session: Session, glimpse: Glimpse, now: float) -> SessionId | None:
+    changes = delta.seen(session, glimpse)
+    if not changes:
+        return None
+    changes |= traced(session.origins, changes, "transcript", now)
+    return draft.emit(EventType.SESSION_CHANGED, now, session.id, **changes).id
 
 
 def hear_found(draft: Draft, found: Found, now: float) -> SessionId | None:
@@ -108,6 +120,7 @@ def hear_found(draft: Draft, found: Found, now: float) -> SessionId | None:
         bound_by="scan",
         hosted_at=found.at,
         cwd=found.cwd,
+        **traced((), {"cwd": found.cwd} if found.cwd else {}, "scan", found.at),
         parent=delta.parent_of(draft, found.parent),
     ).id
 
@@ -119,6 +132,7 @@ def _open(draft: Draft, report: Report, seat: Fresh, now: float) -> Session:
         fields["turned"] = turned
         fields["activity"] = judge(turned, None, Activity())
     fields |= {key: value for key, value in delta.details(None, report.details).items() if value is not None}
+    fields |= traced((), fields, report.source, report.at)
     fields |= delta.background((), report)
     if report.leaving is not None:
         fields["leaving"] = Leaving(report.at, report.leaving)
@@ -161,7 +175,7 @@ def _change(draft: Draft, session: Session, report: Report, now: float) -> Sessi
         changes["leaving"] = Leaving(report.at, report.leaving)
     elif session.leaving is not None and report.leaving is None and _moved_on(session, report, now):
         changes["leaving"] = None
-    session = _settle(draft, session, changes, at, now)
+    session = settle(draft, session, changes, at, now, report.source)
     return _end_if_reported(draft, session, report)
 
 
@@ -171,8 +185,11 @@ def _moved_on(session: Session, report: Report, now: float) -> bool:
     return report.subagent is None and report.says is not None and later
 
 
-def _settle(draft: Draft, session: Session, changes: dict[str, Any], at: float, now: float) -> Session:
+def settle(
+    draft: Draft, session: Session, changes: dict[str, Any], at: float, now: float, source: str = ""
+) -> Session:
     """Derives what follows from the changed words and makes the one event."""
+    changes |= traced(session.origins, changes, source, at) if source else {}
     turned = changes.get("turned", session.turned)
     status = changes.get("status", session.status)
     activity = judge(turned, status, session.activity)
@@ -187,10 +204,21 @@ def _settle(draft: Draft, session: Session, changes: dict[str, Any], at: float, 
     if "liveness" in changes:
         changes.setdefault("liveness_because", "heard again")
         changes["liveness_at"] = at
+    changes |= stirred(session, changes, now)
     if not changes:
         draft.count("repeated_reports")
         return session
     return draft.emit(_kind(session, changes, activity), at, session.id, **changes)
+
+
+def stirred(session: Session, changes: dict[str, Any], now: float) -> dict[str, Any]:
+    """A new word ends a stall, and a declared silence whose time is over."""
+    ends: dict[str, Any] = {}
+    if session.stall is not None and "last_event_at" in changes:
+        ends["stall"] = None
+    if session.quiet is not None and now >= session.quiet.until and changes:
+        ends["quiet"] = None
+    return ends
 
 
 def _kind(session: Session, changes: dict[str, Any], activity: Activity) -> EventType:
@@ -204,7 +232,8 @@ def _kind(session: Session, changes: dict[str, Any], activity: Activity) -> Even
         session.activity.label,
         session.activity.failure,
     )
-    if (activity.doing, activity.waiting_on, activity.label, activity.failure) != shown:
+    told = (activity.doing, activity.waiting_on, activity.label, activity.failure) != shown
+    if told or "stall" in changes:
         return EventType.SESSION_ACTIVITY
     if set(changes) <= {"last_event_at", "activity", "turned", "status"}:
         return EventType.SESSION_HEARD

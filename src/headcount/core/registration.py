@@ -13,6 +13,7 @@ Not here: whether the process lives and who may register it (daemon/routes/regis
 from dataclasses import dataclass
 from typing import Any
 
+from headcount.core.detail import traced
 from headcount.core.events import EventType
 from headcount.core.identity import Match, ProcessIdentity, same_process
 from headcount.core.session import (
@@ -178,6 +179,7 @@ def _begin(draft: Draft, asked: Register, host: Session | None) -> SessionId:
         bound_by=BY,
         hosted_at=at,
         cwd=asked.cwd,
+        **traced((), {"cwd": asked.cwd} if asked.cwd else {}, BY, at),
         parent=parent.id if parent else None,
         predecessor=known[-1].id if known else None,
         **given(asked.given),

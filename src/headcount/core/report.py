@@ -82,6 +82,7 @@ class Details:
     model: str | None = None
     transcript: str | None = None
     permission_mode: str | None = None
+    version: str | None = None  # of the agent's program
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from enum import Enum
 from typing import NewType
 
 from headcount.core.activity import Activity, Status, Turned
+from headcount.core.detail import Checkout, Origin, Quiet, Spent, Stall
 from headcount.core.identity import ProcessIdentity
 from headcount.core.report import Background
 
@@ -100,6 +101,7 @@ class Ended:
     signal: int | None = None
     away: bool = False  # it happened while headcount was not running
     successor: SessionId | None = None
+    told: bool = True  # of a reboot: whether a person was shown what it ended
 
     @property
     def proven(self) -> bool:
@@ -156,6 +158,9 @@ class Session:
     name: str | None = None
     title: str | None = None  # what the agent itself calls the conversation
     context_tokens: int | None = None
+    context_window: int | None = None
+    spent: Spent | None = None
+    version: str | None = None  # of the agent's program
     role: str | None = None
     groups: tuple[str, ...] = ()
     cwd: str | None = None
@@ -163,6 +168,10 @@ class Session:
     transcript: str | None = None
     permission_mode: str | None = None
     entrypoint: str | None = None
+    checkout: Checkout | None = None
+    origins: tuple[Origin, ...] = ()
+    stall: Stall | None = None
+    quiet: Quiet | None = None
     parent: SessionId | None = None
     predecessor: SessionId | None = None
     leaving: Leaving | None = None

@@ -43,6 +43,7 @@ AUTHORITY: dict[tuple[str, str], Rule] = {
     ("GET", "/v1/sessions/me"): ANYBODY,  # it tells a nobody why
     ("GET", "/v1/sessions/{id}"): ANYBODY,
     ("GET", "/v1/sessions/{id}/explain"): ANYBODY,
+    ("GET", "/v1/reboot"): ANYBODY,
     ("POST", "/v1/hooks/{agent}"): ANYBODY,  # a report is weighed, never refused
     ("GET", "/v1/claims"): ANYBODY,
     ("POST", "/v1/claims/{item}/check"): ANYBODY,  # whoever guards a resource asks
@@ -57,6 +58,9 @@ AUTHORITY: dict[tuple[str, str], Rule] = {
     ),
     ("POST", "/v1/claims/{item}/handoff"): Rule(Need.SOMEBODY, "handoff"),
     ("POST", "/v1/claims/accept-loss"): Rule(Need.OPERATOR, "claims --accept-loss"),
+    ("GET", "/v1/sessions/{id}/peek"): Rule(Need.SOMEBODY, "peek"),  # an agent: its own alone
+    ("POST", "/v1/sessions/{id}/quiet"): Rule(Need.SOMEBODY, "quiet"),  # an agent: its own alone
+    ("POST", "/v1/reboot/told"): Rule(Need.OPERATOR, "hearing of a reboot"),
     ("POST", "/v1/stop"): Rule(Need.OPERATOR, "down"),
 }
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from headcount.times import DAY, RETENTION
+from headcount.times import DAY, MINUTE, RETENTION, STALL_AFTER
 
 MEGABYTE = 1024 * 1024
 
@@ -26,6 +26,7 @@ class Config:
     store_max_mb: float = 512.0
     sessions_kept: int = 5_000  # ended ones, the newest
     claude_roots: tuple[str, ...] = ()  # further places of Claude Code's own files
+    stall_minutes: float = STALL_AFTER / MINUTE  # nothing stirs in a working session: `working?`
     processes: str = ""  # "linux", "portable", or what fits
     without: str = ""  # kernel features not to use, for tests
 

@@ -83,10 +83,29 @@ def _activity(session: Session) -> Belief:
     if session.status is not None:
         stands = not contest.hook_stands or _fits(session.status, activity.doing)
         lines.append(_registry_line(session.status, stands, contest.why))
+    lines += _stillness(session)
     at = time_text(activity.at) if activity.at else None
     return Belief(
         value=activity.doing.value, because=activity.because, source=activity.source, at=at, evidence=lines
     )
+
+
+def _stillness(session: Session) -> list[EvidenceLine]:
+    """What makes it `working?`: each source that is quiet, and since when; and a silence that was declared."""
+    lines = []
+    stall, quiet = session.stall, session.quiet
+    if stall is not None:
+        lines.append(_line("still", "no event", "hooks, registry", stall.heard_at, True))
+        written = "no growth of its transcript" if stall.transcript_at else "it writes no transcript"
+        lines.append(_line("still", written, "transcript", stall.transcript_at or 0.0, True))
+        lines.append(_line("still", "no processor time, with what it started", "kernel", stall.cpu_at, True))
+    if quiet is not None:
+        why = f": {quiet.why}" if quiet.why else ""
+        until = f"silence declared until {time_text(quiet.until)}{why}"
+        lines.append(
+            _line("quiet", until, quiet.by[:4] if quiet.by != "operator" else quiet.by, quiet.at, True)
+        )
+    return lines
 
 
 def _agrees(turned: Turned, doing: Doing) -> bool:

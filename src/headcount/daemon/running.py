@@ -24,6 +24,7 @@ from headcount.daemon.actor import Actors
 from headcount.daemon.anchor import Anchors
 from headcount.daemon.broadcast import Broadcast
 from headcount.daemon.census import Census
+from headcount.daemon.checkouts import Checkouts
 from headcount.daemon.config import Config
 from headcount.daemon.drift import Drift
 from headcount.daemon.effects import Effects
@@ -34,6 +35,7 @@ from headcount.daemon.recovery import boots_of, open_book, recover
 from headcount.daemon.registries import Registries
 from headcount.daemon.routes.table import build_app
 from headcount.daemon.service import Service
+from headcount.daemon.stalls import Stalls
 from headcount.daemon.tokens import Tokens
 from headcount.daemon.transcripts import Transcripts
 from headcount.daemon.watchdog import Watchdog
@@ -47,7 +49,7 @@ from headcount.system.looking import Looks
 from headcount.system.notify import notify
 from headcount.system.processes.choose import open_processes
 from headcount.system.processes.port import Processes
-from headcount.times import DAY, PRUNE_EVERY
+from headcount.times import DAY, MINUTE, PRUNE_EVERY
 
 log = logging.getLogger("headcount.daemon")
 
@@ -101,6 +103,8 @@ class Running:
         self.effects = Effects(processes, clock, self.loop.put, self._forget)
         drift, looks = Drift(), Looks()
         worktrees = Worktrees(clock, looks)
+        self.checkouts = Checkouts(self.loop, worktrees, clock)
+        self.stalls = Stalls(self.loop, processes, clock, config.stall_minutes * MINUTE)
         self.service = Service(
             places=places,
             config=config,
@@ -142,6 +146,8 @@ class Running:
     def _tell(self, events: Sequence[Event], world: World) -> None:
         self.service.tell(events, world)
         self.transcripts.noticed(events, world)
+        self.checkouts.noticed(events, world)
+        self.stalls.noticed(events, world)
 
     def _forget(self, process: ProcessIdentity) -> None:
         """It ended: nothing that was settled about it stands."""
@@ -162,6 +168,8 @@ class Running:
             service.registries.open(agent, os.environ, Path.home(), service.config.claude_roots)
         for session in self.loop.world.open_sessions():
             self.transcripts.want(session)
+        self.checkouts.want(self.loop.world.open_sessions())
+        self.stalls.want(self.loop.world)
         sock = open_unix_socket(Path(service.places.socket))
         self.chores = [
             self._chore(service.mailbox.run(), "mailbox"),
@@ -209,6 +217,8 @@ class Running:
         self.watchdog.stop()
         self.files.close()
         self.transcripts.close()
+        self.checkouts.close()
+        self.stalls.close()
         if self.deciding is not None:
             self.loop.put(Awake(service.clock.now(), stopping=True))
             self.loop.stop()

@@ -27,7 +27,7 @@ from headcount.daemon.mailbox import Mailbox
 from headcount.daemon.metrics import Histogram
 from headcount.daemon.registries import Registries
 from headcount.daemon.tokens import Tokens
-from headcount.daemon.view import LIVENESS_WORDS, time_text, visible
+from headcount.daemon.view import LIVENESS_WORDS, ended_untold, time_text, visible
 from headcount.daemon.worktrees import Worktrees
 from headcount.paths import Places
 from headcount.store.sqlite import SqliteStore
@@ -104,6 +104,7 @@ class Service:
             },
             warnings=self.warnings(),
             unknown_events=dict(self.drift.unknown),
+            rebooted=len(ended_untold(self.loop.world)),
         )
 
     def warnings(self) -> list[str]:

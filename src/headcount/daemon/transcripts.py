@@ -2,7 +2,7 @@
 
 Rules of this file
   1. Only on change, only the tail, only in a thread: a transcript of gigabytes costs nothing.
-  2. Looked at when a turn ends, when a session begins, and once for every open session at a start,
+  2. Looked at when a turn ends, when a session begins or ends, and once for every open session at a start,
      whose hooks may have been missed.
   3. Nothing of its text is kept.
 
@@ -45,6 +45,8 @@ class Transcripts:
                 continue
             if not session.is_open:
                 self._forget(session.id)
+                if event.type is EventType.SESSION_ENDED and session.ended and not session.ended.away:
+                    self.want(session)  # what it cost is written when the conversation is left
             elif event.type in LOOKED_FOR and session.activity.doing in AT_REST:
                 self.want(session)
 
@@ -69,7 +71,7 @@ class Transcripts:
     def _start(self, id: SessionId) -> None:
         self._due.pop(id, None)
         session = self._loop.world.sessions.get(id)
-        if session is not None and session.is_open:
+        if session is not None:
             task = asyncio.create_task(self._look(session))
             self._reading.add(task)
             task.add_done_callback(self._reading.discard)
@@ -91,6 +93,7 @@ class Transcripts:
             return None
         if self._seen.get(session.id) == (facts.st_size, facts.st_mtime_ns):
             return None
-        self._seen[session.id] = (facts.st_size, facts.st_mtime_ns)
+        if session.is_open:
+            self._seen[session.id] = (facts.st_size, facts.st_mtime_ns)
         self.reads += 1
         return self._agents[session.agent].glimpse(Path(session.transcript), session.conversation)

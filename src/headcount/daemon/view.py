@@ -8,11 +8,13 @@ Rules of this file
 Not here: explanations (explain.py), drawing (cli/).
 """
 
+import shlex
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
+from headcount.agents.table import AGENTS
 from headcount.core.change import changed
 from headcount.core.claim import Claim
 from headcount.core.events import Event
@@ -78,7 +80,41 @@ def session_row(session: Session, world: World) -> messages.SessionRow:
         claims=held_by(session, world),
         alarms=list(session.alarms),
         ended=_ended(session.ended) if session.ended else None,
+        **_more(session),
     )
+
+
+def _more(session: Session) -> dict[str, Any]:
+    checkout, spent, quiet = session.checkout, session.spent, session.quiet
+    since = session.ended.at if session.ended else session.activity.since or session.started_at
+    more: dict[str, Any] = {
+        "state_since": time_text(since),
+        "context_window": session.context_window,
+        "version": session.version,
+        "resume": resume_text(session.agent, session.conversation),
+        "stalled": session.stall is not None,
+    }
+    if checkout is not None:
+        more |= {"repo": checkout.repo, "branch": checkout.branch, "worktree": checkout.worktree}
+    if spent is not None:
+        more["tokens"] = messages.Tokens(input=spent.input, output=spent.output)
+        more["cost_usd"] = spent.cost_usd
+    if quiet is not None:
+        more |= {"quiet_until": time_text(quiet.until), "quiet_why": quiet.why or None}
+    return more
+
+
+@lru_cache(maxsize=TEXTS_KEPT)
+def resume_text(agent: str, conversation: str | None) -> str | None:
+    """The agent's own command, as a person would type it; None: there is none for such an id."""
+    known = AGENTS.get(agent)
+    words = known.resume(conversation) if known is not None and conversation is not None else None
+    return None if words is None else shlex.join(words)
+
+
+def ended_untold(world: World) -> list[Session]:
+    """Whom a reboot ended, and no person was shown."""
+    return [each for each in world.sessions.values() if each.ended is not None and not each.ended.told]
 
 
 def held_by(session: Session, world: World) -> list[str]:

@@ -43,6 +43,12 @@ class Worktrees:
         found, _ = await self._look(set(directories), set())
         return found
 
+    async def read_again(self, directories: Iterable[str]) -> dict[str, Repo | None]:
+        """As they are now, whatever was read before; without those that could not be read in time."""
+        for each in (wanted := set(directories)):
+            self._known.pop(each, None)
+        return await self.repos(wanted)
+
     async def real_path(self, path: str) -> str:
         _, real = await self._look(set(), {path})
         return real.get(path, os.path.normpath(path))

@@ -21,6 +21,7 @@ class Repo(NamedTuple):
     name: str
     branch: str | None
     top: str  # the directory that was checked out
+    is_linked: bool = False  # a worktree beside the repository's own
 
 
 def read_repo(directory: str) -> Repo | None:
@@ -51,7 +52,7 @@ def _in_worktree(top: str) -> Repo | None:
     if not worktrees:  # a submodule: a repository of its own
         return Repo(os.path.realpath(own), _base(top), _branch(own), top)
     owner = shared.removesuffix("/.git") if shared.endswith("/.git") else shared.removesuffix(".git")
-    return Repo(os.path.realpath(shared), _base(owner), _branch(own), top)
+    return Repo(os.path.realpath(shared), _base(owner), _branch(own), top, is_linked=True)
 
 
 def _branch(git: str) -> str | None:

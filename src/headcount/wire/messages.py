@@ -27,6 +27,11 @@ class BackgroundWork(msgspec.Struct, kw_only=True):
     label: str
 
 
+class Tokens(msgspec.Struct, kw_only=True):
+    input: int  # all that went in, from a cache or not
+    output: int
+
+
 class SessionRow(msgspec.Struct, kw_only=True):
     id: str
     agent: str
@@ -57,10 +62,23 @@ class SessionRow(msgspec.Struct, kw_only=True):
     claims: list[str]
     alarms: list[str]
     ended: Ended | None
+    state_since: str | None = None  # as `since`; of an ended one: its end
+    repo: str | None = None
+    branch: str | None = None
+    worktree: str | None = None  # the checkout's top, when it is a linked worktree
+    context_window: int | None = None  # these are what the agent's own files say; null: they do not
+    tokens: Tokens | None = None
+    cost_usd: float | None = None
+    version: str | None = None  # of the agent's program
+    resume: str | None = None  # the agent's own command that goes on with the conversation
+    stalled: bool = False  # working, and nothing stirs: a hint
+    quiet_until: str | None = None  # a declared silence; over when that time has come
+    quiet_why: str | None = None
 
 
 class Sessions(msgspec.Struct, kw_only=True):
     sessions: list[SessionRow]
+    rebooted: int = 0  # how many a reboot ended that no person was shown yet
 
 
 class EvidenceLine(msgspec.Struct, kw_only=True):
@@ -145,6 +163,7 @@ class Status(msgspec.Struct, kw_only=True):
     store: dict[str, Any]
     warnings: list[str]
     unknown_events: dict[str, int]
+    rebooted: int = 0  # how many a reboot ended that no person was shown yet
 
 
 class Fault(msgspec.Struct, kw_only=True):

@@ -5,11 +5,12 @@ Rules of this file
 """
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
-from headcount.agents.claude_code import recognise, transcript, translate
+from headcount.agents.claude_code import drift, peek, recognise, transcript, translate
 from headcount.agents.claude_code.registry import Sessions
-from headcount.agents.port import Registry, Unread
+from headcount.agents.port import OnFile, Registry, Said, Scanned, Unread
 from headcount.core.evidence import Glimpse
 from headcount.core.identity import ProcessFacts
 from headcount.core.report import Report
@@ -33,6 +34,12 @@ class ClaudeCode:
 
     def glimpse(self, path: Path, conversation: str) -> Glimpse | None:
         return transcript.glimpse(path, conversation)
+
+    def peek(self, path: Path, conversation: str, lines: int) -> list[Said] | None:
+        return peek.peek(path, conversation, lines)
+
+    def drift(self, env: Mapping[str, str], home: Path, on_file: OnFile) -> Scanned:
+        return drift.drift(env, home, on_file)
 
     def resume(self, conversation: str) -> tuple[str, ...] | None:
         return ("claude", "--resume", conversation) if UUID.fullmatch(conversation) else None

@@ -89,7 +89,9 @@ class Sessions:
             at=entry.status_at if entry.status_at is not None else entry.written_at,
             status=known,
             waiting_on=WAITING_FOR.get(entry.waiting_for or "") if known == "waiting" else None,
-            details=Details(cwd=entry.cwd, name=entry.name, transcript=entry.transcript),
+            details=Details(
+                cwd=entry.cwd, name=entry.name, transcript=entry.transcript, version=entry.version
+            ),
             anchor=anchor,
             written_at=entry.written_at,
             entrypoint=entry.entrypoint,

@@ -9,8 +9,6 @@ Rules of this file
 Not here: when it is read (daemon/), what follows (core).
 """
 
-import os
-import stat
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -20,8 +18,10 @@ import msgspec
 
 from headcount.agents.claude_code.labels import ToolInput, label
 from headcount.agents.claude_code.translate import ASKING_TOOLS, LIMITS, NAME, name_of
+from headcount.agents.file_end import read_end
 from headcount.agents.label import plain
 from headcount.core.activity import Turned
+from headcount.core.detail import Spent
 from headcount.core.evidence import Glimpse
 from headcount.core.report import Turn, WaitingOn
 
@@ -29,6 +29,9 @@ TAIL = 64 * 1024
 
 NOT_A_PROMPT = ("<command-", "<local-command", "<bash-", "<system-reminder>", "Caveat:")
 INTERRUPTED = "[Request interrupted"
+COUNT_MOST = 2**53  # beyond it no reader of JSON agrees on a number
+COST_MOST = 1e9
+
 GOES_ON = frozenset({"tool_use", "pause_turn", None})  # reasons after which the turn is not over
 
 
@@ -37,6 +40,15 @@ class Usage(msgspec.Struct):
     cache_creation_input_tokens: Any = 0
     cache_read_input_tokens: Any = 0
     output_tokens: Any = 0
+
+
+class ModelUsage(msgspec.Struct):
+    """One model's part of a `cost-state`."""
+
+    inputTokens: Any = 0
+    outputTokens: Any = 0
+    cacheReadInputTokens: Any = 0
+    cacheCreationInputTokens: Any = 0
 
 
 class Block(msgspec.Struct):
@@ -61,11 +73,15 @@ class Line(msgspec.Struct):
     timestamp: Any = None
     isSidechain: Any = False
     isMeta: Any = False
+    isCompactSummary: Any = False
     isApiErrorMessage: Any = False
     error: Any = None
     cwd: Any = None
     customTitle: Any = None
     aiTitle: Any = None
+    version: Any = None
+    totalCostUSD: Any = None
+    modelUsage: dict[str, ModelUsage] | None = None
     message: Message | None = None
 
 
@@ -83,6 +99,8 @@ class Tail:
     context_tokens: int | None = None  # what the last answer had before it
     output_tokens: int | None = None
     last_at: float | None = None
+    spent: Spent | None = None  # as of when the CLI last left the conversation: only then does it write it
+    version: str | None = None
 
 
 _decoder = msgspec.json.Decoder(Line)
@@ -93,28 +111,15 @@ def read_tail(path: Path, conversation: str) -> Tail | None:
     """The end of that conversation's transcript; None when there is none to read."""
     if path.name != f"{conversation}.jsonl":
         return None
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except OSError:
-        return None
-    try:
-        seen = os.fstat(fd)
-        if not stat.S_ISREG(seen.st_mode) or seen.st_uid != os.geteuid():
-            return None
-        start = max(0, seen.st_size - TAIL)
-        content = os.pread(fd, TAIL, start)
-    except OSError:
-        return None
-    finally:
-        os.close(fd)
-    return parse(content if start == 0 else content.partition(b"\n")[2])
+    end = read_end(path, TAIL)
+    return None if end is None else parse(end.content)
 
 
 def parse(content: bytes) -> Tail:
     """What whole lines say, the later over the earlier."""
     tail = Tail()
     for row in content.split(b"\n"):
-        line = _line(row)
+        line = line_of(row)
         if line is not None and not line.isSidechain:
             tail = _after(tail, line)
     return tail
@@ -130,10 +135,19 @@ def glimpse(path: Path, conversation: str) -> Glimpse | None:
         turned = Turned(
             tail.turn_at, tail.turn, "last turn", "transcript", tail.waiting_on, tail.doing, tail.failure
         )
-    return Glimpse(NAME, conversation, tail.title, tail.model, tail.context_tokens, turned)
+    return Glimpse(
+        NAME,
+        conversation,
+        tail.title,
+        tail.model,
+        tail.context_tokens,
+        turned,
+        spent=tail.spent,
+        version=tail.version,
+    )
 
 
-def _line(row: bytes) -> Line | None:
+def line_of(row: bytes) -> Line | None:
     if not row.startswith(b"{"):
         return None
     try:
@@ -143,7 +157,12 @@ def _line(row: bytes) -> Line | None:
 
 
 def _after(tail: Tail, line: Line) -> Tail:
-    at = _time(line.timestamp)
+    at = time_of(line.timestamp)
+    version = plain(line.version, 40)
+    if version is not None and version != tail.version:
+        tail = replace(tail, version=version)
+    if line.type == "cost-state":
+        return replace(tail, spent=_spent(line) or tail.spent)
     if at is not None:
         tail = replace(tail, last_at=max(at, tail.last_at or at))
     if line.type in ("custom-title", "ai-title"):
@@ -166,7 +185,7 @@ def _answered(tail: Tail, line: Line, message: Message, at: float) -> Tail:
         tool = used[-1].name
         asks = ASKING_TOOLS.get(tool)
         turn = Turn.ASKED if asks else Turn.TOOL
-        return _turned(tail, turn, at, waiting_on=asks, doing=_label(tool, used[-1], line.cwd))
+        return _turned(tail, turn, at, waiting_on=asks, doing=label_of(tool, used[-1], line.cwd))
     if message.stop_reason in GOES_ON:
         return _turned(tail, Turn.PROMPTED, at)
     return _turned(tail, Turn.STOPPED, at)
@@ -208,7 +227,25 @@ def _counted(tail: Tail, message: Message) -> Tail:
     return replace(tail, model=model, context_tokens=used, output_tokens=made)
 
 
-def _label(tool: str, block: Block, cwd: Any) -> str:
+def _spent(line: Line) -> Spent | None:
+    """All that went in counts as input, from a cache or not; a figure that is none is left out."""
+    if line.modelUsage is None:
+        return None
+    models = line.modelUsage.values()
+    given = sum(
+        _count(each.inputTokens) + _count(each.cacheReadInputTokens) + _count(each.cacheCreationInputTokens)
+        for each in models
+    )
+    cost = line.totalCostUSD
+    priced = isinstance(cost, int | float) and not isinstance(cost, bool) and 0 <= cost < COST_MOST
+    return Spent(given, sum(_count(each.outputTokens) for each in models), float(cost) if priced else None)
+
+
+def _count(value: Any) -> int:
+    return value if isinstance(value, int) and 0 < value < COUNT_MOST else 0
+
+
+def label_of(tool: str, block: Block, cwd: Any) -> str:
     try:
         given = _input.decode(block.input)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -216,7 +253,7 @@ def _label(tool: str, block: Block, cwd: Any) -> str:
     return label(tool, given, plain(cwd))
 
 
-def _time(value: Any) -> float | None:
+def time_of(value: Any) -> float | None:
     if not isinstance(value, str) or len(value) > 40:
         return None
     try:

@@ -23,6 +23,7 @@ PLAIN_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/@:+#-]*")
 ASKED = {
     "show": ("sessions",),
     "explain": ("sessions",),
+    "peek": ("sessions",),
     "wait": ("sessions",),
     "log": ("sessions",),
     "release": ("items",),

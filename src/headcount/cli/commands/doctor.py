@@ -25,10 +25,16 @@ NOTE = "Exit codes: 0 nothing to do, 1 there are findings."
 
 
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
-    del parser  # nothing but --json
+    parser.add_argument(
+        "--drift", action="store_true", help="look into the agents' own files for what no table knows"
+    )
 
 
 def run(args: Any) -> int:
+    if args.drift:
+        from headcount.cli.strangers import report
+
+        return report(as_json=args.json)
     checks = findings_of(examine(os.environ))
     found = [check for check in checks if check.level == "finding"]
     if args.json:

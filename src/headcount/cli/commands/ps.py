@@ -48,7 +48,8 @@ def parse_plain(words: list[str]) -> SimpleNamespace | None:
 def run(args: Any) -> int:
     if args.where and not os.path.isdir(args.where):  # noqa: PTH112
         return _no_directory(args.where)
-    answer = printing.client().get("/v1/sessions?all=1" if args.all else "/v1/sessions")
+    client = printing.client()
+    answer = client.get("/v1/sessions?all=1" if args.all else "/v1/sessions")
     sessions = answer["sessions"]
     if args.where:
         from headcount.cli import repo
@@ -63,7 +64,17 @@ def run(args: Any) -> int:
     from headcount.cli.screen import standard
     from headcount.cli.table import draw
 
-    printing.print_lines(draw(rows_of(sessions, time.time()), standard(), everything=args.wide))
+    if answer.get("rebooted"):
+        from headcount.cli.reboot import tell_once
+
+        tell_once(client)
+    rows = rows_of(sessions, time.time())
+    if args.wide:
+        from headcount.cli.wide import columns_of
+
+        printing.print_lines(draw(rows, standard(), everything=True, more=columns_of(sessions)))
+    else:
+        printing.print_lines(draw(rows, standard()))
     return codes.DONE
 
 

@@ -1,18 +1,23 @@
-"""`headcount show S`: everything known of one session.
+"""`headcount show S`: everything known of one session, and where each fact comes from.
+
+Rules of this file
+  1. A fact that nobody gave is left out. Beside each: its source, and how old its word is.
 
 Not here: on which evidence (explain.py).
 """
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from headcount.cli import moments, printing, rows
-from headcount.cli.sanitize import clean
+from headcount.cli import moments, printing, rows, wide
+from headcount.cli.sanitize import clean, pad, width
 from headcount.client.reach import quoted
 from headcount.wire import codes
 
 if TYPE_CHECKING:
     import argparse
+
+TEXT_CELLS = 44  # texts longer than this do not push the sources of the others out of sight
 
 
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
@@ -30,52 +35,97 @@ def run(args: Any) -> int:
 
 def lines_of(raw: dict[str, Any], now: float) -> list[str]:
     row = rows.row_of(raw, str(raw.get("id")), now)
-    background = [
-        " ".join(part for part in (clean(work.get("kind")), clean(work.get("label"))) if part)
-        for work in raw.get("background") or ()
-    ]
-    facts = [
-        ("id", row.full_id),
-        ("state", f"{row.state} for {row.age}"),
-        ("liveness", row.liveness),
-        ("doing", row.doing),
-        ("background", ", ".join(background)),
-        ("agent", clean(raw.get("agent"))),
-        ("process", clean(raw.get("pid"))),
-        ("conversation", clean(raw.get("conversation"))),
-        ("directory", clean(raw.get("cwd"))),
-        ("repository", row.repo),
-        ("model", clean(raw.get("model"))),
-        ("permissions", clean(raw.get("permission_mode"))),
-        ("started", _moment(raw.get("started_at"), now)),
-        ("last heard", _moment(raw.get("last_event_at"), now)),
-        ("state from", clean(raw.get("source"))),
-        ("role", clean(raw.get("role"))),
-        ("groups", ", ".join(clean(group) for group in raw.get("groups") or ())),
-        ("claims", ", ".join(clean(claim) for claim in raw.get("claims") or ())),
-        ("started by", clean(raw.get("parent"))),
-        ("continues", clean(raw.get("predecessor"))),
-        *_end_facts(raw.get("ended") or {}, now),
-    ]
+    sources = raw.get("sources") or {}
+    facts = [fact for fact in (*_now(raw, row, now), *_about(raw, row, now), *_ended(raw, now)) if fact.text]
+    told = [_source(sources, fact.field, now) for fact in facts]
+    cells = max((width(fact.text) for fact in facts if width(fact.text) <= TEXT_CELLS), default=0)
     lines = [row.name if row.name != "-" else row.full_id]
-    lines += [f"  {title:<13}{text}" for title, text in facts if text and text != "-"]
+    for fact, source in zip(facts, told, strict=True):
+        text = pad(fact.text, cells) if source and width(fact.text) <= cells else fact.text
+        lines.append(f"  {fact.title:<13}{text}  {source}".rstrip())
     lines += [f"  ! {alarm}" for alarm in row.alarms]
     return lines
 
 
-def _end_facts(ended: dict[str, Any], now: float) -> list[tuple[str, str]]:
+class Fact(NamedTuple):
+    title: str
+    text: str
+    field: str = ""  # whose source is shown beside it
+
+
+def _now(raw: dict[str, Any], row: rows.Row, now: float) -> list[Fact]:
+    background = [
+        " ".join(part for part in (clean(work.get("kind")), clean(work.get("label"))) if part)
+        for work in raw.get("background") or ()
+    ]
+    quiet = f"until {_moment(raw.get('quiet_until'), now)}" if rows.is_quiet(raw, now) else ""
+    return [
+        Fact("id", row.full_id),
+        Fact("state", f"{row.state} for {row.age}", "activity"),
+        Fact("liveness", row.liveness, "liveness"),
+        Fact("doing", row.doing, "doing"),
+        Fact("quiet", quiet, "quiet_until"),
+        Fact("background", ", ".join(background)),
+        Fact("claims", ", ".join(clean(claim) for claim in raw.get("claims") or ())),
+    ]
+
+
+def _about(raw: dict[str, Any], row: rows.Row, now: float) -> list[Fact]:
+    def plain(title: str, field: str) -> Fact:
+        return Fact(title, clean(raw.get(field)), field)
+
+    return [
+        plain("agent", "agent"),
+        plain("version", "version"),
+        plain("process", "pid"),
+        plain("conversation", "conversation"),
+        plain("title", "title"),
+        plain("directory", "cwd"),
+        Fact("repository", "" if row.repo == "-" else row.repo, "repo"),
+        plain("worktree", "worktree"),
+        plain("model", "model"),
+        Fact("context", wide.context(raw), "context_tokens"),
+        Fact("tokens", wide.tokens(raw), "tokens"),
+        Fact("cost", wide.cost(raw), "cost_usd"),
+        plain("permissions", "permission_mode"),
+        plain("entrypoint", "entrypoint"),
+        plain("role", "role"),
+        Fact("groups", ", ".join(clean(group) for group in raw.get("groups") or ()), "groups"),
+        plain("started by", "parent"),
+        plain("continues", "predecessor"),
+        Fact("started", _moment(raw.get("started_at"), now)),
+        Fact("last heard", _moment(raw.get("last_event_at"), now)),
+        plain("transcript", "transcript"),
+        plain("resume", "resume"),
+    ]
+
+
+def _ended(raw: dict[str, Any], now: float) -> list[Fact]:
+    ended = raw.get("ended") or {}
     if not ended:
         return []
     code = ended.get("exit_code")
     return [
-        ("ended", _moment(ended.get("at"), now)),
-        ("because", clean(ended.get("because"))),
-        ("exit code", "" if code is None else clean(code)),
-        ("signal", clean(ended.get("signal"))),
-        ("continued as", clean(ended.get("successor"))),
+        Fact("ended", _moment(ended.get("at"), now), "ended"),
+        Fact("because", clean(ended.get("because"))),
+        Fact("exit code", "" if code is None else clean(code)),
+        Fact("signal", clean(ended.get("signal"))),
+        Fact("continued as", clean(ended.get("successor"))),
     ]
+
+
+def _source(sources: dict[str, Any], field: str, now: float) -> str:
+    """`hook, 4m12s`."""
+    told = sources.get(field)
+    if not isinstance(told, dict):
+        return ""
+    at = moments.parse(told.get("at"))
+    return clean(told.get("source")) + ("" if at is None else f", {moments.exact_span(now - at)}")
 
 
 def _moment(stamp: object, now: float) -> str:
     at = moments.parse(stamp)
-    return "" if at is None else f"{moments.clock(at, now)} ({moments.exact_span(now - at)} ago)"
+    if at is None:
+        return ""
+    ago = f"{moments.exact_span(now - at)} ago" if at <= now else f"in {moments.exact_span(at - now)}"
+    return f"{moments.clock(at, now)} ({ago})"

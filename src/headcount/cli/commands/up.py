@@ -46,6 +46,10 @@ def run(args: Any) -> int:
     else:
         print(f"headcount {status['version']} was already up (pid {status['pid']}).")
     print(found(status.get("agents") or {}, already=client.started))
+    if status.get("rebooted"):
+        from headcount.cli.reboot import tell_once
+
+        tell_once(client)
     if not _hooks_are_there():
         print("Next: headcount hooks install      (sharper states; undo with: headcount hooks uninstall)")
     return codes.DONE

@@ -12,6 +12,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from headcount.cli import moments, printing
+from headcount.cli.reboot import tell_once
 from headcount.cli.rows import rows_of
 from headcount.cli.screen import Screen, standard
 from headcount.cli.story import is_told, lines_of
@@ -42,7 +43,10 @@ def _sequence(text: str) -> int:
 
 def run(args: Any) -> int:
     screen = standard()
-    for event in follow(printing.client(), args.since, stay=None if args.once else printing.note):
+    client = printing.client()
+    if not args.json:
+        tell_once(client)
+    for event in follow(client, args.since, stay=None if args.once else printing.note):
         if args.json:
             printing.print_line(_dated(event))
         else:

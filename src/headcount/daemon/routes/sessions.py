@@ -1,20 +1,25 @@
 """Sessions on the wire: the list, one, and why we believe what we say of it."""
 
+from headcount.daemon.details import session_detail
 from headcount.daemon.explain import explain
 from headcount.daemon.routes.route import Call
 from headcount.daemon.service import sessions_shown
-from headcount.daemon.view import session_row
-from headcount.wire.messages import Explanation, SessionRow, Sessions
+from headcount.daemon.view import ended_untold, session_row
+from headcount.wire.closer import SessionDetail
+from headcount.wire.messages import Explanation, Sessions
 
 
 async def list_sessions(call: Call) -> Sessions:
     await call.service.census.be_fresh()
     shown = sessions_shown(call.service, ended=call.flag("all"))
-    return Sessions(sessions=[session_row(session, call.service.loop.world) for session in shown])
+    world = call.service.loop.world
+    return Sessions(
+        sessions=[session_row(session, world) for session in shown], rebooted=len(ended_untold(world))
+    )
 
 
-async def show_session(call: Call) -> SessionRow:
-    return session_row(call.session(), call.service.loop.world)
+async def show_session(call: Call) -> SessionDetail:
+    return session_detail(call.session(), call.service.loop.world)
 
 
 async def explain_session(call: Call) -> Explanation:

@@ -7,24 +7,44 @@ Not here: what a route does (its own file), who may (authority.py).
 """
 
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 from urllib.parse import unquote
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
 from headcount.daemon.authority import AUTHORITY, Need, check
 from headcount.daemon.gate import Gate, Receive, Refused, Scope, Send
-from headcount.daemon.routes import claims, context, daemon, events, guard, hooks, register, sessions, whoami
+from headcount.daemon.routes import (
+    claims,
+    context,
+    daemon,
+    events,
+    guard,
+    hooks,
+    peek,
+    quiet,
+    reboot,
+    register,
+    sessions,
+    whoami,
+)
 from headcount.daemon.routes.openapi import document
 from headcount.daemon.routes.route import Call, Route, json_response
 from headcount.daemon.service import Service
-from headcount.wire import messages
+from headcount.wire import closer, messages
 
 
 async def openapi(call: Call) -> Any:
-    return json_response(document(ROUTES))
+    return Response(_openapi(), media_type="application/json")
+
+
+@cache
+def _openapi() -> bytes:
+    """The same for every caller: made once, since it takes milliseconds."""
+    return msgspec.json.encode(document(ROUTES))
 
 
 ROUTES_KEPT = 512  # paths whose route is remembered: the same few are asked for again and again
@@ -91,13 +111,37 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
         "Take a registration back; a living session goes on",
         messages.Withdrawn,
     ),
-    Route("GET", "/v1/sessions/{id}", sessions.show_session, "One session", messages.SessionRow),
+    Route("GET", "/v1/sessions/{id}", sessions.show_session, "One session", closer.SessionDetail),
     Route(
         "GET",
         "/v1/sessions/{id}/explain",
         sessions.explain_session,
         "Why we believe it",
         messages.Explanation,
+    ),
+    Route(
+        "GET",
+        "/v1/sessions/{id}/peek",
+        peek.peek_session,
+        "Its last lines, for a person or for itself; nothing is stored",
+        closer.Peek,
+        ("lines", "pane"),
+    ),
+    Route(
+        "POST",
+        "/v1/sessions/{id}/quiet",
+        quiet.declare_quiet,
+        "Declare that it will be silent for a while",
+        closer.QuietAnswer,
+        takes="QuietWish: seconds, why, off",
+    ),
+    Route("GET", "/v1/reboot", reboot.show_reboot, "What a reboot ended, until told", closer.Rebooted),
+    Route(
+        "POST",
+        "/v1/reboot/told",
+        reboot.told_reboot,
+        "A person was shown what a reboot ended",
+        closer.Rebooted,
     ),
     Route(
         "POST",

@@ -28,6 +28,7 @@ from headcount.system.processes.polling import Polling
 from headcount.system.processes.port import Gone, Look, OnDeath, Unreadable
 from headcount.system.processes.probe import probe
 from headcount.system.processes.statonly import StatOnly
+from headcount.system.processes.usage import read_usage
 
 FOREIGN_PROC = "/proc shows another pid namespace"
 
@@ -111,6 +112,12 @@ class LinuxProcesses:
             except OSError:
                 return {}
             return {} if pidfd.has_ended(pinned) else found
+
+    def cpu_time(self, identity: ProcessIdentity) -> float | None:
+        if not self._proc_is_ours or judge_place(identity, self._place, NO_MACHINE):
+            return None
+        used = read_usage(identity.pid)
+        return used if self._prove_here(identity).standing is Standing.ALIVE else None
 
     def _look_pinned(self, pinned: int, pid: int) -> Look:
         seen: ProcessFacts | None = None

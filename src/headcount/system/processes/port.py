@@ -60,6 +60,11 @@ class Processes(Protocol):
         """The named variables of that very process, read and then verified; empty when unreadable."""
         ...
 
+    def cpu_time(self, identity: ProcessIdentity) -> float | None:
+        """Seconds of processor time of that very process and of what it started, ended children included; it
+        may shrink when a descendant goes elsewhere. None: it is over, another, or unreadable."""
+        ...
+
     def prove(self, identity: ProcessIdentity, remembered_machine: str) -> Verdict: ...
 
     def watch(self, identity: ProcessIdentity, on_death: OnDeath) -> Verdict:

@@ -24,6 +24,8 @@ from headcount.system.processes.polling import Polling
 from headcount.system.processes.port import Gone, Look, OnDeath, Unreadable
 from headcount.system.processes.starts import nearly_same_start, read_start
 
+DESCENDANTS_MOST = 256
+
 ABSENT = unknown("not found once; the next look confirms it or not")
 T = TypeVar("T")
 
@@ -77,6 +79,18 @@ class PortableProcesses:
         if not isinstance(seen, ProcessFacts) or seen.identity != identity:
             return {}
         return {name: value for name, value in found.items() if name in names}
+
+    def cpu_time(self, identity: ProcessIdentity) -> float | None:
+        if judge_place(identity, self._place, NO_MACHINE):
+            return None
+        try:
+            process = psutil.Process(identity.pid)
+            used = _used(process)
+            for child in process.children(recursive=True)[:DESCENDANTS_MOST]:
+                used += _if_there(child)
+        except (psutil.Error, OSError, OverflowError):
+            return None
+        return used if self._prove_here(identity).standing is Standing.ALIVE else None
 
     def _read(self, process: psutil.Process) -> Look:
         started = read_start(process)
@@ -176,6 +190,19 @@ def _has_ended(process: psutil.Process) -> bool:
         return bool(process.num_threads() <= 1)
     except psutil.ZombieProcess:
         return True
+
+
+def _used(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    ended = getattr(times, "children_user", 0.0) + getattr(times, "children_system", 0.0)
+    return float(times.user + times.system + ended)
+
+
+def _if_there(child: psutil.Process) -> float:
+    try:
+        return _used(child)
+    except (psutil.Error, OSError):
+        return 0.0
 
 
 def _if_permitted(read: Callable[[], T]) -> T | None:

@@ -1,0 +1,78 @@
+"""`headcount quiet DURATION`: an agent says that it will be silent for a while.
+
+Rules of this file
+  1. Inside an agent it speaks for that agent; a person names one with --as.
+
+Not here: the cap, and who may (the daemon decides).
+"""
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from headcount.cli import moments, printing
+from headcount.cli.sanitize import clean
+from headcount.client.faults import ClientFault
+from headcount.client.reach import Client, quoted
+from headcount.times import MINUTE, QUIET_MOST
+from headcount.wire import codes
+
+if TYPE_CHECKING:
+    import argparse
+
+NOTE = (
+    f"At most {QUIET_MOST / MINUTE:.0f} minutes at once. Meanwhile it is not called stalled; a death is told as ever.\n"
+    "Exit codes: 0 declared, 2 usage, 3 not yours or ended, 4 daemon unavailable, 5 not found."
+)
+
+
+def add_arguments(parser: "argparse.ArgumentParser") -> None:
+    parser.add_argument("duration", metavar="DURATION", nargs="?", type=seconds, help="20m, 90s, 1h")
+    parser.add_argument("--why", metavar="TEXT", help="shown in its row")
+    parser.add_argument("--off", action="store_true", help="the silence is over")
+    parser.add_argument("--as", dest="acting_as", metavar="S", help="for that live session (people only)")
+
+
+def seconds(text: str) -> float:
+    from argparse import ArgumentTypeError
+
+    span = moments.parse_span(text)
+    if not span:
+        raise ArgumentTypeError(f'"{clean(text)}" is no time; write 20m, 90s or 1h')
+    return span
+
+
+def run(args: Any) -> int:
+    if (args.duration is None) != args.off:
+        print("headcount: how long? Write: headcount quiet 20m, or: headcount quiet --off", file=sys.stderr)
+        return codes.USAGE
+    client = printing.client()
+    session = args.acting_as or _myself(client)
+    if session is None:
+        print("No agent is above this shell. For one of yours: headcount quiet 20m --as S", file=sys.stderr)
+        return codes.REFUSED
+    wish = {"off": True} if args.off else {"seconds": args.duration, "why": args.why}
+    answer = client.post(f"/v1/sessions/{quoted(session)}/quiet", wish)
+    if args.json:
+        printing.print_document(answer)
+    else:
+        print(told(answer, moments.parse(answer.get("until"))))
+    return codes.DONE
+
+
+def _myself(client: Client) -> str | None:
+    try:
+        me = client.get("/v1/sessions/me")
+    except ClientFault as fault:
+        if fault.exit_code == codes.UNAVAILABLE:
+            raise
+        return None
+    return me.get("session")  # type: ignore[no-any-return]
+
+
+def told(answer: dict[str, Any], until: float | None) -> str:
+    row = answer.get("session") or {}
+    who = clean(row.get("name")) or clean(row.get("id"))[:4]
+    if until is None:
+        return f"{who} is no longer quiet."
+    capped = f" ({QUIET_MOST / MINUTE:.0f} minutes are the most at once)" if answer.get("capped") else ""
+    return f"{who} is quiet until {moments.clock(until, until)}{capped}."

@@ -1,0 +1,57 @@
+"""What a reboot ended, told once: how many, and how each goes on.
+
+Rules of this file
+  1. On stderr, beside the answer: a pipe gets the table alone.
+  2. Told to a person once. Inside an agent nothing is told: the news is for whoever may say that it was heard.
+
+Not here: who may say so (the daemon decides).
+"""
+
+from typing import Any
+
+from headcount.cli import printing
+from headcount.cli.rows import SHORTEST_ID, agent_name
+from headcount.cli.sanitize import clean
+from headcount.client.faults import ClientFault
+from headcount.client.reach import Client
+
+SHOWN_MOST = 20
+
+
+def tell_once(client: Client) -> None:
+    try:
+        answer = client.post("/v1/reboot/told")
+    except ClientFault:  # an agent, or a daemon of another version: not ours to hear
+        return
+    for line in lines_of(answer.get("sessions") or []):
+        printing.note(line)
+
+
+def lines_of(sessions: list[dict[str, Any]]) -> list[str]:
+    """`7 ended by reboot:`, and a line for each."""
+    if not sessions:
+        return []
+    lines = [f"{len(sessions)} ended by reboot:"]
+    lines += [f"  {_one(raw)}" for raw in sessions[:SHOWN_MOST]]
+    if len(sessions) > SHOWN_MOST:
+        lines.append(f"  and {len(sessions) - SHOWN_MOST} more: headcount ps --all")
+    return lines
+
+
+def _one(raw: dict[str, Any]) -> str:
+    who = " ".join(
+        part
+        for part in (clean(raw.get("id"))[:SHORTEST_ID], clean(raw.get("name")) or agent_name(raw))
+        if part
+    )
+    return f"{who}: {resume_of(raw) or 'its agent knows no way to go on with it'}"
+
+
+def resume_of(raw: dict[str, Any]) -> str:
+    """The command, with the directory that it must be run in."""
+    resume, cwd = clean(raw.get("resume")), raw.get("cwd")
+    if not resume or not isinstance(cwd, str) or not cwd:
+        return resume
+    from shlex import quote
+
+    return f"cd {clean(quote(cwd))} && {resume}"

@@ -1,0 +1,63 @@
+"""Stalls: a working session in which nothing stirs is marked, as a hint.
+
+Rules of this file
+  1. A hint, never an end: nothing here touches liveness, and the activity stays `working`.
+  2. All three sources must be quiet: no event, no growth of the transcript, no processor time of the process and
+     what it started. One that cannot be read is doubt, and doubt marks nothing.
+  3. Whatever stirs ends it: an event (hear.py), or a later look.
+  4. A declared silence is believed until its time is over.
+
+Not here: looking (daemon/stalls.py), how long is long (times.py).
+"""
+
+from headcount.core.activity import Doing
+from headcount.core.detail import Quiet, Stall
+from headcount.core.events import EventType
+from headcount.core.evidence import Declared, Looked
+from headcount.core.session import Liveness, Session, SessionId
+from headcount.core.world import Draft
+
+
+def is_watched(session: Session) -> bool:
+    """Whether standing still would mean anything for it."""
+    return (
+        session.liveness is Liveness.ALIVE
+        and session.process is not None
+        and session.activity.doing is Doing.WORKING
+    )
+
+
+def find_stall(session: Session, looked: Looked) -> Stall | None:
+    """The stall that this look shows; None: something stirs, or it cannot be told."""
+    if not is_watched(session) or looked.cpu_at is None or _is_quiet(session, looked.at):
+        return None
+    newest = max(session.last_event_at, looked.cpu_at, looked.transcript_at or 0.0)
+    if looked.at - newest < looked.patience:
+        return None
+    return Stall(looked.at, session.last_event_at, looked.cpu_at, looked.transcript_at)
+
+
+def weigh_look(draft: Draft, looked: Looked, now: float) -> SessionId | None:
+    session = draft.sessions.get(looked.session)
+    if session is None:
+        return None
+    stall = find_stall(session, looked)
+    if (stall is None) != (session.stall is None):
+        draft.emit(EventType.SESSION_ACTIVITY, looked.at, session.id, stall=stall)
+    return looked.session
+
+
+def declare(draft: Draft, declared: Declared, now: float) -> SessionId | None:
+    """None: it has ended, or was never there."""
+    session = draft.sessions.get(declared.session)
+    if session is None or not session.is_open:
+        return None
+    quiet = None
+    if declared.until is not None:
+        quiet = Quiet(declared.at, declared.until, declared.why, declared.by)
+    kind = EventType.SESSION_ACTIVITY if session.stall else EventType.SESSION_CHANGED
+    return draft.emit(kind, declared.at, session.id, quiet=quiet, stall=None).id
+
+
+def _is_quiet(session: Session, at: float) -> bool:
+    return session.quiet is not None and at < session.quiet.until
