@@ -13,7 +13,7 @@ from headcount.core.evidence import Declared
 from headcount.core.session import Session
 from headcount.daemon.gate import Refused
 from headcount.daemon.routes.route import Call
-from headcount.daemon.selection import ended_text
+from headcount.daemon.selection import ended_words
 from headcount.daemon.view import session_row, time_text
 from headcount.times import QUIET_MOST
 from headcount.wire.closer import QuietAnswer, QuietWish
@@ -47,4 +47,6 @@ def _check_is_own(call: Call, session: Session) -> None:
             403, "not-yours", f"{session.id[:4]} is not yours: an agent declares only its own silence."
         )
     if not session.is_open:
-        raise Refused(409, "ended", f"{ended_text(session)}.", f"See: headcount show {session.id[:4]}")
+        raise Refused(
+            409, "ended", f"{session.id[:4]} {ended_words(session)}.", f"See: headcount show {session.id[:4]}"
+        )
