@@ -45,7 +45,7 @@ def run(args: Any) -> int:
 
 def _hooks_are_there() -> bool:
     """Whether any agent's settings hold our line; where that cannot be told, nothing is suggested."""
-    from headcount.agents.claude_code.hooks import Installed
+    from headcount.agents.hook_files import Installed
     from headcount.cli.commands.hooks import standings
 
     return any(standing.state is not Installed.ABSENT for standing in standings())
