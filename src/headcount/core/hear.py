@@ -62,7 +62,7 @@ def hear_record(draft: Draft, record: Record, now: float) -> SessionId | None:
     else:
         session = seat.session
     changes = delta.identified(draft, session, record.conversation) | delta.bound(
-        draft, session, record.anchor
+        draft, session, record.anchor, beside=record.beside
     )
     changes |= delta.details(session, record.details, level=True)
     if record.entrypoint and record.entrypoint != session.entrypoint:
@@ -139,7 +139,7 @@ def _open(draft: Draft, report: Report, seat: Fresh, now: float) -> Session:
 
 def _change(draft: Draft, session: Session, report: Report, now: float) -> Session:
     changes = delta.identified(draft, session, report.conversation) | delta.bound(
-        draft, session, report.anchor
+        draft, session, report.anchor, beside=report.beside
     )
     if report.at >= counted(
         session.last_event_at, now

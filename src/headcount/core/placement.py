@@ -3,7 +3,8 @@
 Rules of this file
   1. The process decides where it is known. Directory, terminal, name and newest are not asked.
   2. One process hosts one conversation at a time; another one in it supersedes. A late word of a
-     superseded conversation does not bring it back.
+     superseded conversation does not bring it back. Where an agent says that its process has several at
+     once (`beside`), another one opens beside them, and none ends but by the process.
   3. A proven end is final: what comes later under that conversation is another session.
   4. A word that fits two sessions belongs to neither.
   5. An agent may register under a name of its own before it takes the conversation it continues: a
@@ -15,6 +16,7 @@ Not here: what the word changes (hear.py).
 from dataclasses import dataclass
 
 from headcount.core.earlier import counted
+from headcount.core.identity import ProcessIdentity
 from headcount.core.report import Anchor, Opening, Record, Report
 from headcount.core.session import EndKind, Liveness, Session
 from headcount.core.world import Draft
@@ -49,9 +51,11 @@ def place_report(draft: Draft, report: Report, now: float) -> Seat:
     anchor = report.anchor
     if anchor.process is None:
         return _without_process(draft, report, now)
-    current = draft.current(anchor.process)
+    current = _host(draft, anchor.process, report.conversation, report.beside)
+    if current is None and report.beside and report.leaving is not None:
+        return Misfit("a farewell starts nothing", _newest(draft, report))
     if current is None:
-        return _in_empty_process(draft, report.agent, report.conversation, anchor)
+        return _not_hosted(draft, report.agent, report.conversation, anchor, report.beside)
     if current.conversation == report.conversation:
         return Existing(current)
     if current.conversation is None:
@@ -64,9 +68,9 @@ def place_record(draft: Draft, record: Record, now: float) -> Seat:
     anchor = record.anchor
     if anchor.process is None or not anchor.alive:
         return Misfit("a registry file whose process does not confirm it")
-    current = draft.current(anchor.process)
+    current = _host(draft, anchor.process, record.conversation, record.beside)
     if current is None:
-        return _in_empty_process(draft, record.agent, record.conversation, anchor)
+        return _not_hosted(draft, record.agent, record.conversation, anchor, record.beside)
     if current.conversation == record.conversation:
         return Existing(current)
     if current.conversation is None:
@@ -96,6 +100,28 @@ def _without_process(draft: Draft, report: Report, now: float) -> Seat:
     if last.ended.kind is EndKind.SUPERSEDED and _registry_speaks(draft, last) and report.opening is None:
         return Misfit("the registry names another conversation", last)
     return Fresh(predecessor=last, provisional=report.opening is not None)
+
+
+def _host(draft: Draft, process: ProcessIdentity, conversation: str, beside: bool) -> Session | None:
+    """The session of that process that a word of that conversation concerns: its own, else one without a
+    conversation yet; else, where there is only ever one, whatever the process hosts."""
+    if not beside:
+        return draft.current(process)
+    hosts = draft.hosted(process)
+    own = [each for each in hosts if each.conversation == conversation]
+    nameless = [each for each in hosts if each.conversation is None]
+    return next(iter(own or nameless), None)
+
+
+def _not_hosted(draft: Draft, agent: str, conversation: str, anchor: Anchor, beside: bool) -> Seat:
+    assert anchor.process is not None
+    if not beside or not draft.hosted(anchor.process):
+        return _in_empty_process(draft, agent, conversation, anchor)
+    known = draft.of_conversation(agent, conversation)
+    unbound = [each for each in known if each.process is None and (each.is_open or _only_reported(each))]
+    if unbound and anchor.alive:
+        return Existing(unbound[-1])
+    return Fresh(predecessor=known[-1] if known else None)
 
 
 def _in_empty_process(draft: Draft, agent: str, conversation: str, anchor: Anchor) -> Seat:

@@ -55,7 +55,9 @@ class TurnedAway:
 
 
 def register(draft: Draft, asked: Register, now: float) -> SessionId | TurnedAway:
-    host = draft.current(asked.process)
+    hosts = draft.hosted(asked.process)
+    named = [each for each in hosts if each.conversation == asked.conversation]
+    host = next(reversed(named or hosts), None)
     away = _turned_away(draft, asked, host)
     if away is not None:
         return away

@@ -121,8 +121,12 @@ class Draft:
         mine = (self.sessions[id] for id in self._by_pid.get(process.pid, ()))
         return [each for each in mine if each.process and same_process(each.process, process) is Match.SAME]
 
+    def hosted(self, process: ProcessIdentity) -> list[Session]:
+        """All sessions that the process hosts now, oldest first: one, unless they are beside each other."""
+        return [each for each in self.of_process(process) if each.is_open]
+
     def current(self, process: ProcessIdentity) -> Session | None:
-        """The session that the process hosts now."""
+        """The session that the process hosts now; of several the one that opened last."""
         return next((each for each in reversed(self.of_process(process)) if each.is_open), None)
 
     def verdict(self, process: ProcessIdentity) -> Verdict:
