@@ -141,6 +141,11 @@ class Agent(Protocol):
         """The agent's program, but no session (until the registry names that very process)."""
         ...
 
+    def is_launcher(self, facts: ProcessFacts) -> bool:
+        """The agent's program in the form that starts the session's process and waits for it. It is looked
+        through, unless it runs our hook itself: then it is the session (a CLI told not to start another)."""
+        ...
+
     def translate(self, payload: bytes, at: float, source: str) -> Report | Unread: ...
 
     def glimpse(self, path: Path, conversation: str) -> Glimpse | None:

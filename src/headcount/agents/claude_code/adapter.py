@@ -35,6 +35,9 @@ class ClaudeCode:
     def is_helper(self, facts: ProcessFacts) -> bool:
         return recognise.is_helper(facts)
 
+    def is_launcher(self, facts: ProcessFacts) -> bool:
+        return False  # its programs are the session's process themselves
+
     def places(self, env: Mapping[str, str], home: Path) -> list[Place]:
         return []  # its registry names the process of each session
 
