@@ -59,7 +59,6 @@ class Place:
     """A directory of the agent's in which something changes when its sessions do: a hint to look again."""
 
     directory: Path
-    dated: int = 0  # levels of directories below it named by date, of which the newest is watched
 
 
 @dataclass(frozen=True, slots=True)

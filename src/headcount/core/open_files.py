@@ -13,7 +13,7 @@ from dataclasses import dataclass
 @dataclass(frozen=True, slots=True)
 class OpenFile:
     path: str  # as the kernel names it; " (deleted)" at its end where it was removed
-    locked: bool = False
+    locked: bool | None = None  # None: this platform does not say who holds a lock
 
 
 OpenFiles = tuple[OpenFile, ...]

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from headcount.core.identity import Place, ProcessFacts, ProcessIdentity
+from headcount.core.open_files import OpenFiles
 from headcount.core.verdict import Verdict
 
 
@@ -58,6 +59,10 @@ class Processes(Protocol):
 
     def environ(self, identity: ProcessIdentity, names: frozenset[str]) -> dict[str, str]:
         """The named variables of that very process, read and then verified; empty when unreadable."""
+        ...
+
+    def open_files(self, identity: ProcessIdentity) -> OpenFiles | None:
+        """What that very process has open, read and then verified; None: over, another, or not ours to read."""
         ...
 
     def prove(self, identity: ProcessIdentity, remembered_machine: str) -> Verdict: ...

@@ -17,6 +17,7 @@ from typing import TypeVar
 import psutil
 
 from headcount.core.identity import Place, ProcessFacts, ProcessIdentity
+from headcount.core.open_files import OpenFile, OpenFiles
 from headcount.core.verdict import Proof, Standing, Verdict, alive, dead, judge_place, unknown
 from headcount.system.processes import place
 from headcount.system.processes.pidfd import is_vacant
@@ -77,6 +78,17 @@ class PortableProcesses:
         if not isinstance(seen, ProcessFacts) or seen.identity != identity:
             return {}
         return {name: value for name, value in found.items() if name in names}
+
+    def open_files(self, identity: ProcessIdentity) -> OpenFiles | None:
+        """Which of them are locked cannot be told here."""
+        try:
+            found = psutil.Process(identity.pid).open_files()
+        except (psutil.Error, OSError, OverflowError):
+            return None
+        seen = self.look(identity.pid)
+        if not isinstance(seen, ProcessFacts) or seen.identity != identity:
+            return None
+        return tuple(OpenFile(path) for path in dict.fromkeys(each.path for each in found))
 
     def _read(self, process: psutil.Process) -> Look:
         started = read_start(process)
