@@ -156,6 +156,9 @@ CODEX_HOOK_WITHIN: Final = 3
 """The same for Codex, which allows no more at the end of a session and at an interrupt, and says so on its
 terminal when it is asked for more."""
 
+FOREIGN_LOCK_WITHIN: Final = 0.2
+"""How long a read of an agent's own database waits for a lock there. It is a hint that comes again."""
+
 TRY_LINE_WITHIN: Final = 10.0
 """How long one trial of a hook line may take before the installer refuses to install it."""
 

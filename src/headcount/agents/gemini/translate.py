@@ -143,12 +143,13 @@ def _notification(read: Payload) -> Said:
     asked = _asked.read_or_empty(read.details)
     kind = asked.type if isinstance(asked.type, str) else ""
     waiting_on = ASKING_TOOLS.get(kind, WaitingOn.PERMISSION)
+    doing: str | None = None
     if kind == "exec":
         doing = label("run_shell_command", ToolInput(command=asked.command), None)
     elif kind == "edit":
         doing = label("replace", ToolInput(file_path=asked.filePath), _directory(read.cwd))
-    else:
-        doing = label(kind, ToolInput(), None) if kind in ASKING_TOOLS else None
+    elif kind in ASKING_TOOLS:
+        doing = label(kind, ToolInput(), None)
     return Said(Turn.ASKED, waiting_on=waiting_on, doing=doing)
 
 
