@@ -39,31 +39,31 @@ SESSION = "SELECT title FROM session WHERE id = ?"
 MESSAGE = "SELECT data FROM message WHERE session_id = ? ORDER BY time_created DESC, id DESC LIMIT 1"
 
 
-class Time(msgspec.Struct):
+class Time(msgspec.Struct, frozen=True):
     created: Any = None
     completed: Any = None
 
 
-class Cache(msgspec.Struct):
+class Cache(msgspec.Struct, frozen=True):
     read: Any = 0
     write: Any = 0
 
 
-class Tokens(msgspec.Struct):
+class Tokens(msgspec.Struct, frozen=True):
     input: Any = 0
     cache: Cache = Cache()
 
 
-class ErrorData(msgspec.Struct):
+class ErrorData(msgspec.Struct, frozen=True):
     statusCode: Any = None
 
 
-class Error(msgspec.Struct):
+class Error(msgspec.Struct, frozen=True):
     name: Any = None
     data: ErrorData = ErrorData()
 
 
-class Message(msgspec.Struct):
+class Message(msgspec.Struct, frozen=True):
     role: Any = None
     modelID: Any = None
     finish: Any = None
