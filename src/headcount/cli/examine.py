@@ -117,15 +117,26 @@ def _file(path: str) -> FileFacts | None:
 
 def _mailbox(places: Places) -> tuple[int | None, float | None]:
     try:
-        with os.scandir(places.mailbox) as entries:
-            written = [
-                entry.stat(follow_symlinks=False).st_mtime for entry in entries if entry.name[:1] != "."
-            ]
+        written = _written(places.mailbox)
     except FileNotFoundError:
         return 0, None  # also: a report was read while we looked
     except OSError:
         return None, None
     return len(written), time.time() - min(written) if written else None
+
+
+def _written(directory: str) -> list[float]:
+    """When each report there was written, also those in the directories of other agents."""
+    written = []
+    with os.scandir(directory) as entries:
+        for entry in entries:
+            if entry.name[:1] == ".":
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                written += _written(entry.path)
+            else:
+                written.append(entry.stat(follow_symlinks=False).st_mtime)
+    return written
 
 
 def _free(path: str) -> int | None:

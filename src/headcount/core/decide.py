@@ -18,8 +18,8 @@ from headcount.core import collision
 from headcount.core.claim import Answer
 from headcount.core.commands import AcceptLoss, Acquire, HandOff, Release, Withdraw
 from headcount.core.events import EventType
-from headcount.core.evidence import Awake, Evidence, Glimpse, Judged, Rebooted, Retire, Tick
-from headcount.core.hear import hear_found, hear_glimpse, hear_record, hear_report
+from headcount.core.evidence import Awake, Closed, Evidence, Glimpse, Judged, Rebooted, Retire, Tick
+from headcount.core.hear import hear_closed, hear_found, hear_glimpse, hear_record, hear_report
 from headcount.core.ledger import accept_loss, acquire, free_all_of, hand_off, release
 from headcount.core.registration import Register, TurnedAway, Unregister, register, unregister
 from headcount.core.report import Found, Record, Report
@@ -205,6 +205,7 @@ DECIDERS: dict[type, Callable[[Draft, Any, float], Any]] = {
     Found: hear_found,
     Glimpse: hear_glimpse,
     Judged: _judged,
+    Closed: hear_closed,
     Rebooted: _rebooted,
     Tick: _tick,
     Retire: _retire,

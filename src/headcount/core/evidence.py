@@ -39,6 +39,16 @@ class Glimpse:
 
 
 @dataclass(frozen=True, slots=True)
+class Closed:
+    """A living process was seen with all that it has open, and this conversation was not among it."""
+
+    agent: str
+    conversation: str
+    process: ProcessIdentity
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
 class Rebooted:
     """The machine was restarted since the store was last written."""
 
@@ -75,6 +85,7 @@ Evidence = (
     | Found
     | Glimpse
     | Judged
+    | Closed
     | Rebooted
     | Tick
     | Retire

@@ -16,7 +16,7 @@ from headcount.core.activity import Activity, Status, judge, newer
 from headcount.core.begin import begin, retell_swap, supersede
 from headcount.core.earlier import counted
 from headcount.core.events import EventType
-from headcount.core.evidence import Glimpse
+from headcount.core.evidence import Closed, Glimpse
 from headcount.core.placement import Fresh, Misfit, place_record, place_report
 from headcount.core.report import Found, Record, Report
 from headcount.core.session import (
@@ -109,6 +109,28 @@ def hear_found(draft: Draft, found: Found, now: float) -> SessionId | None:
         cwd=found.cwd,
         parent=delta.parent_of(draft, found.parent),
     ).id
+
+
+def hear_closed(draft: Draft, closed: Closed, now: float) -> SessionId | None:
+    """The process lives and has it open no more. What the process holds it goes on holding."""
+    for session in draft.hosted(closed.process):
+        if (session.agent, session.conversation) == (closed.agent, closed.conversation):
+            at = min(closed.at, now)
+            return draft.emit(
+                EventType.SESSION_ENDED,
+                at,
+                session.id,
+                liveness=after(session, Turnpoint.SUPERSEDED),
+                liveness_because="its process has it open no more",
+                liveness_at=at,
+                ended=Ended(at, EndKind.CLOSED, _why_closed(session)),
+            ).id
+    return None
+
+
+def _why_closed(session: Session) -> str:
+    said = session.leaving.reason if session.leaving and session.leaving.reason != "other" else None
+    return f"closed ({said})" if said else "closed"
 
 
 def _open(draft: Draft, report: Report, seat: Fresh, now: float) -> Session:

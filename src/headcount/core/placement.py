@@ -54,6 +54,8 @@ def place_report(draft: Draft, report: Report, now: float) -> Seat:
     current = _host(draft, anchor.process, report.conversation, report.beside)
     if current is None and report.beside and report.leaving is not None:
         return Misfit("a farewell starts nothing", _newest(draft, report))
+    if current is None and (closed := _closed_since(draft, report, now)) is not None:
+        return Misfit("it happened before its conversation was closed", closed)
     if current is None:
         return _not_hosted(draft, report.agent, report.conversation, anchor, report.beside)
     if current.conversation == report.conversation:
@@ -126,7 +128,7 @@ def _not_hosted(draft: Draft, agent: str, conversation: str, anchor: Anchor, bes
 
 def _in_empty_process(draft: Draft, agent: str, conversation: str, anchor: Anchor) -> Seat:
     assert anchor.process is not None
-    past = draft.of_process(anchor.process)
+    past = [each for each in draft.of_process(anchor.process) if not _was_closed(each)]
     if past:  # it hosted sessions and hosts none now: it is over, whatever is still on its way from it
         same = [each for each in past if each.conversation == conversation]
         return Misfit("its process has ended", same[-1] if same else past[-1])
@@ -188,6 +190,19 @@ def _is_only_a_name(session: Session, at: float) -> bool:
 def _registry_speaks(draft: Draft, session: Session) -> bool:
     host = draft.current(session.process) if session.process else None
     return host is not None and host.status is not None
+
+
+def _closed_since(draft: Draft, report: Report, now: float) -> Session | None:
+    """What the report is about, if that was closed after it."""
+    last = _newest(draft, report)
+    if last is None or last.ended is None or not _was_closed(last):
+        return None
+    return last if report.at <= counted(last.ended.at, now) else None
+
+
+def _was_closed(session: Session) -> bool:
+    """It ended in a process that lives on, and may open it, or another, again."""
+    return session.ended is not None and session.ended.kind is EndKind.CLOSED
 
 
 def _only_reported(session: Session) -> bool:

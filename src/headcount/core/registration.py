@@ -16,6 +16,7 @@ from typing import Any
 from headcount.core.events import EventType
 from headcount.core.identity import Match, ProcessIdentity, same_process
 from headcount.core.session import (
+    IN_A_LIVING_PROCESS,
     Ended,
     EndKind,
     Liveness,
@@ -99,7 +100,7 @@ def given(registration: Registration) -> dict[str, Any]:
 
 def _turned_away(draft: Draft, asked: Register, host: Session | None) -> TurnedAway | None:
     past = draft.of_process(asked.process)
-    if host is None and past and past[-1].ended and past[-1].ended.kind is not EndKind.SUPERSEDED:
+    if host is None and past and past[-1].ended and past[-1].ended.kind not in IN_A_LIVING_PROCESS:
         return TurnedAway("dead-process", past[-1].id)
     if host is not None and not _fits(host, asked) and not _only_registered(host):
         return TurnedAway("hosts-another", host.id)

@@ -31,6 +31,9 @@ class Codex:
     def is_helper(self, facts: ProcessFacts) -> bool:
         return recognise.is_helper(facts)
 
+    def is_launcher(self, facts: ProcessFacts) -> bool:
+        return False  # npm's launcher is node under another name; nobody takes it for Codex
+
     def places(self, env: Mapping[str, str], home: Path) -> list[Place]:
         return hosting.places(env, home)
 
