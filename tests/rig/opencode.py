@@ -8,7 +8,9 @@ Not here: what the model answers (fake_chat.py), the terminal (terminal.py).
 """
 
 import json
+import re
 import subprocess
+import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -107,3 +109,60 @@ class OpenCode:
             tui.close()
             raise
         return tui
+
+    def serve(self) -> "Server":
+        return Server(self)
+
+
+class Server:
+    """`opencode serve`: one process, any number of conversations, driven over its own HTTP API."""
+
+    def __init__(self, cli: OpenCode) -> None:
+        self._process = subprocess.Popen(
+            ["opencode", "serve", "--port", "0"],
+            executable=cli.programs / PROGRAM,
+            cwd=cli.project,
+            env=cli.environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self.pid = self._process.pid
+        assert self._process.stdout is not None
+        told = (re.search(r"listening on (http://\S+)", line) for line in self._process.stdout)
+        found = next((each for each in told if each), None)
+        assert found is not None, "the server ended before it listened"
+        self._url = found.group(1)
+
+    def call(self, method: str, path: str, body: Any = None) -> Any:
+        data = None if body is None else json.dumps(body).encode()
+        headers = {"content-type": "application/json"}
+        asked = urllib.request.Request(self._url + path, method=method, data=data, headers=headers)
+        with urllib.request.urlopen(asked, timeout=60) as answer:
+            raw = answer.read()
+        return json.loads(raw) if raw else None
+
+    def create(self) -> str:
+        return str(self.call("POST", "/session", {})["id"])
+
+    def ask(self, session: str, prompt: str) -> None:
+        """Does not wait for the turn."""
+        self.call("POST", f"/session/{session}/prompt_async", {"parts": [{"type": "text", "text": prompt}]})
+
+    def abort(self, session: str) -> None:
+        self.call("POST", f"/session/{session}/abort", {})
+
+    def answer_permission(self, reply: str) -> None:
+        (asked,) = self.call("GET", "/permission")
+        self.call("POST", f"/permission/{asked['id']}/reply", {"reply": reply})
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+    def __enter__(self) -> "Server":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()

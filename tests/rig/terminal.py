@@ -73,6 +73,24 @@ class Terminal:
             if (now := self.screen) != seen:
                 seen, since = now, time.monotonic()
 
+    def wait_hearing(self, within: float = 60.0) -> None:
+        """A prompt is drawn before its keys are read: a letter is typed until it shows, and taken back."""
+        before = self.screen
+
+        def heard() -> bool:
+            self.keys("x")
+            until = time.monotonic() + 1
+            while time.monotonic() < until:
+                if self.screen != before:
+                    return True
+                time.sleep(0.05)
+            return False
+
+        wait_for("a prompt that takes keys", heard, within)
+        self.wait_still(0.3)
+        self.keys("C-u")
+        self.wait_still(0.3)
+
     def keys(self, *names: str) -> None:
         self._tmux("send-keys", "-t", "s", *names)
 
@@ -80,7 +98,7 @@ class Terminal:
         """Text, and Enter once the text is on the screen: a quick Enter belongs to the paste."""
         before = self.screen
         self._tmux("send-keys", "-t", "s", "-l", text)
-        wait_for("the typed text", lambda: self.screen != before, 10)
+        wait_for("the typed text", lambda: self.screen != before, 30)
         self.wait_still(0.3)
         self.keys("Enter")
 

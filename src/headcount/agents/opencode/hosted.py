@@ -28,9 +28,9 @@ def hosted(facts: ProcessFacts, files: OpenFiles) -> tuple[Hosted, ...]:
 def _resumed(argv: tuple[str, ...]) -> str | None:
     if "--fork" in argv or "--" in argv:
         return None
-    for word, following in zip(argv[1:], (*argv[2:], ""), strict=True):
+    for nth, word in enumerate(argv):
         if word in ("-s", "--session"):
-            return _id(following)
+            return _id(argv[nth + 1]) if nth + 1 < len(argv) else None
         if word.startswith("--session="):
             return _id(word.partition("=")[2])
     return None
