@@ -68,7 +68,7 @@ FILES = (OpenFile("/dev/pts/1"), OpenFile(DATABASE), OpenFile(f"{DATABASE}-wal")
     "argv", [("-s", SESSION), ("run", "--session", SESSION, "hi"), (f"--session={SESSION}",)]
 )
 def test_a_conversation_that_it_was_started_with_is_named(argv):
-    (hosted,) = OPENCODE.hosted(facts("opencode", *argv), FILES)
+    (hosted,) = OPENCODE.hosted(facts("opencode", *argv), FILES) or ()
     assert (hosted.conversation, hosted.transcript, hosted.beside) == (SESSION, DATABASE, True)
 
 
@@ -85,7 +85,7 @@ def test_a_conversation_that_it_was_started_with_is_named(argv):
     ],
 )
 def test_a_database_that_all_its_processes_share_names_nobody(argv):
-    assert OPENCODE.hosted(facts("opencode", *argv), FILES) == ()
+    assert OPENCODE.hosted(facts("opencode", *argv), FILES) is None
 
 
 def test_only_ids_of_its_own_form_reach_a_command_line():

@@ -80,8 +80,9 @@ class Guarded:
         found = self._said("places", list, lambda: list(self._agent.places(env, home)), none)
         return [each for each in found if isinstance(each, Place)]
 
-    def hosted(self, facts: ProcessFacts, files: OpenFiles) -> tuple[Hosted, ...]:
-        return tuple(each for each in self._agent.hosted(facts, files) if isinstance(each, Hosted))
+    def hosted(self, facts: ProcessFacts, files: OpenFiles) -> tuple[Hosted, ...] | None:
+        found = self._agent.hosted(facts, files)
+        return None if found is None else tuple(each for each in found if isinstance(each, Hosted))
 
     def translate(self, payload: bytes, at: float, source: str) -> Report | Unread:
         failed: Report | Unread = Unread("its adapter failed")

@@ -128,8 +128,9 @@ class Agent(Protocol):
         """Where changes are hints to ask `hosted` again. None at all: its processes are never asked."""
         ...
 
-    def hosted(self, facts: ProcessFacts, files: OpenFiles) -> tuple[Hosted, ...]:
-        """What that living, recognised process has open. Runs in a thread, under a time limit."""
+    def hosted(self, facts: ProcessFacts, files: OpenFiles) -> tuple[Hosted, ...] | None:
+        """All that this living process of the agent's has open; None: its files do not say, which is not the
+        same as nothing. Runs in a thread, under a time limit."""
         ...
 
     def recognise(self, facts: ProcessFacts) -> bool:

@@ -76,7 +76,9 @@ class Hosting:
             files = self._processes.open_files(facts.identity)
             if files is not None and files != self._files.get(facts.identity):
                 self.asked += 1
-                found.append((facts, files, agent.hosted(facts, files)))
+                hosted = agent.hosted(facts, files)
+                if hosted is not None:
+                    found.append((facts, files, hosted))
         return found
 
     def _records(self, agent: Agent, facts: ProcessFacts, hosted: tuple[Hosted, ...]) -> list[Record]:

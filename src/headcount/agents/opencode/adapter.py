@@ -41,7 +41,7 @@ class OpenCode:
     def places(self, env: Mapping[str, str], home: Path) -> list[Place]:
         return [Place(Path(env.get("XDG_DATA_HOME") or home / ".local" / "share") / "opencode")]
 
-    def hosted(self, facts: ProcessFacts, files: OpenFiles) -> tuple[Hosted, ...]:
+    def hosted(self, facts: ProcessFacts, files: OpenFiles) -> tuple[Hosted, ...] | None:
         return hosting.hosted(facts, files)
 
     def translate(self, payload: bytes, at: float, source: str) -> Report | Unread:

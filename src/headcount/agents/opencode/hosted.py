@@ -17,10 +17,10 @@ from headcount.core.open_files import OpenFiles
 ID = "ses_"
 
 
-def hosted(facts: ProcessFacts, files: OpenFiles) -> tuple[Hosted, ...]:
+def hosted(facts: ProcessFacts, files: OpenFiles) -> tuple[Hosted, ...] | None:
     conversation = _resumed(facts.argv)
     if conversation is None:
-        return ()
+        return None  # it may have many open, or none: its files do not say
     database = next((file.path for file in files if file.path.endswith(f"/{FILE}")), None)
     return (Hosted(conversation, database, "command line", facts.cwd, beside=True),)
 
