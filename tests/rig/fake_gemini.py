@@ -44,7 +44,9 @@ def parts(step: Step) -> list[tuple[dict[str, Any], float]]:
         pieces = [value[1][at : at + 4] for at in range(0, len(value[1]), 4)]
         return [({"text": piece}, float(value[0]) / len(pieces)) for piece in pieces]
     if kind == "bash":
-        return [({"functionCall": {"name": SHELL, "args": {"command": value, "description": "scripted"}}}, 0.0)]
+        return [
+            ({"functionCall": {"name": SHELL, "args": {"command": value, "description": "scripted"}}}, 0.0)
+        ]
     if kind == "use":
         return [({"functionCall": {"name": value[0], "args": value[1]}}, 0.0)]
     raise ValueError(f"no such step: {kind}")
