@@ -7,14 +7,17 @@ Rules of this file
 Not here: what the model answers (fake_responses.py), the terminal (terminal.py).
 """
 
+import json
+import os
 import shutil
+import signal
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.rig.claude import cache, wait_for
-from tests.rig.terminal import Terminal, children
+from tests.rig.terminal import Terminal, children, started
 
 VERSION = "0.166.0"
 
@@ -49,6 +52,29 @@ def _works(there: Path, version: str) -> bool:
 def native(wrapper: int) -> int:
     """The native child of the node wrapper."""
     return int(wait_for("the native codex", lambda: next(iter(children(wrapper)), 0)))
+
+
+def app_server(codex: "Codex") -> int:
+    """The detached process in which the conversations of this home's terminals live."""
+    return int(wait_for("an app server", lambda: _left(codex, "daemon.pid")))
+
+
+def sweep(codex: "Codex") -> None:
+    """Terminals leave an app server and its updater behind; those of this home are ended."""
+    for name in ("daemon-updater.pid", "daemon.pid"):
+        pid = _left(codex, name)
+        if pid:
+            os.kill(pid, signal.SIGKILL)
+
+
+def _left(codex: "Codex", name: str) -> int:
+    """The process that the file names, if it is still that one; else 0."""
+    try:
+        found = json.loads((codex.root / "app-server-daemon" / name).read_text())
+        ticks = str(found["processIdentity"]["startTicks"])
+        return int(found["pid"]) if started(int(found["pid"])) == ticks else 0
+    except (OSError, ValueError, KeyError):
+        return 0
 
 
 @dataclass(frozen=True)
