@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.rig.claude import wait_for
 from tests.rig.npm import installed
 from tests.rig.terminal import Terminal
 
@@ -149,6 +150,17 @@ class Server:
     def ask(self, session: str, prompt: str) -> None:
         """Does not wait for the turn."""
         self.call("POST", f"/session/{session}/prompt_async", {"parts": [{"type": "text", "text": prompt}]})
+
+    def wait_answering(self, session: str, text: str) -> None:
+        """Until the model's answer has begun: a turn that is ended sooner leaves no trace of that."""
+
+        def answering() -> bool:
+            last = self.call("GET", f"/session/{session}/message")[-1]
+            return last["info"]["role"] == "assistant" and any(
+                text in part.get("text", "") for part in last["parts"]
+            )
+
+        wait_for("an answer that has begun", answering, 60, every=0.2)
 
     def abort(self, session: str) -> None:
         self.call("POST", f"/session/{session}/abort", {})
