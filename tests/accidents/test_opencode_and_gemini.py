@@ -101,9 +101,7 @@ def test_S5_a_subagent_of_opencode_that_still_runs_is_shown_beside_the_turn_that
 def test_S6_events_that_nobody_knows_are_counted_and_harmless(daemon: Daemon, agent: Make) -> None:
     made, mailbox = agent(name="opencode"), mailbox_of(daemon, "opencode")
     for event in ("session.teleported", "chat.message"):
-        made.drop(
-            daemon.mailbox / "opencode", json.dumps({"event": event, "session": SESSION, "new_field": 1})
-        )
+        made.drop(mailbox, json.dumps({"event": event, "session": SESSION, "new_field": 1}))
     eventually(lambda: daemon.sessions(pid=made.pid, conversation=SESSION, activity="working"))
     assert any("teleported" in each for each in daemon.get("/v1/status")["unknown_events"])
 

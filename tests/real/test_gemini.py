@@ -16,6 +16,8 @@ from tests.rig.fake_gemini import FakeGemini
 from tests.rig.gemini import Gemini, session_of
 from tests.rig.stage import stage, sweep
 
+pytestmark = pytest.mark.timeout(300)  # a loaded machine starts such a CLI in half a minute
+
 
 @pytest.fixture(scope="module")
 def programs() -> Path:

@@ -19,6 +19,8 @@ from tests.rig.stage import Stage, stage, sweep
 
 WITHIN = 60.0  # a CLI of 170 MB starts in three seconds, or in twenty beside others
 
+pytestmark = pytest.mark.timeout(300)  # a loaded machine starts such a CLI in half a minute
+
 
 @pytest.fixture(scope="module")
 def programs() -> Path:
