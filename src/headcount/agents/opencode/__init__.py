@@ -1,1 +1,1 @@
-"""OpenCode."""
+"""OpenCode: many conversations in one process, told by a plugin of ours."""
