@@ -92,10 +92,12 @@ _arguments = msgspec.json.Decoder(Arguments)
 
 
 def glimpse(path: Path, conversation: str) -> Glimpse | None:
-    """The tail as evidence: a word like a hook's, by the CLI's own time."""
     tail = read_tail(path, conversation)
-    if tail is None:
-        return None
+    return None if tail is None else evidence(tail, conversation)
+
+
+def evidence(tail: Tail, conversation: str) -> Glimpse:
+    """The tail as a word like a hook's, by the CLI's own time."""
     turned = None
     if tail.turn is not None:
         turned = Turned(tail.turn_at, tail.turn, "last turn", "transcript", None, tail.doing, tail.failure)
