@@ -48,6 +48,7 @@ class Facts:
     free: int | None  # bytes on the disk of the state directory
     descriptors: tuple[int, int] | None  # open and allowed, of the daemon
     errors: tuple[str, ...] = ()  # lines of the log's tail
+    inactive: tuple[str, ...] = ()  # hooks that are installed, and that their agent does not run: why
     places: Places = field(kw_only=True)
 
 
@@ -70,8 +71,19 @@ def examine(env: Mapping[str, str]) -> Facts:
         free=_free(places.state),
         descriptors=_descriptors(status.get("pid")),
         errors=bad_lines(_tail(places.log)),
+        inactive=_inactive(),
         places=places,
     )
+
+
+def _inactive() -> tuple[str, ...]:
+    """Of each agent whose hooks stand in its settings but do not run."""
+    from headcount.cli.commands.hooks import labelled_standings
+
+    try:
+        return tuple(f"{label}: {each.inactive}" for label, each in labelled_standings() if each.inactive)
+    except ClientFault:
+        return ()  # settings of ours that cannot be read are another check's
 
 
 def bad_lines(tail: str) -> tuple[str, ...]:

@@ -37,6 +37,7 @@ def findings_of(facts: Facts) -> list[Finding]:
         _flag(facts),
         _disk(facts),
         _log(facts),
+        *_hooks(facts),
     ]
     if not facts.status:
         return always
@@ -203,6 +204,11 @@ def _log(facts: Facts) -> Finding:
         f"{len(facts.errors)} error lines in its tail, the last: {facts.errors[-1]}",
         f"see {facts.places.log}",
     )
+
+
+def _hooks(facts: Facts) -> list[Finding]:
+    """Only where there is something to say: who has no hooks of ours has nothing to do."""
+    return [Finding("hooks", "note", says, "headcount hooks status") for says in facts.inactive]
 
 
 def _store(facts: Facts) -> Finding:

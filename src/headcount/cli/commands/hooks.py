@@ -81,8 +81,12 @@ def run(args: Any) -> int:
 
 def standings() -> "list[Standing]":
     """How it stands in each place of each agent that is here."""
+    return [standing for _, standing in labelled_standings()]
+
+
+def labelled_standings() -> "list[tuple[str, Standing]]":
     places = Places.from_environ(os.environ)
-    return [standing for _, standing in _standings(_targets(places, None), places)]
+    return [(agent.label, standing) for agent, standing in _standings(_targets(places, None), places)]
 
 
 # --- which agents --------------------------------------------------------------------------------------
