@@ -99,9 +99,9 @@ def test_several_sessions_in_one_process_with_the_plugin(cli: OpenCode, tmp_path
             assert (cli.project / "a").exists()
 
             since = scene.feed.mark()
-            server.ask(second, script({"slow": [40, "a word " * 60]}))
+            server.ask(second, script({"slow": [90, "a word " * 60]}))
             scene.wait_row(since=since, within=WITHIN, conversation=second, activity="working")
-            server.wait_answering(second, "a word")
+            server.wait_answering(second)
             server.abort(second)
             scene.wait_row(since=since, within=WITHIN, conversation=second, activity="idle")
             server.ask(second, script({"fail": [400, "invalid_request"]}))

@@ -151,14 +151,14 @@ class Server:
         """Does not wait for the turn."""
         self.call("POST", f"/session/{session}/prompt_async", {"parts": [{"type": "text", "text": prompt}]})
 
-    def wait_answering(self, session: str, text: str) -> None:
-        """Until the model's answer has begun: a turn that is ended sooner leaves no trace of that."""
+    def wait_answering(self, session: str) -> None:
+        """Until the model's answer has begun: a turn that is ended sooner leaves no trace of that. Its text is
+        kept only at its end, so an empty part that is not completed is what there is to see."""
 
         def answering() -> bool:
             last = self.call("GET", f"/session/{session}/message")[-1]
-            return last["info"]["role"] == "assistant" and any(
-                text in part.get("text", "") for part in last["parts"]
-            )
+            open_now = last["info"]["role"] == "assistant" and "completed" not in last["info"]["time"]
+            return open_now and any(part["type"] == "text" for part in last["parts"])
 
         wait_for("an answer that has begun", answering, 60, every=0.2)
 
