@@ -189,6 +189,15 @@ def test_the_recorded_chat_says_how_the_turn_stood(sign, nth, turn, failure):
     assert turned is not None and (turned.turn, turned.failure) == (turn, failure)
 
 
+def test_answers_that_are_written_again_after_an_esc_are_not_new():
+    cancelled = next(nth for nth, line in enumerate(lines(), 1) if b"Request cancelled." in line)
+    again = next(
+        nth for nth, line in enumerate(lines(), 1) if nth > cancelled and b'"type": "gemini"' in line
+    )
+    turned = transcript.parse(b"".join(lines()[:again])).turned
+    assert turned is not None and turned.turn is Turn.SETTLED
+
+
 def test_the_chat_names_model_and_context():
     tail = transcript.parse(CHAT.read_bytes())
     assert tail.model is not None and tail.model.startswith("gemini-") and tail.context_tokens == 1234

@@ -15,6 +15,7 @@ from tests.rig.fake_anthropic import script
 from tests.rig.fake_gemini import FakeGemini
 from tests.rig.gemini import Gemini, session_of
 from tests.rig.stage import stage, sweep
+from tests.rig.terminal import children
 
 pytestmark = pytest.mark.timeout(300)  # a loaded machine starts such a CLI in half a minute
 
@@ -86,13 +87,15 @@ def test_with_hooks_in_a_terminal(cli: Gemini, tmp_path: Path) -> None:
             os.kill(pid, signal.SIGKILL)
             assert scene.ended(cleared["id"])["ended"]["because"] == "killed (SIGKILL)"
         finally:
+            for each in children(tui.pid):  # its launcher ignores the end of the terminal, and waits
+                os.kill(each, signal.SIGKILL)
             tui.close()
         assert scene.daemon.get("/v1/status")["unknown_events"] == {}
 
 
 def test_two_in_one_directory_and_a_resume(cli: Gemini, tmp_path: Path) -> None:
     with stage(cli, tmp_path) as scene:
-        bare = cli.start_print(script({"slow": [90, "a word " * 60]}))
+        bare = cli.start_print(script({"slow": [280, "a word " * 60]}))
         try:
             nameless = scene.settles(session_of(bare.pid), within=WITHIN)
             assert (nameless["agent"], nameless["conversation"]) == ("gemini", None)  # no hooks, no name

@@ -124,6 +124,8 @@ def _after(tail: Tail, line: Line) -> Tail:
 
 
 def _answered(tail: Tail, line: Line, at: float) -> Tail:
+    if isinstance(line.content, list):
+        return tail  # after an Esc earlier answers are written again, in parts, under the time of the Esc
     model = plain(line.model, 100)
     used = line.tokens.input if line.tokens is not None else None
     tail = replace(tail, model=model or tail.model)
