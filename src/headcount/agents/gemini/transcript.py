@@ -27,6 +27,7 @@ from headcount.core.evidence import Glimpse
 from headcount.core.report import Turn
 
 TAIL = 64 * 1024
+REWRITE = 40  # bytes within which a `$set` names what it sets
 CANCELLED = "Request cancelled."
 CONTEXT = "<session_context>"  # what the CLI itself says first
 LIMITS = ('"code":429', "RESOURCE_EXHAUSTED", "quota")
@@ -78,12 +79,17 @@ def glimpse(path: Path, conversation: str) -> Glimpse | None:
 
 def parse(content: bytes) -> Tail:
     """What whole lines say, the later over the earlier."""
-    tail = Tail()
+    tail, again = Tail(), False
     for row in content.split(b"\n"):
-        if row.startswith(b'{"id"'):
+        if row.startswith(b'{"$set"') and b'"messages"' in row[:REWRITE]:
+            again = False
+        elif row.startswith(b'{"id"'):
             line = _lines.read(row)
-            if not isinstance(line, str):
+            if not isinstance(line, str) and not (again and line.type in ("user", "gemini")):
                 tail = _after(tail, line)
+                again = (
+                    again or line.content == CANCELLED
+                )  # what was said before is written again, till it is set
     return tail
 
 
