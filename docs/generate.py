@@ -17,6 +17,9 @@ from dataclasses import fields
 from pathlib import Path
 
 from headcount.agents.claude_code.events import EVENTS
+from headcount.agents.codex import events as codex
+from headcount.agents.gemini import events as gemini
+from headcount.agents.opencode import events as opencode
 from headcount.cli.parsing import all_parsers
 from headcount.cli.verbs import VERBS
 from headcount.core.activity import ALL, BY_STATUS, BY_TURN, HELD, HOOK_STANDS, RESTED
@@ -314,6 +317,21 @@ def hook_events() -> str:
     )
 
 
+def codex_events() -> str:
+    rows = codex.EVENTS.values()
+    return table(["event", "use", "why"], ([code(row.name), row.use.value, row.why] for row in rows))
+
+
+def opencode_events() -> str:
+    rows = opencode.EVENTS.values()
+    return table(["event", "use", "why"], ([code(row.name), row.use.value, row.why] for row in rows))
+
+
+def gemini_events() -> str:
+    rows = gemini.EVENTS.values()
+    return table(["event", "use", "why"], ([code(row.name), row.use.value, row.why] for row in rows))
+
+
 # --- the track record --------------------------------------------------------------------------------
 
 
@@ -382,6 +400,9 @@ PARTS: dict[str, dict[str, Callable[[], str]]] = {
     },
     "docs/cli.md": {"commands": commands, "settings": settings},
     "docs/claude-code.md": {"hook-events": hook_events},
+    "docs/codex.md": {"codex-events": codex_events},
+    "docs/opencode.md": {"opencode-events": opencode_events},
+    "docs/gemini.md": {"gemini-events": gemini_events},
     "docs/trackrecord.md": {"accidents": accidents},
 }
 

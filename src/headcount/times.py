@@ -188,6 +188,13 @@ HOOK_WITHIN: Final = 5
 """What an installed hook line may take before the agent ends it, in whole seconds. It takes three
 milliseconds; a hung file system must not hold an agent for the default of ten minutes."""
 
+CODEX_HOOK_WITHIN: Final = 3
+"""The same for Codex, which allows no more at the end of a session and at an interrupt, and says so on its
+terminal when it is asked for more."""
+
+FOREIGN_LOCK_WITHIN: Final = 0.2
+"""How long a read of an agent's own database waits for a lock there. It is a hint that comes again."""
+
 TRY_LINE_WITHIN: Final = 10.0
 """How long one trial of a hook line may take before the installer refuses to install it."""
 
@@ -197,6 +204,20 @@ like the agent that started it, and an agent's own registry file takes 0.4 to 0.
 
 GLIMPSE_AFTER: Final = 0.5
 """How long after a turn's end its transcript is looked at: by then its last lines are written."""
+
+# --- discovery -----------------------------------------------------------------------------------
+
+ADAPTER_WITHIN: Final = 2.0
+"""What an adapter may take to say what all its processes have open: it reads a few small files, in a
+thread. One that takes longer hangs (a dead file system, mostly), and the others go on without it."""
+
+HINT_AFTER: Final = 0.1
+"""How long after a change in an agent's directory its processes are looked at: one look for the handful of files
+that a start writes at once."""
+
+FOLLOW_AFTER: Final = 0.25
+"""How often at most the transcript of a working session is looked at while it grows: sooner than people see, and a
+quarter of a thousandth of a core for each session that writes without a pause."""
 
 # --- tokens --------------------------------------------------------------------------------------
 

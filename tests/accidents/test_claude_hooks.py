@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from headcount.agents import drop_line
-from headcount.agents.claude_code import hooks
 from headcount.agents.claude_code.events import EVENTS, OBSERVED, Use
+from headcount.agents.claude_code.hooks import HOOKS
 from headcount.agents.claude_code.transcript import TAIL, read_tail
 from headcount.agents.drop_line import SHELL, line
 from tests.accidents.test_claude_identity import register
@@ -207,7 +207,7 @@ def test_H17_a_line_that_does_not_work_here_is_not_installed(
 ) -> None:
     broken_line = naive.REDIRECTED.format(mailbox=tmp_path / "gone")
     monkeypatch.setattr(drop_line, "line", lambda *_, **__: broken_line)
-    outcome = hooks.install(tmp_path / ".claude", tmp_path / "mailbox", tmp_path)
+    outcome = HOOKS.install(tmp_path / ".claude", tmp_path / "mailbox", tmp_path)
     assert "exited 2" in str(outcome)
     assert not (tmp_path / ".claude").exists()
 
@@ -281,7 +281,7 @@ def test_H15_a_hook_talks_to_no_port(tmp_path: Path) -> None:
     mailbox = tmp_path / "mailbox"
     mailbox.mkdir()
     (mailbox / drop_line.FLAG).touch()
-    for command in set(hooks.wanted(mailbox).values()):
+    for command in set(HOOKS.wanted(mailbox).values()):
         assert network_calls(command, tmp_path / "strace") == []
     assert network_calls(naive.http_line(port), tmp_path / "strace") != []
     assert len(os.listdir(mailbox)) > 1

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from headcount.agents import ask_line
-from headcount.agents.ask_line import CONTEXT, GUARD, KINDS, kind_of, line, why_not
-from headcount.agents.claude_code import hooks
-from headcount.agents.claude_code.asking import QUESTIONS, Asking
+from headcount.agents.ask_line import CONTEXT, GUARD, KINDS, Asking, kind_of, line, why_not
+from headcount.agents.claude_code.asking import QUESTIONS
 from headcount.agents.claude_code.events import OBSERVED
-from headcount.agents.claude_code.hooks import Plan
+from headcount.agents.claude_code.hooks import HOOKS
 from headcount.agents.drop_line import Unquotable, is_ours
+from headcount.agents.hook_files import Plan
 from headcount.agents.settings_file import Refusal
 
 USERS = '{"model": "opus", "hooks": {"PreToolUse": [{"matcher": "Edit", "hooks": [{"type": "command", "command": "mine.sh"}]}]}}\n'
@@ -27,7 +27,7 @@ def root(tmp_path: Path) -> Path:
 def install(root: Path, *add: str, drop: tuple[str, ...] = ()) -> Plan:
     state = root.parent / "state"
     asking = Asking(state / "headcount.sock", frozenset(add), frozenset(drop))
-    plan = hooks.install(root, state / "mailbox", state, asking)
+    plan = HOOKS.install(root, state / "mailbox", state, asking)
     assert isinstance(plan, Plan), plan
     return plan
 
@@ -110,7 +110,7 @@ def test_one_question_is_taken_out_alone(root: Path) -> None:
     install(root, GUARD, CONTEXT)
     assert install(root, drop=(GUARD,)).removed == 1
     assert [kind for kind, _, _ in asking_in(written(root))] == [CONTEXT]
-    assert hooks.standing(root, root.parent / "state/mailbox").asks == (CONTEXT,)
+    assert HOOKS.standing(root, root.parent / "state/mailbox").asks == (CONTEXT,)
 
 
 def test_taking_a_question_out_installs_nothing(root: Path) -> None:
@@ -123,7 +123,7 @@ def test_uninstall_gives_back_every_byte_with_the_questions_gone(root: Path) -> 
     (root / "settings.json").write_text(USERS)
     install(root, GUARD, CONTEXT)
     assert written(root)["hooks"]["PreToolUse"][0]["hooks"][0]["command"] == "mine.sh"
-    hooks.uninstall(root, root.parent / "state")
+    HOOKS.uninstall(root, root.parent / "state")
     assert (root / "settings.json").read_text() == USERS
 
 
@@ -132,7 +132,7 @@ def test_uninstall_takes_the_questions_out_also_when_the_file_was_changed_since(
     install(root, GUARD, CONTEXT)
     changed = written(root) | {"theme": "dark"}
     (root / "settings.json").write_text(json.dumps(changed))
-    hooks.uninstall(root, root.parent / "state")
+    HOOKS.uninstall(root, root.parent / "state")
     assert written(root) == json.loads(USERS) | {"theme": "dark"}
 
 
@@ -140,6 +140,6 @@ def test_a_line_that_does_not_work_here_is_not_installed(root: Path, monkeypatch
     monkeypatch.setattr(ask_line, "why_not", lambda kind, agent: "the line printed something")
     state = root.parent / "state"
     asking = Asking(state / "headcount.sock", frozenset({GUARD}))
-    refused = hooks.install(root, state / "mailbox", state, asking)
+    refused = HOOKS.install(root, state / "mailbox", state, asking)
     assert isinstance(refused, Refusal) and "printed something" in refused.why
     assert not (root / "settings.json").exists()

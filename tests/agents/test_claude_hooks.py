@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headcount.agents import settings_file
-from headcount.agents.claude_code import hooks, hooks_text
+from headcount.agents import drop_line, hook_files, hooks_text, settings_file
 from headcount.agents.claude_code.events import OBSERVED
-from headcount.agents.claude_code.hooks import Installed, Plan
+from headcount.agents.claude_code.hooks import HOOKS
 from headcount.agents.drop_line import is_ours
+from headcount.agents.hook_files import Installed, Plan
 from headcount.agents.json_text import Invalid, parse
 from headcount.agents.settings_file import Refusal
 
-LINES = hooks.wanted(Path("/state/mailbox"))
+LINES = HOOKS.wanted(Path("/state/mailbox"))
 
 USERS = """{
     "model": "opus",
@@ -46,13 +46,13 @@ def state(tmp_path: Path) -> Path:
 
 
 def installed(root: Path, state: Path, mailbox: str = "mailbox") -> Plan:
-    plan = hooks.install(root, state / mailbox, state)
+    plan = HOOKS.install(root, state / mailbox, state)
     assert isinstance(plan, Plan), plan
     return plan
 
 
 def removed(root: Path, state: Path) -> Plan:
-    plan = hooks.uninstall(root, state)
+    plan = HOOKS.uninstall(root, state)
     assert isinstance(plan, Plan), plan
     return plan
 
@@ -184,7 +184,7 @@ def test_an_earlier_line_is_brought_up_to_date_where_it_stands(root: Path, state
     path = root / "settings.json"
     path.write_text(USERS)
     installed(root, state, "old-mailbox")
-    assert hooks.standing(root, state / "mailbox").state is Installed.OUTDATED
+    assert HOOKS.standing(root, state / "mailbox").state is Installed.OUTDATED
     plan = installed(root, state)
     assert (plan.added, plan.renewed) == (0, len(OBSERVED))
     settings = json.loads(path.read_text())
@@ -234,19 +234,19 @@ def test_what_cannot_be_understood_is_refused_untouched_with_the_reason(
 ) -> None:
     text, at_line, reason = REFUSED[case]
     (root / "settings.json").write_text(text)
-    for refusal in (hooks.install(root, state / "mailbox", state), hooks.uninstall(root, state)):
+    for refusal in (HOOKS.install(root, state / "mailbox", state), HOOKS.uninstall(root, state)):
         assert isinstance(refusal, Refusal)
         assert reason in refusal.why
         assert refusal.line == at_line
         assert str(refusal).endswith("Nothing written.")
     assert (root / "settings.json").read_text() == text
     assert sorted(os.listdir(root)) == ["settings.json"]
-    assert hooks.standing(root, state / "mailbox").state is Installed.UNREADABLE
+    assert HOOKS.standing(root, state / "mailbox").state is Installed.UNREADABLE
 
 
 def test_bytes_that_are_no_text_are_refused_untouched(root: Path, state: Path) -> None:
     (root / "settings.json").write_bytes(b'{"a": "\xff"}')
-    refusal = hooks.install(root, state / "mailbox", state)
+    refusal = HOOKS.install(root, state / "mailbox", state)
     assert isinstance(refusal, Refusal) and "UTF-8" in refusal.why
     assert (root / "settings.json").read_bytes() == b'{"a": "\xff"}'
 
@@ -254,8 +254,8 @@ def test_bytes_that_are_no_text_are_refused_untouched(root: Path, state: Path) -
 def test_the_line_is_tried_before_anything_is_written(
     root: Path, state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hooks, "why_not", lambda mailbox: "the line exited 2")
-    refusal = hooks.install(root, state / "mailbox", state)
+    monkeypatch.setattr(drop_line, "why_not", lambda mailbox: "the line exited 2")
+    refusal = HOOKS.install(root, state / "mailbox", state)
     assert isinstance(refusal, Refusal) and "exited 2" in refusal.why
     assert list(root.iterdir()) == []
 
@@ -286,10 +286,10 @@ def test_the_owner_stays(root: Path, state: Path) -> None:
 def test_a_change_at_the_same_moment_is_not_written_over(root: Path, state: Path) -> None:
     path = root / "settings.json"
     path.write_text("{}")
-    plan = hooks.plan_install(root, state / "mailbox", state)
+    plan = HOOKS.plan_install(root, state / "mailbox", state)
     assert isinstance(plan, Plan)
     path.write_text('{"model": "opus"}')
-    assert isinstance(hooks.carry_out(plan), Refusal)
+    assert isinstance(hook_files.carry_out(plan), Refusal)
     assert path.read_text() == '{"model": "opus"}'
     installed(root, state)  # and the next try merges with it
     assert json.loads(path.read_text())["model"] == "opus"
@@ -297,7 +297,7 @@ def test_a_change_at_the_same_moment_is_not_written_over(root: Path, state: Path
 
 def test_a_place_that_cannot_be_written_is_said_and_left_alone(root: Path, state: Path) -> None:
     (root / "settings.json").mkdir()
-    assert isinstance(hooks.install(root, state / "mailbox", state), Refusal)
+    assert isinstance(HOOKS.install(root, state / "mailbox", state), Refusal)
 
 
 def test_what_is_remembered_is_private(root: Path, state: Path) -> None:
@@ -310,9 +310,9 @@ def test_what_is_remembered_is_private(root: Path, state: Path) -> None:
 
 def test_a_dry_run_shows_the_change_and_writes_nothing(root: Path, state: Path) -> None:
     (root / "settings.json").write_text(USERS)
-    plan = hooks.plan_install(root, state / "mailbox", state)
+    plan = HOOKS.plan_install(root, state / "mailbox", state)
     assert isinstance(plan, Plan)
-    shown = hooks.diff(plan)
+    shown = hook_files.diff(plan)
     assert '+        "SessionStart": [' in shown
     assert (root / "settings.json").read_text() == USERS
     assert not state.exists()
@@ -320,14 +320,14 @@ def test_a_dry_run_shows_the_change_and_writes_nothing(root: Path, state: Path) 
 
 def test_the_standing_is_told(root: Path, state: Path) -> None:
     mailbox = state / "mailbox"
-    assert hooks.standing(root, mailbox).state is Installed.ABSENT
+    assert HOOKS.standing(root, mailbox).state is Installed.ABSENT
     installed(root, state)
-    assert hooks.standing(root, mailbox).state is Installed.INSTALLED
+    assert HOOKS.standing(root, mailbox).state is Installed.INSTALLED
     path = root / "settings.json"
     settings = json.loads(path.read_text())
     del settings["hooks"]["Stop"]
     path.write_text(json.dumps({**settings, "disableAllHooks": True}))
-    partial = hooks.standing(root, mailbox)
+    partial = HOOKS.standing(root, mailbox)
     assert (partial.state, partial.events) == (Installed.PARTIAL, len(OBSERVED) - 1)
     assert "switched off" in partial.note
 
@@ -338,7 +338,7 @@ def test_a_crash_between_remembering_and_writing_loses_nothing(
     (root / "settings.json").write_text(USERS)
     with monkeypatch.context() as patch:
         patch.setattr(settings_file, "replace", lambda *_: Refusal(root, "power cut"))
-        assert isinstance(hooks.install(root, state / "mailbox", state), Refusal)
+        assert isinstance(HOOKS.install(root, state / "mailbox", state), Refusal)
     removed(root, state)
     assert (root / "settings.json").read_text() == USERS
 
@@ -351,13 +351,13 @@ SETTINGS = st.recursive(
 GROUP = st.fixed_dictionaries(
     {"hooks": st.lists(st.fixed_dictionaries({"command": st.text(max_size=5)}), max_size=2)}
 )
-HOOKS = st.dictionaries(st.sampled_from(["Stop", "PreToolUse", "Odd"]), st.lists(GROUP, max_size=2))
+HOOKS_MEMBER = st.dictionaries(st.sampled_from(["Stop", "PreToolUse", "Odd"]), st.lists(GROUP, max_size=2))
 
 
 @settings(deadline=None, max_examples=60)
 @given(
     rest=st.dictionaries(st.text(max_size=6).filter(lambda key: key != "hooks"), SETTINGS, max_size=4),
-    there=st.none() | HOOKS,
+    there=st.none() | HOOKS_MEMBER,
     indent=st.sampled_from([None, 2, 4, "\t"]),
 )
 def test_any_settings_survive_merging_and_taking_out(rest: Any, there: Any, indent: Any) -> None:

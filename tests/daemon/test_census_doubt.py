@@ -9,8 +9,10 @@ from headcount.core.identity import ProcessFacts
 from headcount.core.session import Liveness
 from headcount.core.verdict import unknown
 from headcount.core.world import World
+from headcount.daemon.adapters import Adapters
 from headcount.daemon.anchor import Anchors
 from headcount.daemon.census import Census
+from headcount.daemon.hosting import Hosting
 from headcount.daemon.loop import Loop
 from headcount.system.clock import SystemClock
 from tests.rig.kernel import FakeKernel
@@ -46,7 +48,9 @@ async def test_whoever_was_in_doubt_is_asked_by_the_next_census(lives: bool) -> 
         assert session.liveness is Liveness.DOUBTED
         if not lives:
             kernel.exit(spawned.pid)
-        await Census(loop, processes, Anchors(processes, clock, world.find_process), clock).take()
+        anchors, adapters = Anchors(processes, clock, world.find_process), Adapters(loop.counts)
+        hosting = Hosting(loop, processes, anchors, clock, adapters)
+        await Census(loop, processes, anchors, clock, adapters, hosting).take()
         (session,) = world.sessions.values()
         assert session.liveness is (Liveness.ALIVE if lives else Liveness.ENDED)
     finally:

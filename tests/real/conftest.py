@@ -30,7 +30,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _programs(version: str) -> Path:
     there = installed(version)
     if there is None:
-        MISSING.append(version)
+        MISSING.append(f"Claude Code {version}")
         pytest.skip(f"Claude Code {version} cannot be installed here")
     return there
 
@@ -98,9 +98,9 @@ def pytest_testnodedown(node: Any) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    for version in dict.fromkeys(MISSING):
+    for missing in dict.fromkeys(MISSING):
         terminalreporter.write_line(
-            f"tests/real: NOT RUN: Claude Code {version} could not be installed with npm on this machine",
+            f"tests/real: NOT RUN: {missing} could not be installed with npm on this machine",
             yellow=True,
         )
     if FIGURES:

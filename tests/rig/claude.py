@@ -40,8 +40,7 @@ def wait_for(what: str, look: Callable[[], Any], within: float = 30.0, every: fl
 
 def installed(version: str = NEWEST) -> Path | None:
     """The directory with `claude` of that version."""
-    package = "@anthropic-ai/claude-code"
-    return npm.installed(package, version, version, lambda there: npm.says(there / "claude", version))
+    return npm.installed("@anthropic-ai/claude-code", version, "claude")
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from headcount import times
 from headcount.core.identity import Match, Place, ProcessFacts, ProcessIdentity, same_process
+from headcount.core.open_files import OpenFiles
 from headcount.core.verdict import Exit, Proof, Standing, Verdict, alive, dead, judge_place, unknown
 from headcount.system.processes.port import Gone, Look, OnDeath, Unreadable
 
@@ -26,6 +27,7 @@ NAMESPACE = 4026531836
 class FakeProcess:
     facts: ProcessFacts
     environ: dict[str, str] = field(default_factory=dict)
+    files: OpenFiles = ()
     ended: Exit | None = None  # a zombie when set
     denied: bool = False
     stopped: bool = False
@@ -203,6 +205,12 @@ class FakeProcesses:
             for pid in self._kernel.pids()
             if self._kernel.find(pid).facts.parent == identity.pid  # type: ignore[union-attr]
         )
+
+    def open_files(self, identity: ProcessIdentity) -> OpenFiles | None:
+        one = self._kernel.find(identity.pid)
+        if one is None or one.denied or self.parent(identity) is None:
+            return None
+        return one.files
 
     def prove(self, identity: ProcessIdentity, remembered_machine: str) -> Verdict:
         return judge_place(identity, self._place, remembered_machine) or self._prove_here(identity)

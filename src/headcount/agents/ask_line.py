@@ -13,6 +13,7 @@ import re
 import shlex
 import subprocess
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,6 +37,30 @@ class AskLine:
     event: str
     matcher: str | None
     command: str
+
+
+Questions = Mapping[str, tuple[str, str | None]]
+"""What an agent may ask: kind -> the event, and the tools it is for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Which questions an install adds or takes out; those that are there and not named stay."""
+
+    socket: Path | None = None
+    add: frozenset[str] = frozenset()
+    drop: frozenset[str] = frozenset()
+
+    def lines(self, there: Mapping[str, str], questions: Questions, agent: str) -> list[AskLine]:
+        """What should stand in the settings, given our lines there (kind -> line)."""
+        kinds = [kind for kind in questions if kind in (set(there) | self.add) - self.drop]
+        return [
+            AskLine(kind, *questions[kind], line(self.socket, kind, agent) if self.socket else there[kind])
+            for kind in kinds
+        ]
+
+
+AS_IT_IS = Asking()
 
 
 def line(socket: Path, kind: str, agent: str) -> str:

@@ -6,7 +6,7 @@ Rules of this file
   3. Paths stand in it literally, quoted for sh. A path that cannot be quoted on one line is refused.
   4. A line is tried before it is installed: also with the mailbox missing, with nothing and with much to read.
 
-Not here: where the line is written (claude_code/hooks.py), who reads the files (daemon/).
+Not here: where the line is written (json_hooks.py), who reads the files (daemon/).
 """
 
 import os
@@ -26,6 +26,15 @@ _OURS = re.compile(
 )
 _MUCH = b'{"trial": "' + b"x" * 1_000_000 + b'"}'
 SHELL = "/bin/sh"  # what agents run their hooks with
+
+
+TOP = "claude-code"
+"""The first agent there was: its reports lie in the mailbox itself, where installed lines put them for good."""
+
+
+def directory_of(mailbox: Path, agent: str) -> Path:
+    """Where that agent's hooks drop."""
+    return mailbox if agent == TOP else mailbox / agent
 
 
 class Unquotable(ValueError):

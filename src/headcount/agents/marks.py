@@ -22,6 +22,7 @@ MARKS: tuple[Mark, ...] = (
     Mark("claude-code", "CLAUDE_CODE_SESSION_ID", "CLAUDE_PID"),
     Mark("codex", "CODEX_SESSION_ID"),
     Mark("codex", "CODEX_THREAD_ID"),
+    Mark("opencode", "OPENCODE_SESSION_ID", "OPENCODE_PID"),  # the first is given by our plugin
     Mark("gemini", "GEMINI_SESSION_ID"),
 )
 

@@ -5,7 +5,10 @@ Rules of this file
   2. An adapter translates. It never decides who is alive, and it never asks the kernel itself.
   3. Reports leave with an empty anchor: which process sent one is for the edge to establish.
 
-Implementations: claude_code/; the table of them is table.py.
+  4. What an agent cannot do is None or empty; nobody asks which agent it is.
+
+Implementations: claude_code/, codex/, opencode/, gemini/, and whatever the entry point `headcount.agents` names;
+the table of them is table.py, the contract with an example is docs/adapters.md.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,8 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from headcount.agents.hook_files import HookFiles
 from headcount.core.evidence import Glimpse
 from headcount.core.identity import ProcessFacts
+from headcount.core.open_files import OpenFiles
 from headcount.core.report import Anchor, Record, Report
 
 
@@ -78,6 +83,25 @@ class Scanned:
 OnFile = Callable[[int, int], None]  # how many were read, of how many
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A directory of the agent's in which something changes when its sessions do: a hint to look again."""
+
+    directory: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Hosted:
+    """A conversation that a living process has open, by what the kernel says of its files."""
+
+    conversation: str
+    transcript: str | None = None
+    by: str = "open file"  # what shows it: "open file", "lock", "database"
+    cwd: str | None = None
+    name: str | None = None
+    beside: bool = False  # its process has several at once: it ends none of the others
+
+
 class Registry(Protocol):
     """An agent's own list of its live sessions: one file a process, in a directory under each root."""
 
@@ -107,6 +131,11 @@ class Agent(Protocol):
     def name(self) -> str: ...  # "claude-code"
 
     @property
+    def label(self) -> str:
+        """What people see: `claude`."""
+        ...
+
+    @property
     def marks(self) -> frozenset[str]:
         """Environment names that the agent gives to its descendants."""
         ...
@@ -114,12 +143,36 @@ class Agent(Protocol):
     @property
     def registry(self) -> Registry | None: ...
 
+    @property
+    def hooks(self) -> HookFiles | None:
+        """How our hooks are installed; None: this agent has none."""
+        ...
+
+    @property
+    def follows(self) -> bool:
+        """Whether its transcript is worth a look whenever it grows: it tells of the turn, hooks or not."""
+        ...
+
+    def places(self, env: Mapping[str, str], home: Path) -> list[Place]:
+        """Where changes are hints to ask `hosted` again. None at all: its processes are never asked."""
+        ...
+
+    def hosted(self, facts: ProcessFacts, files: OpenFiles) -> tuple[Hosted, ...] | None:
+        """All that this living process of the agent's has open; None: its files do not say, which is not the
+        same as nothing. Runs in a thread, under a time limit."""
+        ...
+
     def recognise(self, facts: ProcessFacts) -> bool:
         """Whether that process is a session's, by the process alone. Helpers are not."""
         ...
 
     def is_helper(self, facts: ProcessFacts) -> bool:
         """The agent's program, but no session (until the registry names that very process)."""
+        ...
+
+    def is_launcher(self, facts: ProcessFacts) -> bool:
+        """The agent's program in the form that starts the session's process and waits for it. It is looked
+        through, unless it runs our hook itself: then it is the session (a CLI told not to start another)."""
         ...
 
     def translate(self, payload: bytes, at: float, source: str) -> Report | Unread: ...

@@ -8,7 +8,7 @@ Rules of this file
      nobody touched the file since is it given back byte for byte.
   4. The memory may hold secrets of the user's settings: 0600 in a 0700 directory.
 
-Not here: what is put into a file (claude_code/hooks.py).
+Not here: what is put into a file (json_hooks.py).
 """
 
 import base64

@@ -1,10 +1,104 @@
-"""The agents that headcount knows.
+"""The agents that headcount knows: its own, and those that installed packages bring.
 
 Rules of this file
-  1. One line an agent. Whoever needs "all agents" walks this table.
+  1. One line an agent of our own. Whoever needs "all agents" walks this table.
+  2. A package brings one by the entry point group `headcount.agents`: an object that fulfils the port, or
+     something without arguments that makes one. They are loaded at the first use of the table, not at import.
+  3. One that cannot be loaded, or takes a name that is taken, is left out and named in `broken`. It hurts nobody.
+
+Not here: the port (port.py), what keeps a foreign adapter's faults from us (guarded.py).
 """
 
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
 from headcount.agents.claude_code.adapter import CLAUDE_CODE
+from headcount.agents.codex.adapter import CODEX
+from headcount.agents.gemini.adapter import GEMINI
+from headcount.agents.guarded import Guarded, why_unfit
+from headcount.agents.label import one_line
+from headcount.agents.opencode.adapter import OPENCODE
 from headcount.agents.port import Agent
 
-AGENTS: dict[str, Agent] = {agent.name: agent for agent in (CLAUDE_CODE,)}
+GROUP = "headcount.agents"
+
+OWN: tuple[Agent, ...] = (CLAUDE_CODE, CODEX, OPENCODE, GEMINI)
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """An adapter of a package that is not used, and why."""
+
+    name: str
+    why: str
+
+
+class Table(Mapping[str, Agent]):
+    def __init__(self, own: Iterable[Agent], group: str = GROUP) -> None:
+        self._own: dict[str, Agent] = {agent.name: agent for agent in own}
+        self._group = group
+        self._all: dict[str, Agent] | None = None
+        self._broken: list[Broken] = []
+
+    @property
+    def broken(self) -> tuple[Broken, ...]:
+        self._loaded()
+        return tuple(self._broken)
+
+    def is_own(self, name: str) -> bool:
+        return name in self._own
+
+    def __getitem__(self, name: str) -> Agent:
+        return self._loaded()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._loaded())
+
+    def __len__(self) -> int:
+        return len(self._loaded())
+
+    def _loaded(self) -> dict[str, Agent]:
+        if self._all is None:
+            self._all = dict(self._own)
+            for point in _points(self._group):
+                self._add(point)
+        return self._all
+
+    def _add(self, point: EntryPoint) -> None:
+        assert self._all is not None
+        brought = _brought(point)
+        if isinstance(brought, Broken):
+            self._broken.append(brought)
+        elif brought.name in self._all:
+            self._broken.append(Broken(_shown(point), f'the name "{brought.name}" is taken'))
+        else:
+            self._all[brought.name] = brought
+
+
+def _points(group: str) -> list[EntryPoint]:
+    try:
+        return sorted(entry_points(group=group), key=lambda point: (point.name, point.value))
+    except Exception:  # somebody's broken package metadata must not keep us from our own agents
+        return []
+
+
+def _brought(point: EntryPoint) -> Agent | Broken:
+    try:
+        made: Any = point.load()
+        if isinstance(made, type):
+            made = made()
+        unfit = why_unfit(made)
+        return Broken(_shown(point), unfit) if unfit else Guarded(made)
+    except BaseException as error:  # whatever a stranger's import does, leaving the program among it
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        return Broken(_shown(point), one_line(f"{type(error).__name__}: {error}"))
+
+
+def _shown(point: EntryPoint) -> str:
+    return one_line(f"{point.name} ({point.value})")
+
+
+AGENTS = Table(OWN)

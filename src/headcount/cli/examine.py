@@ -34,9 +34,11 @@ class FileFacts:
 
 @dataclass(frozen=True, slots=True)
 class HookFacts:
+    label: str
     settings: str
     state: str  # installed, partial, outdated, absent, unreadable
     note: str
+    inactive: str = ""  # why its agent does not run them, although they are installed
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,15 +128,26 @@ def _file(path: str) -> FileFacts | None:
 
 def _mailbox(places: Places) -> tuple[int | None, float | None]:
     try:
-        with os.scandir(places.mailbox) as entries:
-            written = [
-                entry.stat(follow_symlinks=False).st_mtime for entry in entries if entry.name[:1] != "."
-            ]
+        written = _written(places.mailbox)
     except FileNotFoundError:
         return 0, None  # also: a report was read while we looked
     except OSError:
         return None, None
     return len(written), time.time() - min(written) if written else None
+
+
+def _written(directory: str) -> list[float]:
+    """When each report there was written, also those in the directories of other agents."""
+    written = []
+    with os.scandir(directory) as entries:
+        for entry in entries:
+            if entry.name[:1] == ".":
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                written += _written(entry.path)
+            else:
+                written.append(entry.stat(follow_symlinks=False).st_mtime)
+    return written
 
 
 def _free(path: str) -> int | None:
@@ -151,10 +164,13 @@ def _free(path: str) -> int | None:
 
 
 def _hooks() -> tuple[HookFacts, ...]:
-    from headcount.cli.commands.hooks import standings
+    from headcount.cli.commands.hooks import labelled_standings
 
     try:
-        return tuple(HookFacts(str(each.settings), each.state.value, each.note) for each in standings())
+        return tuple(
+            HookFacts(label, str(each.settings), each.state.value, each.note, each.inactive)
+            for label, each in labelled_standings()
+        )
     except ClientFault:  # our own configuration is broken; the daemon says so at its start
         return ()
 

@@ -215,6 +215,9 @@ def _hooks(file: HookFacts) -> Finding:
             f"{file.settings} cannot be used: {file.note}",
             "mend that file; until then its agent may not read it either, and we write nothing to it",
         )
+    if file.inactive:
+        says = f"{file.label}: {file.inactive}"
+        return Finding("hooks", "note", says, "headcount hooks status")
     if file.note:
         return Finding("hooks", "note", f"{file.settings}: {file.note}")
     if file.state == "installed":

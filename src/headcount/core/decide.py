@@ -2,7 +2,7 @@
 
 Rules of this file
   1. Pure: the same world, batch and time give the same decision.
-  2. DEAD ends the session its process hosts; UNKNOWN ends nothing, ever.
+  2. DEAD ends every session its process hosts, each with its own event; UNKNOWN ends nothing, ever.
   3. Time touches only sessions without a process.
   4. `DECIDERS` is the whole list of what can come in.
   5. A death frees what its process held, and whoever waits for it gets it, in the same decision.
@@ -21,6 +21,7 @@ from headcount.core.ending import ending
 from headcount.core.events import EventType
 from headcount.core.evidence import (
     Awake,
+    Closed,
     Declared,
     Evidence,
     Glimpse,
@@ -32,7 +33,7 @@ from headcount.core.evidence import (
     Tick,
     Told,
 )
-from headcount.core.hear import hear_found, hear_glimpse, hear_record, hear_report
+from headcount.core.hear import hear_closed, hear_found, hear_glimpse, hear_record, hear_report
 from headcount.core.ledger import accept_loss, acquire, free_all_of, hand_off, release
 from headcount.core.located import locate
 from headcount.core.registration import Register, TurnedAway, Unregister, register, unregister
@@ -83,15 +84,13 @@ def _report(draft: Draft, report: Report, now: float) -> SessionId | None:
 def _judged(draft: Draft, judged: Judged, now: float) -> None:
     if judged.verdict.standing is Standing.DEAD:
         draft.bury(judged.process)
-    _judge_session(draft, judged)
+    for session in draft.hosted(judged.process):
+        _judge_session(draft, session, judged)
     if judged.verdict.standing is Standing.DEAD:
         free_all_of(draft, judged.process, judged.at)
 
 
-def _judge_session(draft: Draft, judged: Judged) -> None:
-    session = draft.current(judged.process)
-    if session is None:
-        return
+def _judge_session(draft: Draft, session: Session, judged: Judged) -> None:
     if judged.verdict.standing is Standing.DEAD:
         _die(draft, session, judged)
     elif judged.verdict.standing is Standing.UNKNOWN:
@@ -207,6 +206,7 @@ DECIDERS: dict[type, Callable[[Draft, Any, float], Any]] = {
     Declared: declare,
     Told: _told,
     Judged: _judged,
+    Closed: hear_closed,
     Rebooted: _rebooted,
     Tick: _tick,
     Retire: _retire,

@@ -35,11 +35,11 @@ def identified(draft: Draft, session: Session, conversation: str) -> dict[str, A
     return {"conversation": conversation, "predecessor": known[-1].id if known else None}
 
 
-def bound(draft: Draft, session: Session, anchor: Anchor) -> dict[str, Any]:
+def bound(draft: Draft, session: Session, anchor: Anchor, *, beside: bool = False) -> dict[str, Any]:
     if anchor.process is None or not anchor.alive:
         return {}
-    host = draft.current(anchor.process)
-    if host is not None and host.id != session.id:
+    hosts = draft.hosted(anchor.process)
+    if hosts and not beside and all(each.id != session.id for each in hosts):
         return {}  # the process has a session; only a swap, which ends that one, takes it over
     if session.process is None or session.liveness is Liveness.DOUBTED:
         return {
@@ -123,5 +123,7 @@ def noted(session: Session, report: Report) -> dict[str, Any]:
 
 
 def parent_of(draft: Draft, process: ProcessIdentity | None) -> SessionId | None:
-    host = draft.current(process) if process is not None else None
-    return host.id if host else None
+    """Descent is from a process. Where that hosts several, its first session stands for it: the kernel does not
+    say in which of them something was started."""
+    hosts = draft.hosted(process) if process is not None else []
+    return hosts[0].id if hosts else None

@@ -83,6 +83,16 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
+class Closed:
+    """A living process was seen with all that it has open, and this conversation was not among it."""
+
+    agent: str
+    conversation: str
+    process: ProcessIdentity
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
 class Rebooted:
     """The machine was restarted since the store was last written."""
 
@@ -123,6 +133,7 @@ Evidence = (
     | Declared
     | Told
     | Judged
+    | Closed
     | Rebooted
     | Tick
     | Retire

@@ -53,7 +53,8 @@ def give(
     draft: Draft, item: Item, caller: Caller, now: float, note: str | None, request: str | None
 ) -> Claim:
     assert caller.process is not None
-    hosted = draft.current(caller.process)
+    hosts = draft.hosted(caller.process)
+    hosted = next((each for each in hosts if each.id == caller.session), hosts[-1] if hosts else None)
     told = hosted or (draft.sessions.get(caller.session) if caller.session else None)
     holder = hosted.process if hosted and hosted.process else caller.process  # the one that is watched
     claim = Claim(

@@ -18,7 +18,7 @@ from headcount.core.detail import traced
 from headcount.core.earlier import counted
 from headcount.core.ending import told_late
 from headcount.core.events import EventType
-from headcount.core.evidence import Glimpse
+from headcount.core.evidence import Closed, Glimpse
 from headcount.core.placement import Fresh, Misfit, place_record, place_report
 from headcount.core.report import Found, Record, Report
 from headcount.core.session import (
@@ -64,7 +64,7 @@ def hear_record(draft: Draft, record: Record, now: float) -> SessionId | None:
     else:
         session = seat.session
     changes = delta.identified(draft, session, record.conversation) | delta.bound(
-        draft, session, record.anchor
+        draft, session, record.anchor, beside=record.beside
     )
     changes |= delta.details(session, record.details, level=True)
     if record.entrypoint and record.entrypoint != session.entrypoint:
@@ -125,6 +125,28 @@ def hear_found(draft: Draft, found: Found, now: float) -> SessionId | None:
     ).id
 
 
+def hear_closed(draft: Draft, closed: Closed, now: float) -> SessionId | None:
+    """The process lives and has it open no more. What the process holds it goes on holding."""
+    for session in draft.hosted(closed.process):
+        if (session.agent, session.conversation) == (closed.agent, closed.conversation):
+            at = min(closed.at, now)
+            return draft.emit(
+                EventType.SESSION_ENDED,
+                at,
+                session.id,
+                liveness=after(session, Turnpoint.SUPERSEDED),
+                liveness_because="its process has it open no more",
+                liveness_at=at,
+                ended=Ended(at, EndKind.CLOSED, _why_closed(session)),
+            ).id
+    return None
+
+
+def _why_closed(session: Session) -> str:
+    said = session.leaving.reason if session.leaving and session.leaving.reason != "other" else None
+    return f"closed ({said})" if said else "closed"
+
+
 def _open(draft: Draft, report: Report, seat: Fresh, now: float) -> Session:
     fields: dict[str, Any] = {}
     turned = delta.turned(report)
@@ -154,7 +176,7 @@ def _open(draft: Draft, report: Report, seat: Fresh, now: float) -> Session:
 
 def _change(draft: Draft, session: Session, report: Report, now: float) -> Session:
     changes = delta.identified(draft, session, report.conversation) | delta.bound(
-        draft, session, report.anchor
+        draft, session, report.anchor, beside=report.beside
     )
     if report.at >= counted(
         session.last_event_at, now

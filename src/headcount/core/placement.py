@@ -3,7 +3,8 @@
 Rules of this file
   1. The process decides where it is known. Directory, terminal, name and newest are not asked.
   2. One process hosts one conversation at a time; another one in it supersedes. A late word of a
-     superseded conversation does not bring it back.
+     superseded conversation does not bring it back. Where an agent says that its process has several at
+     once (`beside`), another one opens beside them, and none ends but by the process.
   3. A proven end is final: what comes later under that conversation is another session.
   4. A word that fits two sessions belongs to neither.
   5. An agent may register under a name of its own before it takes the conversation it continues: a
@@ -15,6 +16,7 @@ Not here: what the word changes (hear.py).
 from dataclasses import dataclass
 
 from headcount.core.earlier import counted
+from headcount.core.identity import ProcessIdentity
 from headcount.core.report import Anchor, Opening, Record, Report
 from headcount.core.session import EndKind, Liveness, Session
 from headcount.core.world import Draft
@@ -49,9 +51,13 @@ def place_report(draft: Draft, report: Report, now: float) -> Seat:
     anchor = report.anchor
     if anchor.process is None:
         return _without_process(draft, report, now)
-    current = draft.current(anchor.process)
+    current = _host(draft, anchor.process, report.conversation, report.beside)
+    if current is None and report.beside and report.leaving is not None:
+        return Misfit("a farewell starts nothing", _newest(draft, report))
+    if current is None and (closed := _closed_since(draft, report, now)) is not None:
+        return Misfit("it happened before its conversation was closed", closed)
     if current is None:
-        return _in_empty_process(draft, report.agent, report.conversation, anchor)
+        return _not_hosted(draft, report.agent, report.conversation, anchor, report.beside)
     if current.conversation == report.conversation:
         return Existing(current)
     if current.conversation is None:
@@ -64,9 +70,9 @@ def place_record(draft: Draft, record: Record, now: float) -> Seat:
     anchor = record.anchor
     if anchor.process is None or not anchor.alive:
         return Misfit("a registry file whose process does not confirm it")
-    current = draft.current(anchor.process)
+    current = _host(draft, anchor.process, record.conversation, record.beside)
     if current is None:
-        return _in_empty_process(draft, record.agent, record.conversation, anchor)
+        return _not_hosted(draft, record.agent, record.conversation, anchor, record.beside)
     if current.conversation == record.conversation:
         return Existing(current)
     if current.conversation is None:
@@ -98,9 +104,31 @@ def _without_process(draft: Draft, report: Report, now: float) -> Seat:
     return Fresh(predecessor=last, provisional=report.opening is not None)
 
 
+def _host(draft: Draft, process: ProcessIdentity, conversation: str, beside: bool) -> Session | None:
+    """The session of that process that a word of that conversation concerns: its own, else one without a
+    conversation yet; else, where there is only ever one, whatever the process hosts."""
+    if not beside:
+        return draft.current(process)
+    hosts = draft.hosted(process)
+    own = [each for each in hosts if each.conversation == conversation]
+    nameless = [each for each in hosts if each.conversation is None]
+    return next(iter(own or nameless), None)
+
+
+def _not_hosted(draft: Draft, agent: str, conversation: str, anchor: Anchor, beside: bool) -> Seat:
+    assert anchor.process is not None
+    if not beside or not draft.hosted(anchor.process):
+        return _in_empty_process(draft, agent, conversation, anchor)
+    known = draft.of_conversation(agent, conversation)
+    unbound = [each for each in known if each.process is None and (each.is_open or _only_reported(each))]
+    if unbound and anchor.alive:
+        return Existing(unbound[-1])
+    return Fresh(predecessor=known[-1] if known else None)
+
+
 def _in_empty_process(draft: Draft, agent: str, conversation: str, anchor: Anchor) -> Seat:
     assert anchor.process is not None
-    past = draft.of_process(anchor.process)
+    past = [each for each in draft.of_process(anchor.process) if not _was_closed(each)]
     if past:  # it hosted sessions and hosts none now: it is over, whatever is still on its way from it
         same = [each for each in past if each.conversation == conversation]
         return Misfit("its process has ended", same[-1] if same else past[-1])
@@ -162,6 +190,19 @@ def _is_only_a_name(session: Session, at: float) -> bool:
 def _registry_speaks(draft: Draft, session: Session) -> bool:
     host = draft.current(session.process) if session.process else None
     return host is not None and host.status is not None
+
+
+def _closed_since(draft: Draft, report: Report, now: float) -> Session | None:
+    """What the report is about, if that was closed after it."""
+    last = _newest(draft, report)
+    if last is None or last.ended is None or not _was_closed(last):
+        return None
+    return last if report.at <= counted(last.ended.at, now) else None
+
+
+def _was_closed(session: Session) -> bool:
+    """It ended in a process that lives on, and may open it, or another, again."""
+    return session.ended is not None and session.ended.kind is EndKind.CLOSED
 
 
 def _only_reported(session: Session) -> bool:

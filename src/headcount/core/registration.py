@@ -17,6 +17,7 @@ from headcount.core.detail import traced
 from headcount.core.events import EventType
 from headcount.core.identity import Match, ProcessIdentity, same_process
 from headcount.core.session import (
+    IN_A_LIVING_PROCESS,
     Ended,
     EndKind,
     Liveness,
@@ -56,7 +57,9 @@ class TurnedAway:
 
 
 def register(draft: Draft, asked: Register, now: float) -> SessionId | TurnedAway:
-    host = draft.current(asked.process)
+    hosts = draft.hosted(asked.process)
+    named = [each for each in hosts if each.conversation == asked.conversation]
+    host = next(reversed(named or hosts), None)
     away = _turned_away(draft, asked, host)
     if away is not None:
         return away
@@ -98,7 +101,7 @@ def given(registration: Registration) -> dict[str, Any]:
 
 def _turned_away(draft: Draft, asked: Register, host: Session | None) -> TurnedAway | None:
     past = draft.of_process(asked.process)
-    if host is None and past and past[-1].ended and past[-1].ended.kind is not EndKind.SUPERSEDED:
+    if host is None and past and past[-1].ended and past[-1].ended.kind not in IN_A_LIVING_PROCESS:
         return TurnedAway("dead-process", past[-1].id)
     if host is not None and not _fits(host, asked) and not _only_registered(host):
         return TurnedAway("hosts-another", host.id)

@@ -113,6 +113,7 @@ class Report:
     background_ended: str | None = None
     edits: str | None = None  # the file that a tool edits, absolute; kept in memory only
     worktree: Worktree | None = None
+    beside: bool = False  # its process has several conversations at once: it supersedes none
     details: Details = field(default_factory=Details)
     anchor: Anchor = field(default_factory=Anchor)
 
@@ -131,6 +132,7 @@ class Record:
     written_at: float = 0.0  # of the file: what it says was true then, and until it is written again
     entrypoint: str | None = None
     kind: str | None = None
+    beside: bool = False  # its process has several conversations at once: it supersedes none
 
 
 @dataclass(frozen=True, slots=True)

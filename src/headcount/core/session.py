@@ -87,9 +87,14 @@ class EndKind(Enum):
     EXITED = "exited"
     KILLED = "killed"
     SUPERSEDED = "superseded"
+    CLOSED = "closed"  # its process lives on and has it open no more, by what the kernel says of its files
     REBOOTED = "rebooted"
     REPORTED = "reported"
     UNSEEN = "unseen"  # its process is proven over; how it ended was not seen
+
+
+IN_A_LIVING_PROCESS = frozenset({EndKind.SUPERSEDED, EndKind.CLOSED})
+"""Ends that say nothing of the process."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from headcount.core.effects import Effect, Watch
 from headcount.core.events import Event, EventType, apply, apply_claim
 from headcount.core.identity import Match, Place, ProcessIdentity, same_process
 from headcount.core.layer import Layer, add_to, take_from
-from headcount.core.session import EndKind, Liveness, Session, SessionId
+from headcount.core.session import IN_A_LIVING_PROCESS, Liveness, Session, SessionId
 from headcount.core.traces import Traces
 from headcount.core.verdict import Proof, Verdict, dead, unknown
 
@@ -121,8 +121,12 @@ class Draft:
         mine = (self.sessions[id] for id in self._by_pid.get(process.pid, ()))
         return [each for each in mine if each.process and same_process(each.process, process) is Match.SAME]
 
+    def hosted(self, process: ProcessIdentity) -> list[Session]:
+        """All sessions that the process hosts now, oldest first: one, unless they are beside each other."""
+        return [each for each in self.of_process(process) if each.is_open]
+
     def current(self, process: ProcessIdentity) -> Session | None:
-        """The session that the process hosts now."""
+        """The session that the process hosts now; of several the one that opened last."""
         return next((each for each in reversed(self.of_process(process)) if each.is_open), None)
 
     def verdict(self, process: ProcessIdentity) -> Verdict:
@@ -130,7 +134,7 @@ class Draft:
         if any(same_process(each, process) is Match.SAME for each in self._over):
             return dead(Proof.EXITED, "its end was just told")
         past = self.of_process(process)
-        if past and past[-1].ended is not None and past[-1].ended.kind is not EndKind.SUPERSEDED:
+        if past and past[-1].ended is not None and past[-1].ended.kind not in IN_A_LIVING_PROCESS:
             return dead(Proof.EXITED, past[-1].ended.because)
         return self._verdicts.get(process) or unknown("it was not asked")
 

@@ -5,7 +5,9 @@ Rules of this file
      environment. The operator is whoever none of these concerns.
   2. A token must agree with what the kernel shows. It names a session only where the kernel shows nothing.
   3. Each rung says whether it was taken and why. Terminal, port, directory and "the newest" are no rungs.
-  4. Whoever carries an agent's credential or marks that do not hold is nobody: neither that agent nor a person.
+  4. Where the nearest agent's process has several sessions open, the caller's marks say in which it is; without
+     them it is refused, with the candidates.
+  5. Whoever carries an agent's credential or marks that do not hold is nobody: neither that agent nor a person.
 
 Not here: what an actor may do (authority.py), walking up (lineage.py), marks (marks.py), tokens (tokens.py).
 """
@@ -16,7 +18,7 @@ from enum import Enum
 
 from headcount.core.identity import Match, ProcessIdentity, same_process
 from headcount.core.session import Session, SessionId
-from headcount.daemon.lineage import Lineage, Lineages, Seen, host_of
+from headcount.daemon.lineage import Lineage, Lineages, Seen, host_of, hosted_by
 from headcount.daemon.loop import Loop
 from headcount.daemon.marks import Marked, Marks
 from headcount.daemon.tokens import Tokens
@@ -94,13 +96,38 @@ class Actors:
         lineage = await self.lineages.trace(peer, seen)
         marked = None if lineage.hosts else self._marks.read(seen, self._uid, self._loop.world)
         case = _Case(lineage, marked, [])
-        _by_peer(case)
+        self._by_peer(case, seen)
         self._by_token(case, offered(authorization))
         self._by_marks(case)
         return _concluded(case, self._loop)
 
     def count_inheritance(self, rung: str) -> None:
         self._loop.counts[f"inheritance_refused:{rung}"] += 1
+
+    def _by_peer(self, case: _Case, seen: Seen) -> None:
+        lineage = case.lineage
+        if not lineage.hosts:
+            case.pass_by(
+                "peer", f"no agent is above pid {lineage.chain[0].pid}" if lineage.chain else lineage.why
+            )
+            return
+        host = lineage.hosts[0]
+        assert host.process is not None
+        nearest = f"its process {host.process.pid} is the nearest agent above the caller"
+        sessions = hosted_by(self._loop.world, host.process)
+        if len(sessions) <= 1:
+            case.take("peer", host, nearest)
+            return
+        chosen = self._marks.find_among(seen, self._uid, sessions)
+        if chosen is not None:
+            case.take("peer", chosen, f"{nearest}, and the caller's marks name this of its sessions")
+        else:
+            ids = ", ".join(each.id[:4] for each in sessions)
+            case.refuse(
+                "peer",
+                f"process {host.process.pid} has {len(sessions)} sessions open ({ids}), "
+                "and nothing says which of them the caller is in",
+            )
 
     def _by_token(self, case: _Case, token: str | None) -> None:
         if token is None:
@@ -168,18 +195,6 @@ def offered(authorization: str | None) -> str | None:
     if authorization is None or not authorization.lower().startswith(SCHEME):
         return None
     return authorization[len(SCHEME) :].strip()
-
-
-def _by_peer(case: _Case) -> None:
-    lineage = case.lineage
-    if lineage.hosts:
-        host = lineage.hosts[0]
-        assert host.process is not None
-        case.take("peer", host, f"its process {host.process.pid} is the nearest agent above the caller")
-    elif lineage.chain:
-        case.pass_by("peer", f"no agent is above pid {lineage.chain[0].pid}")
-    else:
-        case.pass_by("peer", lineage.why)
 
 
 def _concluded(case: _Case, loop: Loop) -> Actor:

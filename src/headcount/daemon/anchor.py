@@ -82,7 +82,8 @@ class Anchors:
             return Anchor(by="stat line", why=f"pid {pid} cannot be read: {facts.why}")
         if isinstance(facts, Gone) or same_process(facts.identity, claimed) is not Match.SAME:
             return self._not_here(claimed)
-        if agent.is_helper(facts):  # it ran our hook, so it hosts a session: a spare that was just claimed
+        if agent.is_helper(facts) or agent.is_launcher(facts):
+            # it ran our hook, so it hosts a session: a spare that was just claimed, or a CLI that started no other
             anchor = self.bound(facts, "stat line")
         else:
             anchor = self._nearest(agent, facts, "stat line")

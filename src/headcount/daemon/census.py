@@ -3,24 +3,30 @@
 Rules of this file
   1. It adds, it never subtracts: who is missing from a census is not asked about here. Whoever was in doubt is
      asked once more: an adapter tells of an end by itself, but not that a doubt is over.
-  2. It runs in a thread, at the start, seldom, and when somebody asks who is there.
-  3. One that fails says nothing about anybody.
+  2. It runs beside the loop, at the start, seldom, after a hint, and when somebody asks who is there.
+  3. One that fails says nothing about anybody, and one adapter that fails or hangs nothing about the others'.
+  4. What it finds by itself, neither at the start nor after a hint, the event path should have told: it is counted.
 
-Not here: how agents are recognised (agents/).
+Not here: how agents are recognised (agents/), what their processes have open (hosting.py).
 """
 
 import asyncio
 import contextlib
 import logging
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
+from headcount.agents.port import Agent
 from headcount.agents.table import AGENTS
-from headcount.core.evidence import Judged
+from headcount.core.evidence import Closed, Judged
 from headcount.core.identity import ProcessFacts, ProcessIdentity
-from headcount.core.report import Found
+from headcount.core.report import Found, Record
 from headcount.core.session import Liveness
+from headcount.daemon.adapters import Adapters
 from headcount.daemon.anchor import Anchors
+from headcount.daemon.hosting import Hosting
 from headcount.daemon.loop import Loop
 from headcount.system.clock import Clock
 from headcount.system.processes.port import Processes
@@ -33,24 +39,46 @@ log = logging.getLogger("headcount.census")
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """An agent that was looked at, and the glance by which it is known again."""
+    """A process that was looked at, and the glance by which it is known again."""
 
-    agent: str
     facts: ProcessFacts
     glance: object | None
 
 
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A process of an agent: a session by itself, or one that may have conversations open."""
+
+    agent: Agent
+    sight: Sight
+    is_session: bool
+
+
 class Census:
-    def __init__(self, loop: Loop, processes: Processes, anchors: Anchors, clock: Clock) -> None:
+    def __init__(
+        self,
+        loop: Loop,
+        processes: Processes,
+        anchors: Anchors,
+        clock: Clock,
+        adapters: Adapters,
+        hosting: Hosting,
+        agents: Mapping[str, Agent] = AGENTS,
+    ) -> None:
         self._loop = loop
         self._processes = processes
         self._anchors = anchors
         self._clock = clock
+        self._adapters = adapters
+        self._hosting = hosting
+        self._agents = agents
         self._uid = os.getuid()
         self._taken_at: float | None = None
-        self._passed: dict[int, object] = {}  # pid: glance of those that are no news
+        self._passed: dict[int, object] = {}  # pid: glance of those that are no agent's
+        self._members: dict[int, Member] = {}  # those that are
         self._running: asyncio.Task[None] | None = None
         self._ahead: asyncio.Future[list[Sight]] | None = None
+        self._again = False
 
     def look_ahead(self) -> None:
         """Begins to look while the rest of a start is under way; the first census goes on from there."""
@@ -71,19 +99,34 @@ class Census:
 
     async def take(self) -> None:
         if self._running is None or self._running.done():
-            self._running = asyncio.create_task(self._take())
+            self._running = asyncio.create_task(self._take(is_net=True))
         await asyncio.shield(self._running)
 
-    async def _take(self) -> None:
+    def hinted(self) -> None:
+        """Something changed in an agent's directory. One that runs already may have looked too early."""
+        if self._running is None or self._running.done():
+            self._running = asyncio.create_task(self._take(is_net=False))
+        elif not self._again:
+            self._again = True
+            self._running.add_done_callback(self._once_more)
+
+    def _once_more(self, _: "asyncio.Task[None]") -> None:
+        self._again = False
+        self.hinted()
+
+    async def _take(self, *, is_net: bool) -> None:
         try:
             ahead, self._ahead = self._ahead, None
-            seen = await (ahead or asyncio.to_thread(self._look_at_all))
-            unknown = []
-            for sight in seen:
-                if self._is_known(sight.facts.identity):
-                    self._passed[sight.facts.pid] = sight.glance
-                else:
-                    unknown.append(sight)
+            await self._sort(await (ahead or asyncio.to_thread(self._look_at_all)))
+            news = await self._hosted()
+            named = {each.anchor.process for each in news if isinstance(each, Record)}
+            unknown = [
+                each
+                for each in self._members.values()
+                if each.is_session
+                and each.sight.facts.identity not in named
+                and not self._is_known(each.sight.facts.identity)
+            ]
             found = await asyncio.to_thread(self._describe, unknown) if unknown else []
         except OSError as error:  # no descriptor left: who could not be looked for is not missing (D5)
             log.warning("a census could not be taken: %s", error.strerror)
@@ -92,14 +135,49 @@ class Census:
             log.exception("a census failed")
             self._loop.counts["bugs"] += 1
             return
-        if self._taken_at is not None:
-            self._loop.counts["census_caught"] += len(found)  # what the event path missed
+        if is_net and self._taken_at is not None:
+            self._loop.counts["census_caught"] += len(found) + len(news)  # what the event path missed
         self._taken_at = self._clock.boottime()
-        told: list[Found | Judged] = [*found, *self._asked_again()]
+        told: list[Found | Record | Closed | Judged] = [*found, *news, *self._asked_again()]
         answers = [self._loop.submit(each) for each in told]
         await asyncio.gather(
             *answers, return_exceptions=True
         )  # not stored now: the next one finds them again
+
+    async def _sort(self, seen: list[Sight]) -> None:
+        """Whose each of them is. Only who was denied by every adapter is not looked at again."""
+        rest = {each.facts.pid: each for each in seen}
+        all_answered = True
+        for agent in self._agents.values():
+            if not rest:
+                break
+            work = partial(self._own, agent, tuple(rest.values()))
+            mine = await self._adapters.ask(agent.name, work)
+            all_answered = all_answered and mine is not None
+            for member in mine or ():
+                self._members[member.sight.facts.pid] = member
+                del rest[member.sight.facts.pid]
+        if all_answered:
+            self._passed.update({pid: each.glance for pid, each in rest.items()})
+
+    def _own(self, agent: Agent, seen: tuple[Sight, ...]) -> list[Member]:
+        asked = self._hosting.is_asked(agent.name)
+        found = []
+        for each in seen:
+            if agent.recognise(each.facts):
+                found.append(Member(agent, each, True))
+            elif asked and agent.is_helper(each.facts):
+                found.append(Member(agent, each, False))
+        return found
+
+    async def _hosted(self) -> list[Record | Closed]:
+        news: list[Record | Closed] = []
+        for name, agent in self._agents.items():
+            mine = [each.sight.facts for each in self._members.values() if each.agent.name == name]
+            if mine and self._hosting.is_asked(name):
+                news += await self._hosting.ask(agent, mine)
+        self._hosting.forget_all_but({each.sight.facts.identity for each in self._members.values()})
+        return news
 
     def _asked_again(self) -> list[Judged]:
         world, now = self._loop.world, self._clock.now()
@@ -111,37 +189,35 @@ class Census:
         ]
 
     def _look_at_all(self) -> list[Sight]:
-        """All that were not looked at before, or run another program now."""
+        """All that were not looked at before, or run another program now, parents before their children."""
         passed: dict[int, object] = {}
+        members: dict[int, Member] = {}
         seen = []
         for pid in self._processes.pids():
             glance = self._processes.glance(pid)
             if glance is not None and self._passed.get(pid) == glance:
                 passed[pid] = glance
                 continue
-            facts = self._processes.look(pid)
-            if not isinstance(facts, ProcessFacts) or facts.uid != self._uid or self._is_fresh(facts):
+            member = self._members.get(pid)
+            if glance is not None and member is not None and member.sight.glance == glance:
+                members[pid] = member
                 continue
-            agent = next((each for each in AGENTS.values() if each.recognise(facts)), None)
-            if agent is not None:
-                seen.append(Sight(agent.name, facts, glance))
-            else:
-                passed[pid] = glance
-        self._passed = passed
-        return sorted(
-            seen, key=lambda each: each.facts.identity.started or 0
-        )  # parents before their children
+            facts = self._processes.look(pid)
+            if isinstance(facts, ProcessFacts) and facts.uid == self._uid and not self._is_fresh(facts):
+                seen.append(Sight(facts, glance))
+        self._passed, self._members = passed, members
+        return sorted(seen, key=lambda each: each.facts.identity.started or 0)
 
-    def _describe(self, unknown: list[Sight]) -> list[Found]:
+    def _describe(self, unknown: list[Member]) -> list[Found]:
         now = self._clock.now()
         return [
             Found(
-                each.agent,
-                each.facts.identity,
+                each.agent.name,
+                each.sight.facts.identity,
                 now,
-                each.facts.cwd,
-                self._anchors.agent_above(each.facts),
-                self._anchors.began_at(each.facts),
+                each.sight.facts.cwd,
+                self._anchors.agent_above(each.sight.facts),
+                self._anchors.began_at(each.sight.facts),
             )
             for each in unknown
         ]

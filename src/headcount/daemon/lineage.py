@@ -7,7 +7,8 @@ Rules of this file
      caller's, also in its first second (accident I5).
   3. A connection belongs to one process for life: its way up is walked once, and what those processes host is
      looked up anew for each request.
-  4. `visible` says whether the kernel showed the caller among our own processes. From another pid namespace
+  4. A process may host several sessions at once: `hosts` has one of each process, which stands for it.
+  5. `visible` says whether the kernel showed the caller among our own processes. From another pid namespace
      an ancestry proves nothing either way.
 
 Not here: what a caller may do (authority.py), tokens and marks (actor.py).
@@ -41,7 +42,7 @@ class Seen:
 @dataclass(frozen=True, slots=True)
 class Lineage:
     chain: tuple[ProcessFacts, ...] = ()  # the caller first
-    hosts: tuple[Session, ...] = ()  # the sessions above, nearest first
+    hosts: tuple[Session, ...] = ()  # the agents above, nearest first: one session of each process
     visible: bool = False
     why: str = ""  # when the caller was not seen
 
@@ -106,10 +107,16 @@ class Lineages:
         await self._loop.ask(Found(agent.name, facts.identity, self._clock.now(), facts.cwd, parent))
 
 
+def hosted_by(world: World, process: ProcessIdentity) -> list[Session]:
+    """All sessions that this very process hosts now, oldest first."""
+    known = (world.sessions[id] for id in world.by_pid.get(process.pid, ()))
+    return [
+        each
+        for each in known
+        if each.is_open and each.process and same_process(each.process, process) is Match.SAME
+    ]
+
+
 def host_of(world: World, process: ProcessIdentity) -> Session | None:
-    """The session that this very process hosts now."""
-    for id in reversed(world.by_pid.get(process.pid, ())):
-        session = world.sessions[id]
-        if session.is_open and session.process and same_process(session.process, process) is Match.SAME:
-            return session
-    return None
+    """The session that this very process hosts now; of several the one that opened last."""
+    return next(reversed(hosted_by(world, process)), None)

@@ -4,14 +4,17 @@ Rules of this file
   1. The environment is read from the kernel by the daemon; a request cannot say what it is.
   2. A mark names a session only when its process is proven alive and hosts, or hosted until a swap, that
      conversation. A pid alone, or a conversation of a dead process, names nobody.
-  3. Whoever carries marks that name nobody is not a person at a terminal either.
+  3. Where one process hosts several sessions, a mark says which; without one nothing does.
+  4. Whoever carries marks that name nobody is not a person at a terminal either.
 
 Not here: which variables those are (agents/marks.py), what outranks them (actor.py).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from headcount.agents.marks import LAUNCHED, MARKS, NAMES, Mark
+from headcount.core.identity import ProcessFacts
 from headcount.core.session import Session, SessionId
 from headcount.core.verdict import Standing
 from headcount.core.world import World
@@ -35,12 +38,29 @@ class Marks:
     def read(self, seen: Seen, uid: int, world: World) -> Marked | None:
         """Of the nearest process that carries any; None: nobody does."""
         for facts in seen.chain:
-            if facts.pid not in seen.environ:
-                mine = facts.uid == uid
-                seen.environ[facts.pid] = self._processes.environ(facts.identity, NAMES) if mine else {}
-            if seen.environ[facts.pid]:
-                return self._weigh(seen.environ[facts.pid], facts.pid, world)
+            found = self._carried(seen, facts, uid)
+            if found:
+                return self._weigh(found, facts.pid, world)
         return None
+
+    def find_among(self, seen: Seen, uid: int, sessions: Sequence[Session]) -> Session | None:
+        """Which of one process's sessions the marks of the caller name: of the nearest that carries any of that
+        agent's. The process itself is above the caller already, so a mark need only agree with it."""
+        for facts in seen.chain:
+            if any(each.process == facts.identity for each in sessions):
+                return None
+            found = self._carried(seen, facts, uid)
+            for mark in (mark for mark in MARKS if mark.agent == sessions[0].agent):
+                named = [each for each in sessions if each.conversation == found.get(mark.conversation)]
+                if found.get(mark.conversation):
+                    return named[0] if named and _agrees(mark, found, named[0]) else None
+        return None
+
+    def _carried(self, seen: Seen, facts: ProcessFacts, uid: int) -> dict[str, str]:
+        if facts.pid not in seen.environ:
+            mine = facts.uid == uid
+            seen.environ[facts.pid] = self._processes.environ(facts.identity, NAMES) if mine else {}
+        return seen.environ[facts.pid]
 
     def _weigh(self, found: dict[str, str], carrier: int, world: World) -> Marked:
         weighed = [self._weigh_one(mark, found, world) for mark in MARKS if _is_named(mark, found)]
@@ -68,7 +88,7 @@ class Marks:
         living: dict[SessionId, Session] = {}
         for each in sessions:
             if each.process is not None and pid in (None, each.process.pid) and self._lives(each, world):
-                host = host_of(world, each.process)
+                host = each if each.is_open else host_of(world, each.process)
                 if host is not None:
                     living[host.id] = host
         if len(living) == 1:
@@ -87,6 +107,12 @@ class Marks:
 
 def _is_named(mark: Mark, found: dict[str, str]) -> bool:
     return bool(found.get(mark.conversation) or (mark.pid and found.get(mark.pid)))
+
+
+def _agrees(mark: Mark, found: dict[str, str], session: Session) -> bool:
+    """Whether the mark's pid, where it has one, is that of the session's process."""
+    text = found.get(mark.pid) if mark.pid else None
+    return text is None or (session.process is not None and parse_pid(text) == session.process.pid)
 
 
 def _is_above(marked: Marked, named: dict[SessionId, Marked], world: World) -> bool:

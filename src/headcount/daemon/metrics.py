@@ -46,6 +46,8 @@ COUNTERS = {
     "bugs": "Evidence that could not be weighed; see the log.",
     "weak_identity_refused": "Identities by terminal, port or directory that were refused.",
     "census_caught": "Sessions that the event path had missed.",
+    "adapter_faults": "Times that an agent's adapter failed or did not answer in time.",
+    "hosted_ambiguously": "Processes that seemed to have two conversations open where one is possible.",
     "claims_granted": "Claims given to a holder.",
     "claims_granted_after_waiting": "Of those, to somebody who had waited in line.",
     "claims_released": "Claims that ended: given back, freed by a death, forced, handed off.",
@@ -94,7 +96,7 @@ class _Collector:
         mailbox = CounterMetricFamily(
             "headcount_mailbox", "Mailbox files by what became of them.", labels=["what"]
         )
-        for what, count in service.mailbox.counts.items():
+        for what, count in service.mailboxes.counts().items():
             mailbox.add_metric([what], count)
         yield mailbox
         dropped = service.broadcast.dropped

@@ -15,12 +15,15 @@ from pathlib import Path
 from typing import Any
 
 from headcount import __version__
+from headcount.agents.drop_line import directory_of
+from headcount.agents.port import Agent
 from headcount.agents.table import AGENTS
 from headcount.core.events import Event
 from headcount.core.evidence import Awake, Retire
 from headcount.core.identity import ProcessIdentity
 from headcount.core.world import World
 from headcount.daemon.actor import Actors
+from headcount.daemon.adapters import Adapters
 from headcount.daemon.anchor import Anchors
 from headcount.daemon.broadcast import Broadcast
 from headcount.daemon.census import Census
@@ -28,9 +31,13 @@ from headcount.daemon.checkouts import Checkouts
 from headcount.daemon.config import Config
 from headcount.daemon.drift import Drift
 from headcount.daemon.effects import Effects
+from headcount.daemon.follow import Follow
+from headcount.daemon.hints import Hints
+from headcount.daemon.hosting import Hosting
 from headcount.daemon.listen import Server, open_unix_socket
 from headcount.daemon.loop import Loop, NotStored
 from headcount.daemon.mailbox import Mailbox
+from headcount.daemon.mailboxes import Mailboxes
 from headcount.daemon.recovery import boots_of, open_book, recover
 from headcount.daemon.registries import Registries
 from headcount.daemon.routes.table import build_app
@@ -54,6 +61,7 @@ from headcount.times import DAY, MINUTE, PRUNE_EVERY
 log = logging.getLogger("headcount.daemon")
 
 MEGABYTE = 1024 * 1024
+CLAUDE = "claude-code"
 
 
 class StoreDamaged(Exception):
@@ -84,11 +92,15 @@ class Running:
         self, places: Places, config: Config, clock: Clock, processes: Processes, store: SqliteStore
     ) -> None:
         event_loop = asyncio.get_running_loop()
+        self.places = places
         book = open_book(store.loaded, clock.now())
         boots = boots_of(store.loaded)
         world = World(processes.place(), store.loaded.sessions, store.loaded.seq, book, boots)
         self.server = Server()
         self.files = open_file_events(event_loop)
+        self.hint_files = open_file_events(
+            event_loop
+        )  # a path has one watch, and these may be the same paths
         self.anchors = Anchors(processes, clock, world.find_process)
         self.loop = Loop(
             world,
@@ -99,6 +111,9 @@ class Running:
             prove=lambda process: processes.prove(process, world.machine_of(process.boot)),
         )
         self.transcripts = Transcripts(AGENTS, self.loop)
+        self.follow = Follow(AGENTS, self.loop, self.hint_files, self.transcripts)
+        self.adapters = Adapters(self.loop.counts)
+        self.hosting = Hosting(self.loop, processes, self.anchors, clock, self.adapters)
         self.tokens = Tokens(Path(places.state) / "tokens", store.tokens, processes, clock)
         self.effects = Effects(processes, clock, self.loop.put, self._forget)
         drift, looks = Drift(), Looks()
@@ -115,18 +130,15 @@ class Running:
             broadcast=Broadcast(),
             anchors=self.anchors,
             files=self.files,
-            mailbox=Mailbox(
+            mailboxes=Mailboxes(
                 Path(places.mailbox),
-                AGENTS["claude-code"],
-                self.loop,
-                self.anchors,
-                self.files,
-                clock,
-                drift,
-                worktrees,
+                [self._mailbox(agent, clock, drift, worktrees) for agent in AGENTS.values()],
+                self.hint_files,
+                lambda mailbox: self.chores.append(self._chore(mailbox.run(), "mailbox")),
             ),
+            adapters=self.adapters,
             registries=Registries(self.loop, processes, self.anchors, self.files, drift),
-            census=Census(self.loop, processes, self.anchors, clock),
+            census=Census(self.loop, processes, self.anchors, clock, self.adapters, self.hosting),
             drift=drift,
             worktrees=worktrees,
             looks=looks,
@@ -136,6 +148,7 @@ class Running:
             set_aside=store.loaded.set_aside,
             ask_to_stop=lambda: event_loop.call_soon(self.server.end),
         )
+        self.hints = Hints(self.hint_files, self.service.census.hinted)
         self.watchdog = Watchdog(
             event_loop, Path(places.log).with_name("stacks.txt"), on_alive=lambda: notify("WATCHDOG=1")
         )
@@ -143,11 +156,16 @@ class Running:
         self.chores: list[asyncio.Task[None]] = []
         self.serving: asyncio.Task[None] | None = None
 
+    def _mailbox(self, agent: Agent, clock: Clock, drift: Drift, worktrees: Worktrees) -> Mailbox:
+        directory = directory_of(Path(self.places.mailbox), agent.name)
+        return Mailbox(directory, agent, self.loop, self.anchors, self.files, clock, drift, worktrees)
+
     def _tell(self, events: Sequence[Event], world: World) -> None:
         self.service.tell(events, world)
         self.transcripts.noticed(events, world)
         self.checkouts.noticed(events, world)
         self.stalls.noticed(events, world)
+        self.follow.noticed(events, world)
 
     def _forget(self, process: ProcessIdentity) -> None:
         """It ended: nothing that was settled about it stands."""
@@ -163,16 +181,19 @@ class Running:
         await self._recover()
         await self.tokens.open()
         self.watchdog.start()
-        service.mailbox.open()
+        service.mailboxes.open()
         for agent in AGENTS.values():
-            service.registries.open(agent, os.environ, Path.home(), service.config.claude_roots)
+            more = service.config.claude_roots if agent.name == CLAUDE else ()
+            service.registries.open(agent, os.environ, Path.home(), more)
         for session in self.loop.world.open_sessions():
             self.transcripts.want(session)
+            self.follow.see(session)
+        self.hosting.open(AGENTS, os.environ, Path.home())
+        self.hints.open(place.directory for places in self.hosting.places().values() for place in places)
         self.checkouts.want(self.loop.world.open_sessions())
         self.stalls.want(self.loop.world)
         sock = open_unix_socket(Path(service.places.socket))
-        self.chores = [
-            self._chore(service.mailbox.run(), "mailbox"),
+        self.chores += [
             self._chore(service.census.run(), "census"),
             self._chore(_prune(service), "prune"),
         ]
@@ -211,11 +232,13 @@ class Running:
         service.broadcast.close()
         if self.serving is not None:
             await self.serving
-        service.mailbox.close(for_good=True)
+        service.mailboxes.close(for_good=True)
         for chore in self.chores:
             chore.cancel()
         self.watchdog.stop()
+        self.hints.close()
         self.files.close()
+        self.hint_files.close()
         self.transcripts.close()
         self.checkouts.close()
         self.stalls.close()

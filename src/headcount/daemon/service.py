@@ -13,17 +13,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from headcount import __version__
+from headcount.agents.guarded import Guarded
+from headcount.agents.table import AGENTS
 from headcount.core.events import Event, EventType
 from headcount.core.session import Session
 from headcount.core.world import World
 from headcount.daemon.actor import Actors
+from headcount.daemon.adapters import Adapters
 from headcount.daemon.anchor import Anchors
 from headcount.daemon.broadcast import Broadcast
 from headcount.daemon.census import Census
 from headcount.daemon.config import Config
 from headcount.daemon.drift import Drift
 from headcount.daemon.loop import Loop
-from headcount.daemon.mailbox import Mailbox
+from headcount.daemon.mailboxes import Mailboxes
 from headcount.daemon.metrics import Histogram
 from headcount.daemon.registries import Registries
 from headcount.daemon.tokens import Tokens
@@ -51,7 +54,8 @@ class Service:
     broadcast: Broadcast
     anchors: Anchors
     files: FileEvents
-    mailbox: Mailbox
+    mailboxes: Mailboxes
+    adapters: Adapters
     registries: Registries
     census: Census
     drift: Drift
@@ -123,9 +127,20 @@ class Service:
             found.append(
                 f"a file system does not answer: {self.looks.hanging} looks at it hang; claims of paths there are refused"
             )
+        found += adapter_warnings(self.adapters)
         if shutil.disk_usage(self.places.state).free < DISK_LOW:
             found.append("the disk of the store is nearly full")
         return found
+
+
+def adapter_warnings(adapters: Adapters) -> list[str]:
+    """Agents of which not everything can be known now, and why."""
+    found = [f"the adapter {each.name} is not used: {each.why}" for each in AGENTS.broken]
+    found += [
+        f"the adapter of {name} {why}; what it would find is missing" for name, why in adapters.faults.items()
+    ]
+    guarded = (each for each in AGENTS.values() if isinstance(each, Guarded) and each.fault)
+    return found + [f"the adapter of {each.name} failed in {each.fault}" for each in guarded]
 
 
 def sessions_shown(service: Service, *, ended: bool) -> list[Session]:

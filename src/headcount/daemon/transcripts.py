@@ -11,7 +11,7 @@ Not here: what a tail says (agents/), what follows (core/hear.py).
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from headcount.agents.port import Agent
@@ -26,15 +26,16 @@ from headcount.times import GLIMPSE_AFTER
 log = logging.getLogger("headcount.transcripts")
 
 LOOKED_FOR = frozenset({EventType.SESSION_STARTED, EventType.SESSION_ACTIVITY, EventType.SESSION_BOUND})
+Stamp = tuple[int, ...]  # size and time
 AT_REST = frozenset({Doing.DONE, Doing.FAILED, Doing.IDLE, Doing.UNKNOWN})
 
 
 class Transcripts:
-    def __init__(self, agents: dict[str, Agent], loop: Loop) -> None:
+    def __init__(self, agents: Mapping[str, Agent], loop: Loop) -> None:
         self._agents = agents
         self._loop = loop
         self._due: dict[SessionId, asyncio.TimerHandle] = {}
-        self._seen: dict[SessionId, tuple[int, int]] = {}  # size and time of the file when it was read
+        self._seen: dict[SessionId, Stamp] = {}  # what the file was when it was read
         self._reading: set[asyncio.Task[None]] = set()
         self.reads = 0
 
@@ -50,10 +51,10 @@ class Transcripts:
             elif event.type in LOOKED_FOR and session.activity.doing in AT_REST:
                 self.want(session)
 
-    def want(self, session: Session) -> None:
+    def want(self, session: Session, after: float = GLIMPSE_AFTER) -> None:
         """Soon, once: the CLI writes the last lines of a turn a moment after it tells of its end."""
         if session.transcript and session.conversation and session.id not in self._due:
-            timer = asyncio.get_running_loop().call_later(GLIMPSE_AFTER, self._start, session.id)
+            timer = asyncio.get_running_loop().call_later(after, self._start, session.id)
             self._due[session.id] = timer
 
     def close(self) -> None:
@@ -87,13 +88,23 @@ class Transcripts:
 
     def _read(self, session: Session) -> Glimpse | None:
         assert session.transcript is not None and session.conversation is not None
-        try:
-            facts = Path(session.transcript).stat()
-        except OSError:
-            return None
-        if self._seen.get(session.id) == (facts.st_size, facts.st_mtime_ns):
+        stamp = _stamp(Path(session.transcript))
+        if stamp is None or self._seen.get(session.id) == stamp:
             return None
         if session.is_open:
-            self._seen[session.id] = (facts.st_size, facts.st_mtime_ns)
+            self._seen[session.id] = stamp
         self.reads += 1
         return self._agents[session.agent].glimpse(Path(session.transcript), session.conversation)
+
+
+def _stamp(path: Path) -> Stamp | None:
+    """Size and time of the file, and of the log that a database writes first; None: it is not there."""
+    try:
+        facts = path.stat()
+    except OSError:
+        return None
+    try:
+        log = Path(f"{path}-wal").stat()
+    except OSError:
+        return facts.st_size, facts.st_mtime_ns
+    return facts.st_size, facts.st_mtime_ns, log.st_size, log.st_mtime_ns

@@ -125,12 +125,16 @@ def held_by(session: Session, world: World) -> list[str]:
 
 
 def hosted_by(claim: Claim, world: World) -> Session | None:
-    """The session that speaks for the holder: what its process hosts now, else the one that asked."""
+    """The session that speaks for the holder: the one that asked while its process hosts it, else what that
+    hosts now."""
+    asked = world.sessions.get(claim.session) if claim.session else None
+    if asked is not None and asked.is_open and claim.is_held_by(asked.process):
+        return asked
     for id in reversed(world.by_pid.get(claim.holder.pid, ()) if claim.holder else ()):
         session = world.sessions[id]
         if session.is_open and claim.is_held_by(session.process):
             return session
-    return world.sessions.get(claim.session) if claim.session else None
+    return asked
 
 
 def holder_of(claim: Claim, session: Session | None) -> messages.Holder:

@@ -9,10 +9,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from headcount.agents.claude_code import drift, peek, recognise, transcript, translate
+from headcount.agents.claude_code.hooks import HOOKS
 from headcount.agents.claude_code.registry import Sessions
-from headcount.agents.port import OnFile, Registry, Said, Scanned, Unread
+from headcount.agents.hook_files import HookFiles
+from headcount.agents.port import Hosted, OnFile, Place, Registry, Said, Scanned, Unread
 from headcount.core.evidence import Glimpse
 from headcount.core.identity import ProcessFacts
+from headcount.core.open_files import OpenFiles
 from headcount.core.report import Report
 
 UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -20,14 +23,26 @@ UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 class ClaudeCode:
     name = translate.NAME
+    label = "claude"
     marks = frozenset({"CLAUDE_CODE_SESSION_ID", "CLAUDE_PID"})
     registry: Registry = Sessions()
+    hooks: HookFiles = HOOKS
+    follows = False  # its registry and hooks say more, and sooner
 
     def recognise(self, facts: ProcessFacts) -> bool:
         return recognise.recognise(facts)
 
     def is_helper(self, facts: ProcessFacts) -> bool:
         return recognise.is_helper(facts)
+
+    def is_launcher(self, facts: ProcessFacts) -> bool:
+        return False  # its programs are the session's process themselves
+
+    def places(self, env: Mapping[str, str], home: Path) -> list[Place]:
+        return []  # its registry names the process of each session
+
+    def hosted(self, facts: ProcessFacts, files: OpenFiles) -> tuple[Hosted, ...]:
+        return ()  # it opens its transcript for each line and closes it again
 
     def translate(self, payload: bytes, at: float, source: str) -> Report | Unread:
         return translate.translate(payload, at, source)

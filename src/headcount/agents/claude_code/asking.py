@@ -3,36 +3,14 @@
 Rules of this file
   1. One row a question: the event, the tools it is for. The installer and the docs read it.
 
-Not here: the line (agents/ask_line.py), the answers (daemon/routes/guard.py, context.py).
+Not here: the line and what an install asks for (agents/ask_line.py), the answers (daemon/routes/guard.py,
+context.py).
 """
 
-from dataclasses import dataclass
-from pathlib import Path
+from headcount.agents.ask_line import CONTEXT, GUARD, Questions
+from headcount.agents.claude_code.translate import EDITING_TOOLS
 
-from headcount.agents.ask_line import CONTEXT, GUARD, AskLine, line
-from headcount.agents.claude_code.translate import EDITING_TOOLS, NAME
-
-QUESTIONS: dict[str, tuple[str, str | None]] = {
+QUESTIONS: Questions = {
     GUARD: ("PreToolUse", "|".join(EDITING_TOOLS)),
     CONTEXT: ("SessionStart", None),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Asking:
-    """Which questions an install adds or takes out; those that are there and not named stay."""
-
-    socket: Path | None = None
-    add: frozenset[str] = frozenset()
-    drop: frozenset[str] = frozenset()
-
-    def lines(self, there: dict[str, str]) -> list[AskLine]:
-        """What should stand in the settings, given our lines there (kind -> line)."""
-        kinds = [kind for kind in QUESTIONS if kind in (set(there) | self.add) - self.drop]
-        return [
-            AskLine(kind, *QUESTIONS[kind], line(self.socket, kind, NAME) if self.socket else there[kind])
-            for kind in kinds
-        ]
-
-
-AS_IT_IS = Asking()

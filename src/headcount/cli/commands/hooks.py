@@ -3,15 +3,18 @@
 Rules of this file
   1. Says for each file what became of it; a file that was refused is untouched, and the exit code tells.
   2. Taking hooks out is for people: an agent that runs this is refused.
+  3. Without `--agent`: every agent that is on this machine.
 
-Not here: the edit and the writing (agents/claude_code/hooks.py), the line (agents/drop_line.py).
+Not here: the words (cli/hook_lines.py), the edit and the writing (agents/json_hooks.py), the line
+(agents/drop_line.py).
 """
 
 import os
+import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from headcount.cli import printing
+from headcount.cli import hook_lines, printing
 from headcount.cli.sanitize import clean
 from headcount.client.faults import ClientFault
 from headcount.paths import Places
@@ -20,17 +23,27 @@ from headcount.wire import codes
 if TYPE_CHECKING:
     import argparse
 
-    from headcount.agents.claude_code.hooks import Plan, Standing
+    from headcount.agents.hook_files import HookFiles, Plan, Standing
+    from headcount.agents.port import Agent
     from headcount.agents.settings_file import Refusal
 
 NOTE = "Exit codes: 0 done, 1 a settings file cannot be read or is invalid (it is left as it is)."
-AGENT = "claude-code"
-SHORT = "claude"
+FIRST = "claude-code"
+
+
+class Target(NamedTuple):
+    """One agent's settings in one of its places."""
+
+    agent: "Agent"
+    hooks: "HookFiles"
+    root: Path
 
 
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument("action", choices=["install", "uninstall", "status"])
-    parser.add_argument("--agent", choices=[AGENT], default=AGENT, help="only this agent's settings")
+    parser.add_argument(
+        "--agent", metavar="A", help="only this agent's settings: claude-code, codex, opencode, gemini, …"
+    )
     parser.add_argument("--dry-run", action="store_true", help="show the change as a diff, write nothing")
     parser.add_argument(
         "--guard",
@@ -45,24 +58,115 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
 
 
 def run(args: Any) -> int:
-    if args.action == "status":
-        return _status(as_json=args.json)
     places = Places.from_environ(os.environ)
-    roots = _roots(places)
+    targets = _targets(places, args.agent)
+    if args.action == "status":
+        return _status(targets, places, as_json=args.json)
     if args.action == "uninstall" and not args.dry_run:
         _refuse_agents()
     if args.action == "install" and not args.dry_run:
-        from headcount.client.start import make
-
-        make(places)
+        _make(places, targets)
     asks = frozenset(kind for kind in ("guard", "context") if getattr(args, kind))
-    outcomes = [_change(args.action, root, places, asks, dry=args.dry_run) for root in roots]
+    outcomes = [
+        (each.agent, _change(args.action, each, places, asks, dry=args.dry_run))
+        for each in targets
+        if not asks or _asks(each.hooks)
+    ]
     if args.json:
-        printing.print_document({"files": [_document(each) for each in outcomes]})
+        printing.print_document({"files": [hook_lines.document(*each) for each in outcomes]})
     else:
-        for each in outcomes:
-            printing.print_lines(_lines(args.action, each, dry=args.dry_run))
-    return codes.FAULT if any(_is_refusal(each) for each in outcomes) else codes.DONE
+        live = _live_sessions() if args.action == "install" else {}
+        printing.print_lines(hook_lines.outcome_lines(args.action, outcomes, live, dry=args.dry_run))
+    return codes.FAULT if any(_is_refusal(outcome) for _, outcome in outcomes) else codes.DONE
+
+
+def standings() -> "list[Standing]":
+    """How it stands in each place of each agent that is here."""
+    return [standing for _, standing in labelled_standings()]
+
+
+def labelled_standings() -> "list[tuple[str, Standing]]":
+    places = Places.from_environ(os.environ)
+    return [(agent.label, standing) for agent, standing in _standings(_targets(places, None), places)]
+
+
+# --- which agents --------------------------------------------------------------------------------------
+
+
+def _targets(places: Places, only: str | None) -> list[Target]:
+    from headcount.agents.table import AGENTS
+
+    able = {name: agent for name, agent in AGENTS.items() if agent.hooks is not None}
+    if only is not None and only not in able:
+        only = next((name for name, agent in able.items() if agent.label == only), only)
+    if only is not None and only not in able:
+        raise _NoSuchAgent(only, list(able))
+    found = [target for agent in able.values() for target in _of(agent, places)]
+    if only is not None:
+        return [each for each in found if each.agent.name == only]
+    return [each for each in found if _is_here(each)] or [each for each in found if each.agent.name == FIRST]
+
+
+def _of(agent: "Agent", places: Places) -> list[Target]:
+    hooks = agent.hooks
+    assert hooks is not None
+    roots = hooks.roots(os.environ, Path.home())
+    if agent.name == FIRST:
+        roots = [*roots, *_more_roots(places)]
+    return [Target(agent, hooks, root) for root in dict.fromkeys(roots)]
+
+
+def _more_roots(places: Places) -> list[Path]:
+    from headcount.daemon.config import BadSetting, Config
+
+    try:
+        more = Config.read(Path(places.config), os.environ).claude_roots
+    except BadSetting as error:
+        raise ClientFault(str(error)) from error
+    return [Path(each).expanduser() for each in more]
+
+
+def _is_here(target: Target) -> bool:
+    return target.root.is_dir() or any(shutil.which(program) for program in target.hooks.programs)
+
+
+def _asks(hooks: "HookFiles") -> bool:
+    return bool(getattr(hooks, "questions", None))
+
+
+class _NoSuchAgent(ClientFault):
+    exit_code = codes.USAGE
+
+    def __init__(self, asked: str, known: list[str]) -> None:
+        super().__init__(f'"{clean(asked)}" has no hooks here. Known: {", ".join(known)}.', None)
+
+
+# --- changing ------------------------------------------------------------------------------------------
+
+
+def _make(places: Places, targets: list[Target]) -> None:
+    from headcount.agents.drop_line import directory_of
+    from headcount.client.start import make
+
+    make(places)
+    for each in targets:
+        directory_of(Path(places.mailbox), each.agent.name).mkdir(mode=0o700, exist_ok=True)
+
+
+def _change(
+    action: str, target: Target, places: Places, asks: frozenset[str], *, dry: bool
+) -> "Plan | Refusal":
+    from headcount.agents.ask_line import Asking
+    from headcount.agents.drop_line import directory_of
+
+    hooks, root, state = target.hooks, target.root, Path(places.state)
+    mailbox = directory_of(Path(places.mailbox), target.agent.name)
+    if action == "install" or asks:
+        taken = asks if action == "uninstall" else frozenset()
+        asking = Asking(Path(places.socket), asks - taken, taken)
+        run = hooks.plan_install if dry else hooks.install
+        return run(root, mailbox, state, asking)
+    return hooks.plan_uninstall(root, state) if dry else hooks.uninstall(root, state)
 
 
 class _InsideAgent(ClientFault):
@@ -96,146 +200,41 @@ def _agent_mark() -> str | None:
     return next((mark for mark in marks if os.environ.get(mark)), None)
 
 
-def _roots(places: Places) -> list[Path]:
-    from headcount.agents.table import AGENTS
-    from headcount.daemon.config import BadSetting, Config
-
-    registry = AGENTS[AGENT].registry
-    assert registry is not None
-    try:
-        more = Config.read(Path(places.config), os.environ).claude_roots
-    except BadSetting as error:
-        raise ClientFault(str(error)) from error
-    found = [*registry.roots(os.environ, Path.home()), *(Path(each).expanduser() for each in more)]
-    return list(dict.fromkeys(found))
-
-
-def _change(action: str, root: Path, places: Places, asks: frozenset[str], *, dry: bool) -> "Plan | Refusal":
-    from headcount.agents.claude_code import hooks
-    from headcount.agents.claude_code.asking import Asking
-
-    mailbox, state, socket = Path(places.mailbox), Path(places.state), Path(places.socket)
-    if action == "install" or asks:
-        taken = asks if action == "uninstall" else frozenset()
-        asking = Asking(socket, asks - taken, taken)
-        run = hooks.plan_install if dry else hooks.install
-        return run(root, mailbox, state, asking)
-    return hooks.plan_uninstall(root, state) if dry else hooks.uninstall(root, state)
-
-
 def _is_refusal(outcome: object) -> bool:
     from headcount.agents.settings_file import Refusal
 
     return isinstance(outcome, Refusal)
 
 
-def _lines(action: str, outcome: "Plan | Refusal", *, dry: bool) -> list[str]:
-    from headcount.agents.claude_code.hooks import diff
-    from headcount.agents.settings_file import Refusal
-
-    if isinstance(outcome, Refusal):
-        where = f" line {outcome.line}, column {outcome.column}" if outcome.line else ""
-        return [
-            f"{_home(outcome.path)}{where}: {clean(outcome.why)}. Nothing written; mend it and try again."
-        ]
-    if dry:
-        shown = diff(outcome).splitlines()
-        return (
-            [clean(row) for row in shown] if shown else [f"{_home(outcome.settings)}: nothing would change."]
-        )
-    said = _installed(outcome) if action == "install" else _uninstalled(outcome)
-    return [f"{SHORT:<9} {_home(outcome.settings)}   {said}"]
-
-
-def _installed(plan: "Plan") -> str:
-    if not plan.changes:
-        return "already installed, nothing written"
-    parts = [f"+{_entries(plan.added)}"] if plan.added else []
-    parts += [f"{plan.renewed} brought up to date"] if plan.renewed else []
-    parts += [f"{plan.removed} of an earlier version removed"] if plan.removed else []
-    live = _live_sessions()
-    return ", ".join([*parts, "yours untouched"]) + (
-        f"; live in {live} session{'s' if live != 1 else ''}" if live else ""
-    )
-
-
-def _uninstalled(plan: "Plan") -> str:
-    if not plan.changes:
-        return "nothing of ours there"
-    return (
-        "removed, the file with it"
-        if plan.after is None
-        else f"-{_entries(plan.removed)}, the rest as it was"
-    )
-
-
-def _entries(count: int) -> str:
-    return f"{count} entr{'y' if count == 1 else 'ies'}"
-
-
-def _live_sessions() -> int:
-    """Settings take effect in running sessions within seconds; how many those are, if somebody knows."""
+def _live_sessions() -> dict[str, list[str]]:
+    """Of each agent the sessions that are alive, if somebody knows."""
     try:
         sessions = printing.client(autostart=False).get("/v1/sessions")["sessions"]
     except (ClientFault, KeyError):
-        return 0
-    return sum(each.get("agent") == AGENT and each.get("liveness") == "alive" for each in sessions)
+        return {}
+    found: dict[str, list[str]] = {}
+    for each in sessions:
+        if each.get("liveness") == "alive":
+            found.setdefault(str(each.get("agent")), []).append(str(each.get("id")))
+    return found
 
 
-def standings() -> "list[Standing]":
-    """How it stands in each place of the agent."""
-    from headcount.agents.claude_code import hooks
-
-    places = Places.from_environ(os.environ)
-    return [hooks.standing(root, Path(places.mailbox)) for root in _roots(places)]
+# --- how it stands -------------------------------------------------------------------------------------
 
 
-def _status(*, as_json: bool) -> int:
-    found = standings()
+def _standings(targets: list[Target], places: Places) -> "list[tuple[Agent, Standing]]":
+    from headcount.agents.drop_line import directory_of
+
+    return [
+        (each.agent, each.hooks.standing(each.root, directory_of(Path(places.mailbox), each.agent.name)))
+        for each in targets
+    ]
+
+
+def _status(targets: list[Target], places: Places, *, as_json: bool) -> int:
+    found = _standings(targets, places)
     if as_json:
-        printing.print_document({"files": [_standing_document(each) for each in found]})
+        printing.print_document({"files": [hook_lines.standing_document(*each) for each in found]})
     else:
-        printing.print_lines([_standing_line(each) for each in found])
-    return codes.FAULT if any(each.state.value == "unreadable" for each in found) else codes.DONE
-
-
-def _standing_line(standing: "Standing") -> str:
-    count = f" ({standing.events} of {standing.wanted} events)" if standing.events else ""
-    note = f"; {clean(standing.note)}" if standing.note else ""
-    if standing.state.value == "unreadable":
-        note += ". Nothing is written to it until it is mended."
-    asks = f"; asks: {', '.join(standing.asks)}" if standing.asks else ""
-    return f"{SHORT:<9} {_home(standing.settings)}   {standing.state.value}{count}{asks}{note}"
-
-
-def _standing_document(standing: "Standing") -> dict[str, Any]:
-    return {
-        "agent": AGENT,
-        "path": str(standing.settings),
-        "state": standing.state.value,
-        "events": standing.events,
-        "wanted": standing.wanted,
-        "note": standing.note or None,
-        "asks": list(standing.asks),
-    }
-
-
-def _document(outcome: "Plan | Refusal") -> dict[str, Any]:
-    from headcount.agents.settings_file import Refusal
-
-    if isinstance(outcome, Refusal):
-        return {"agent": AGENT, "path": str(outcome.path), "refused": outcome.why, "line": outcome.line}
-    return {
-        "agent": AGENT,
-        "path": str(outcome.settings),
-        "changed": outcome.changes,
-        "added": outcome.added,
-        "renewed": outcome.renewed,
-        "removed": outcome.removed,
-    }
-
-
-def _home(path: Path) -> str:
-    home = str(Path.home())
-    shown = str(path)
-    return clean("~" + shown[len(home) :] if shown.startswith(home + "/") else shown)
+        printing.print_lines(hook_lines.standing_lines(found))
+    return codes.FAULT if any(each.state.value == "unreadable" for _, each in found) else codes.DONE

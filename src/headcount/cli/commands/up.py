@@ -59,7 +59,7 @@ def run(args: Any) -> int:
 def _hooks_are_there() -> bool:
     """Whether any agent's settings hold our line; where that cannot be told, nothing is suggested. Looked up once:
     while the daemon starts, if it has to, for it takes as long as a fourth of such a start."""
-    from headcount.agents.claude_code.hooks import Installed
+    from headcount.agents.hook_files import Installed
     from headcount.cli.commands.hooks import standings
 
     return any(standing.state is not Installed.ABSENT for standing in standings())

@@ -19,8 +19,9 @@ from contextlib import contextmanager
 from functools import partial
 
 from headcount.core.identity import Place, ProcessFacts, ProcessIdentity
+from headcount.core.open_files import OpenFiles
 from headcount.core.verdict import Proof, Standing, Verdict, alive, dead, judge_place, unknown
-from headcount.system.processes import exits, pidfd, place, procfs
+from headcount.system.processes import descriptors, exits, pidfd, place, procfs
 from headcount.system.processes.features import Features
 from headcount.system.processes.nofile import highest_for_watching, raise_nofile
 from headcount.system.processes.pinning import Pinning
@@ -118,6 +119,18 @@ class LinuxProcesses:
             return None
         used = read_usage(identity.pid)
         return used if self._prove_here(identity).standing is Standing.ALIVE else None
+
+    def open_files(self, identity: ProcessIdentity) -> OpenFiles | None:
+        if not self._proc_is_ours:
+            return None
+        if self._stat_only:
+            return self._stat_only.open_files(identity)
+        pinned = self._pin(identity)
+        if not isinstance(pinned, int):
+            return None
+        with _closing(pinned):
+            found = descriptors.read_open_files(identity.pid)
+            return None if pidfd.has_ended(pinned) else found
 
     def _look_pinned(self, pinned: int, pid: int) -> Look:
         seen: ProcessFacts | None = None

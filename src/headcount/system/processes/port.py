@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from headcount.core.identity import Place, ProcessFacts, ProcessIdentity
+from headcount.core.open_files import OpenFiles
 from headcount.core.verdict import Verdict
 
 
@@ -63,6 +64,10 @@ class Processes(Protocol):
     def cpu_time(self, identity: ProcessIdentity) -> float | None:
         """Seconds of processor time of that very process and of what it started, ended children included; it
         may shrink when a descendant goes elsewhere. None: it is over, another, or unreadable."""
+        ...
+
+    def open_files(self, identity: ProcessIdentity) -> OpenFiles | None:
+        """What that very process has open, read and then verified; None: over, another, or not ours to read."""
         ...
 
     def prove(self, identity: ProcessIdentity, remembered_machine: str) -> Verdict: ...

@@ -17,6 +17,7 @@ from typing import TypeVar
 import psutil
 
 from headcount.core.identity import Place, ProcessFacts, ProcessIdentity
+from headcount.core.open_files import OpenFile, OpenFiles
 from headcount.core.verdict import Proof, Standing, Verdict, alive, dead, judge_place, unknown
 from headcount.system.processes import place
 from headcount.system.processes.pidfd import is_vacant
@@ -91,6 +92,17 @@ class PortableProcesses:
         except (psutil.Error, OSError, OverflowError):
             return None
         return used if self._prove_here(identity).standing is Standing.ALIVE else None
+
+    def open_files(self, identity: ProcessIdentity) -> OpenFiles | None:
+        """Which of them are locked cannot be told here."""
+        try:
+            found = psutil.Process(identity.pid).open_files()
+        except (psutil.Error, OSError, OverflowError):
+            return None
+        seen = self.look(identity.pid)
+        if not isinstance(seen, ProcessFacts) or seen.identity != identity:
+            return None
+        return tuple(OpenFile(path) for path in dict.fromkeys(each.path for each in found))
 
     def _read(self, process: psutil.Process) -> Look:
         started = read_start(process)

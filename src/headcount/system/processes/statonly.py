@@ -11,8 +11,9 @@ Not here: pidfds (linux.py), timers (polling.py).
 """
 
 from headcount.core.identity import Place, ProcessFacts, ProcessIdentity
+from headcount.core.open_files import OpenFiles
 from headcount.core.verdict import Exit, Proof, Verdict, alive, dead, unknown
-from headcount.system.processes import procfs
+from headcount.system.processes import descriptors, procfs
 from headcount.system.processes.exits import exit_of
 from headcount.system.processes.pidfd import is_vacant, no_descriptor
 from headcount.system.processes.port import Gone, Look
@@ -48,6 +49,10 @@ class StatOnly:
         except OSError:
             return {}
         return found if stat is not None and _is_alive(stat, identity) else {}
+
+    def open_files(self, identity: ProcessIdentity) -> OpenFiles | None:
+        found = descriptors.read_open_files(identity.pid)
+        return None if self._stat_of(identity) is None else found
 
     def prove(self, identity: ProcessIdentity) -> Verdict:
         try:

@@ -1,4 +1,4 @@
-"""Our entries in Claude Code's settings, as text: putting them in, finding them, taking them out.
+"""Our entries in an agent's JSON settings, as text: putting them in, finding them, taking them out.
 
 Rules of this file
   1. Merge, never replace: what is not ours is not touched, moved or re-printed.
@@ -7,7 +7,8 @@ Rules of this file
      equal, and each of ours is one well-formed entry (one malformed entry makes the agent refuse the whole
      file: accident H8).
 
-Not here: files (agents/settings_file.py), the lines (agents/drop_line.py, agents/ask_line.py).
+Claude Code, Codex and Gemini share the shape: `hooks: {event: [{matcher?, hooks: [{type, command, timeout}]}]}`.
+Not here: files (settings_file.py), the lines (drop_line.py, ask_line.py).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,11 +35,12 @@ class NotMergeable(Exception):
     """Valid JSON, but not the shape of a settings file."""
 
 
-def merged(text: str, wanted: Wanted, asking: Sequence[AskLine] = ()) -> str:
-    """The text with exactly our wanted entries in it. Raises Invalid or NotMergeable."""
+def merged(text: str, wanted: Wanted, asking: Sequence[AskLine] = (), within: int = HOOK_WITHIN) -> str:
+    """The text with exactly our wanted entries in it. `within` is the time limit in the agent's own unit.
+    Raises Invalid or NotMergeable."""
     result = text if text.strip() else "{}\n"
     before = parse(result)
-    entries = _entries(wanted, asking)
+    entries = _entries(wanted, asking, within)
     events = dict.fromkeys([*_events_of(before), *(event for event, _ in entries)])
     for event in events:
         for kind in KINDS:
@@ -47,9 +49,11 @@ def merged(text: str, wanted: Wanted, asking: Sequence[AskLine] = ()) -> str:
     return result
 
 
-def _entries(wanted: Wanted, asking: Sequence[AskLine]) -> "Entries":
-    observing = {(event, OBSERVE): _group(command, None) for event, command in wanted.items()}
-    return observing | {(each.event, each.kind): _group(each.command, each.matcher) for each in asking}
+def _entries(wanted: Wanted, asking: Sequence[AskLine], within: int) -> "Entries":
+    observing = {(event, OBSERVE): _group(command, None, within) for event, command in wanted.items()}
+    return observing | {
+        (each.event, each.kind): _group(each.command, each.matcher, within) for each in asking
+    }
 
 
 def without(text: str) -> str:
@@ -107,8 +111,8 @@ Group = dict[str, Any]
 Entries = Mapping[tuple[str, str], Group]  # event and kind -> the group that holds our one handler
 
 
-def _group(command: str, matcher: str | None) -> Group:
-    handler = {"type": "command", "command": command, "timeout": HOOK_WITHIN}
+def _group(command: str, matcher: str | None, within: int) -> Group:
+    handler = {"type": "command", "command": command, "timeout": within}
     return ({"matcher": matcher} if matcher is not None else {}) | {"hooks": [handler]}
 
 

@@ -1,0 +1,1 @@
+"""Codex: how its processes, files and hooks become reports."""

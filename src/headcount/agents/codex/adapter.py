@@ -1,0 +1,65 @@
+"""Codex as the port wants it: one object that holds nothing.
+
+Rules of this file
+  1. It only points: what it says is decided in the modules beside it.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from headcount.agents.codex import hosting, recognise, rollout, translate
+from headcount.agents.codex.hooks import HOOKS
+from headcount.agents.hook_files import HookFiles
+from headcount.agents.port import Hosted, OnFile, Place, Registry, Said, Scanned, Unread
+from headcount.core.evidence import Glimpse
+from headcount.core.identity import ProcessFacts
+from headcount.core.open_files import OpenFiles
+from headcount.core.report import Report
+
+
+class Codex:
+    name = translate.NAME
+    label = "codex"
+    marks = frozenset({"CODEX_SESSION_ID", "CODEX_THREAD_ID"})
+    registry: Registry | None = None
+    hooks: HookFiles = HOOKS
+    follows = True
+
+    def recognise(self, facts: ProcessFacts) -> bool:
+        return recognise.recognise(facts)
+
+    def is_helper(self, facts: ProcessFacts) -> bool:
+        return recognise.is_helper(facts)
+
+    def is_launcher(self, facts: ProcessFacts) -> bool:
+        return False  # npm's launcher is node under another name; nobody takes it for Codex
+
+    def places(self, env: Mapping[str, str], home: Path) -> list[Place]:
+        return hosting.places(env, home)
+
+    def hosted(self, facts: ProcessFacts, files: OpenFiles) -> tuple[Hosted, ...]:
+        return hosting.hosted(files)
+
+    def translate(self, payload: bytes, at: float, source: str) -> Report | Unread:
+        return translate.translate(payload, at, source)
+
+    def glimpse(self, path: Path, conversation: str) -> Glimpse | None:
+        return rollout.glimpse(path, conversation)
+
+    def peek(self, path: Path, conversation: str, lines: int) -> list[Said] | None:
+        return None
+
+    def drift(self, env: Mapping[str, str], home: Path, on_file: OnFile) -> Scanned:
+        return Scanned(0, ())
+
+    def home_of(self, cwd: str | None, transcript: str | None) -> str | None:
+        return cwd
+
+    def resume(self, conversation: str) -> tuple[str, ...] | None:
+        return ("codex", "resume", conversation) if translate.THREAD.fullmatch(conversation) else None
+
+    def unknown_fields(self, payload: bytes) -> tuple[str, ...]:
+        return translate.unknown_fields(payload)
+
+
+CODEX = Codex()

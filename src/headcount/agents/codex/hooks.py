@@ -1,0 +1,102 @@
+"""Codex's hooks: which file, which events, and whether Codex runs them.
+
+Rules of this file
+  1. Codex runs a hook only once its user has trusted it, silently skipping it otherwise. What it trusted stands in
+     its config.toml: a hash of each entry. We read it and say exactly; we never write it.
+  2. Its time limits are seconds, at most 3 for SessionEnd and Interrupt: more makes it print a warning.
+
+Not here: the installing (agents/json_hooks.py), what each event is for (events.py).
+"""
+
+import hashlib
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from headcount.agents import drop_line
+from headcount.agents.claude_code.events import Use
+from headcount.agents.codex import hosting
+from headcount.agents.codex.events import OBSERVED
+from headcount.agents.codex.translate import NAME
+from headcount.agents.json_hooks import JsonHooks
+from headcount.times import CODEX_HOOK_WITHIN
+
+FILE = "hooks.json"
+REVIEW = "run /hooks in Codex"
+LARGEST = 1024 * 1024
+
+
+def _roots(env: Mapping[str, str], home: Path) -> list[Path]:
+    return [hosting.root(env, home)]
+
+
+def inactive(root: Path, text: str) -> str:
+    """Why Codex does not run what stands in our file, and the next step; empty: it runs all of it."""
+    known = _trusted(root)
+    if known is None:
+        return f"inactive until trusted: {REVIEW} (config.toml cannot be read)"
+    entries = list(_ours(root, text))
+    trusted = sum(known.get(key) == fingerprint for key, fingerprint in entries)
+    if trusted == len(entries):
+        return ""
+    if trusted:
+        return f"{len(entries) - trusted} of {len(entries)} inactive until trusted: {REVIEW}"
+    return f"inactive until trusted: {REVIEW}"
+
+
+def _ours(root: Path, text: str) -> Iterator[tuple[str, str]]:
+    """Key and fingerprint, as Codex counts them, of each of our entries."""
+    try:
+        groups_of = json.loads(text)["hooks"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return
+    for event, groups in groups_of.items():
+        for at, group in enumerate(groups):
+            for index, handler in enumerate(group["hooks"]):
+                if drop_line.is_ours(handler.get("command")):
+                    yield f"{root / FILE}:{_snake(event)}:{at}:{index}", fingerprint(event, group, handler)
+
+
+def fingerprint(event: str, group: Mapping[str, Any], handler: Mapping[str, Any]) -> str:
+    """Codex's own: sha256 of the one entry as sorted, compact JSON."""
+    entry: dict[str, Any] = {"event_name": _snake(event), "hooks": [{"async": False, **handler}]}
+    if "matcher" in group:
+        entry["matcher"] = group["matcher"]
+    made = json.dumps(entry, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return "sha256:" + hashlib.sha256(made.encode("utf-8", "replace")).hexdigest()
+
+
+def _trusted(root: Path) -> dict[str, str] | None:
+    """What its user trusted: key -> fingerprint; None: that cannot be read."""
+    try:
+        path = root / "config.toml"
+        if path.stat().st_size > LARGEST:
+            return None
+        state = tomllib.loads(path.read_text("utf-8")).get("hooks", {}).get("state", {})
+        return {key: each["trusted_hash"] for key, each in state.items() if _is_trusted(each)}
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, AttributeError):
+        return None
+
+
+def _is_trusted(entry: Any) -> bool:
+    return isinstance(entry, dict) and "trusted_hash" in entry and entry.get("enabled") is not False
+
+
+def _snake(event: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", event).lower()
+
+
+HOOKS = JsonHooks(
+    agent=NAME,
+    programs=("codex",),
+    file=FILE,
+    events={row.name: row.use is Use.LISTENING for row in OBSERVED},
+    find_roots=_roots,
+    within=CODEX_HOOK_WITHIN,
+    inactive=inactive,
+)

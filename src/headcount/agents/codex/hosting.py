@@ -1,0 +1,97 @@
+"""Which conversations a Codex process has open: by the writer locks it holds, and its rollout files.
+
+Rules of this file
+  1. A lock that this very process holds names the conversation, also before the first prompt. A lock file that
+     merely exists outlives its process and says nothing (accident L7).
+  2. Where the kernel shows no lock file at all (another platform, an older CLI) an open rollout names it.
+  3. A subagent has a rollout of its own in the same process: it is no session.
+  4. Of a rollout only its first bytes are read here, and only of a regular file of our own user.
+
+Not here: the end of a rollout (rollout.py), reading what a process has open (system/processes).
+"""
+
+import json
+import os
+import re
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from headcount.agents.label import plain
+from headcount.agents.port import Hosted, Place
+from headcount.core.open_files import OpenFiles
+
+HEAD = 4 * 1024  # the facts stand before the instructions, which are long
+
+UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+LOCK = re.compile(rf".*/thread-writer-locks/({UUID})\.lock", re.ASCII | re.DOTALL)
+ROLLOUT = re.compile(rf".*/rollout-[0-9T-]+-({UUID})\.jsonl", re.ASCII | re.DOTALL)
+CWD = re.compile(rb'"cwd":("(?:[^"\\]|\\.)*")')
+THREAD_SOURCE = re.compile(rb'"thread_source":"([a-z_]+)"')
+PARENT = re.compile(rb'"source":\{"sub_?agent"')
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What the first bytes of a rollout say."""
+
+    cwd: str | None = None
+    is_subagent: bool = False
+
+
+def root(env: Mapping[str, str], home: Path) -> Path:
+    named = env.get("CODEX_HOME", "")
+    return Path(named) if named.startswith("/") else home / ".codex"
+
+
+def places(env: Mapping[str, str], home: Path) -> list[Place]:
+    """A lock is taken whenever a conversation opens, before its rollout is there."""
+    return [Place(root(env, home) / "thread-writer-locks")]
+
+
+def hosted(files: OpenFiles) -> tuple[Hosted, ...]:
+    locks = {match.group(1): each for each in files if (match := LOCK.fullmatch(each.path))}
+    rollouts = {match.group(1): each.path for each in files if (match := ROLLOUT.fullmatch(each.path))}
+    held = [id for id, each in locks.items() if each.locked is not False]
+    named = held if locks else list(rollouts)
+    found = (_hosted(id, rollouts.get(id), "lock" if id in locks else "open file") for id in named)
+    return tuple(each for each in found if each is not None)
+
+
+def _hosted(conversation: str, rollout: str | None, by: str) -> Hosted | None:
+    if rollout is None:
+        return Hosted(conversation, by=by, beside=True)
+    head = read_head(Path(rollout))
+    if head.is_subagent:
+        return None
+    return Hosted(conversation, rollout, by, head.cwd, beside=True)
+
+
+def read_head(path: Path) -> Head:
+    """Nothing that can be read: nothing is said."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return Head()
+    try:
+        seen = os.fstat(fd)
+        if not stat.S_ISREG(seen.st_mode) or seen.st_uid != os.geteuid():
+            return Head()
+        return parse_head(os.pread(fd, HEAD, 0))
+    except OSError:
+        return Head()
+    finally:
+        os.close(fd)
+
+
+def parse_head(content: bytes) -> Head:
+    first = content.partition(b"\n")[0]
+    source = THREAD_SOURCE.search(first)
+    is_subagent = PARENT.search(first) is not None or (source is not None and source.group(1) == b"subagent")
+    found = CWD.search(first)
+    try:
+        cwd = plain(json.loads(found.group(1))) if found else None
+    except (ValueError, UnicodeDecodeError):
+        cwd = None
+    return Head(cwd if cwd and cwd.startswith("/") else None, is_subagent)

@@ -1,0 +1,1 @@
+"""Gemini CLI: a launcher and its session, told by hooks and by its chats."""

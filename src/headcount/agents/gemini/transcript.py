@@ -1,0 +1,165 @@
+"""The end of a Gemini chat: how its last turn stands, which model answers, how full its context is.
+
+Rules of this file
+  1. Only the last TAIL bytes are ever read, and only when asked (accident H5).
+  2. No text leaves this file: of a message only its kind, its time and the label of its tool.
+  3. A line that is cut, damaged or unknown is passed over; so is `$set`, which rewrites what was said before.
+  4. The path was named by a payload: only a regular file of our own user that is called as the conversation.
+  5. It is the only witness of an Esc at a dialog and of an error: no hook tells of either (L5).
+
+Not here: when it is read (daemon/), what follows (core).
+"""
+
+import os
+import stat
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from headcount.agents.gemini.labels import ToolInput, label
+from headcount.agents.gemini.translate import NAME, moment
+from headcount.agents.label import plain
+from headcount.agents.lenient import NO_RAW, Reader
+from headcount.core.activity import Turned
+from headcount.core.evidence import Glimpse
+from headcount.core.report import Turn
+
+TAIL = 64 * 1024
+REWRITE = 40  # bytes within which a `$set` names what it sets
+CANCELLED = "Request cancelled."
+CONTEXT = "<session_context>"  # what the CLI itself says first
+LIMITS = ('"code":429', "RESOURCE_EXHAUSTED", "quota")
+
+
+class Tokens(msgspec.Struct):
+    input: Any = None
+
+
+class Call(msgspec.Struct):
+    name: Any = None
+    status: Any = None
+    timestamp: Any = None
+    args: msgspec.Raw = NO_RAW
+
+
+class Part(msgspec.Struct):
+    text: Any = None
+    functionResponse: Any = None
+
+
+class Line(msgspec.Struct):
+    type: Any = None
+    timestamp: Any = None
+    model: Any = None
+    content: str | list[Part] | None = None
+    tokens: Tokens | None = None
+    toolCalls: list[Call] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    turned: Turned | None = None
+    model: str | None = None
+    context_tokens: int | None = None
+
+
+_lines = Reader(Line)
+_input = Reader(ToolInput)
+
+
+def glimpse(path: Path, conversation: str) -> Glimpse | None:
+    content = _read(path, conversation)
+    if content is None:
+        return None
+    tail = parse(content)
+    return Glimpse(NAME, conversation, None, tail.model, tail.context_tokens, tail.turned)
+
+
+def parse(content: bytes) -> Tail:
+    """What whole lines say, the later over the earlier."""
+    tail, again = Tail(), False
+    for row in content.split(b"\n"):
+        if row.startswith(b'{"$set"') and b'"messages"' in row[:REWRITE]:
+            again = False
+        elif row.startswith(b'{"id"'):
+            line = _lines.read(row)
+            if not isinstance(line, str) and not (again and line.type in ("user", "gemini")):
+                tail = _after(tail, line)
+                again = (
+                    again or line.content == CANCELLED
+                )  # what was said before is written again, till it is set
+    return tail
+
+
+def _read(path: Path, conversation: str) -> bytes | None:
+    if not path.name.startswith("session-") or not path.name.endswith(f"-{conversation[:8]}.jsonl"):
+        return None
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        seen = os.fstat(fd)
+        if not stat.S_ISREG(seen.st_mode) or seen.st_uid != os.geteuid():
+            return None
+        start = max(0, seen.st_size - TAIL)
+        content = os.pread(fd, TAIL, start)
+    except OSError:
+        return None
+    finally:
+        os.close(fd)
+    return content if start == 0 else content.partition(b"\n")[2]
+
+
+def _after(tail: Tail, line: Line) -> Tail:
+    at = moment(line.timestamp)
+    if at is None:
+        return tail
+    if line.type == "gemini":
+        return _answered(tail, line, at)
+    if line.type == "user":
+        return _given(tail, line, at)
+    if line.type == "info" and line.content == CANCELLED:
+        return _turned(tail, Turn.SETTLED, at)
+    if line.type == "error":
+        limit = isinstance(line.content, str) and any(sign in line.content for sign in LIMITS)
+        return _turned(tail, Turn.FAILED, at, failure="limit" if limit else "error")
+    return tail
+
+
+def _answered(tail: Tail, line: Line, at: float) -> Tail:
+    if isinstance(line.content, list):
+        return tail  # after an Esc earlier answers are written again, in parts, under the time of the Esc
+    model = plain(line.model, 100)
+    used = line.tokens.input if line.tokens is not None else None
+    tail = replace(tail, model=model or tail.model)
+    if isinstance(used, int) and used > 0:
+        tail = replace(tail, context_tokens=used)
+    if line.toolCalls:
+        return _called(tail, line.toolCalls[-1], at)
+    return _turned(tail, Turn.STOPPED if line.content else Turn.PROMPTED, at)
+
+
+def _called(tail: Tail, call: Call, at: float) -> Tail:
+    """The line is written again when the tool has ended, under the time of the answer."""
+    ended = moment(call.timestamp) or at
+    if call.status in ("success", "error", "cancelled"):
+        return _turned(tail, Turn.TOOL_DONE, ended)
+    name = call.name if isinstance(call.name, str) else "tool"
+    return _turned(tail, Turn.TOOL, ended, doing=label(name, _input.read_or_empty(call.args), None))
+
+
+def _given(tail: Tail, line: Line, at: float) -> Tail:
+    """What the model was given: a prompt, or the result of a tool."""
+    parts = line.content if isinstance(line.content, list) else []
+    if any(part.functionResponse is not None for part in parts):
+        return _turned(tail, Turn.TOOL_DONE, at)
+    if any(isinstance(part.text, str) and part.text.startswith(CONTEXT) for part in parts):
+        return tail
+    return _turned(tail, Turn.PROMPTED, at)
+
+
+def _turned(tail: Tail, turn: Turn, at: float, doing: str | None = None, failure: str | None = None) -> Tail:
+    return replace(tail, turned=Turned(at, turn, "last turn", "transcript", None, doing, failure))

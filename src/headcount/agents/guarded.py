@@ -1,0 +1,132 @@
+"""A foreign adapter behind a guard: what it raises becomes "nothing", and is counted.
+
+Rules of this file
+  1. Each word of the port answers, whatever the adapter does. An answer of the wrong kind counts as none.
+  2. What is fixed (name, label, marks, hooks) is read once, at the start, and checked there.
+  3. A fault is kept as one line for `doctor`; nothing else is done about it.
+
+Not here: its time limit (daemon/adapters.py), our own adapters, which are not guarded: their faults are bugs.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from headcount.agents.hook_files import HookFiles
+from headcount.agents.label import one_line
+from headcount.agents.port import Agent, Hosted, OnFile, Place, Registry, Said, Scanned, Unread
+from headcount.core.evidence import Glimpse
+from headcount.core.identity import ProcessFacts
+from headcount.core.open_files import OpenFiles
+from headcount.core.report import Report
+
+T = TypeVar("T")
+
+NAME = re.compile(r"[a-z][a-z0-9-]{0,39}", re.ASCII)
+"""Names stand in paths, routes and command lines."""
+
+WORDS = (
+    "recognise",
+    "is_helper",
+    "is_launcher",
+    "places",
+    "hosted",
+    "translate",
+    "glimpse",
+    "peek",
+    "drift",
+    "home_of",
+    "resume",
+    "unknown_fields",
+)
+FACTS = ("name", "label", "marks", "registry", "hooks", "follows")
+
+
+def why_unfit(made: Any) -> str | None:
+    """Why that object is no adapter; None: it has what the port wants."""
+    missing = [word for word in FACTS if not hasattr(made, word)]
+    missing += [word for word in WORDS if not callable(getattr(made, word, None))]
+    if missing:
+        return f"it has no {', '.join(missing)}"
+    if not isinstance(made.name, str) or NAME.fullmatch(made.name) is None:
+        return "its name is not made of a-z, 0-9 and dashes"
+    if not isinstance(made.label, str) or not made.label.isprintable() or not made.label:
+        return "its label is no printable text"
+    return None
+
+
+class Guarded:
+    def __init__(self, agent: Agent) -> None:
+        self._agent = agent
+        self.name = agent.name
+        self.label = one_line(agent.label, 20)
+        self.marks = frozenset(mark for mark in agent.marks if isinstance(mark, str))
+        self.registry: Registry | None = agent.registry
+        self.hooks: HookFiles | None = agent.hooks
+        self.follows = agent.follows is True
+        self.faults: Counter[str] = Counter()
+        self.fault: str | None = None
+
+    def recognise(self, facts: ProcessFacts) -> bool:
+        return self._said("recognise", bool, lambda: self._agent.recognise(facts), False)
+
+    def is_helper(self, facts: ProcessFacts) -> bool:
+        return self._said("is_helper", bool, lambda: self._agent.is_helper(facts), False)
+
+    def is_launcher(self, facts: ProcessFacts) -> bool:
+        return self._said("is_launcher", bool, lambda: self._agent.is_launcher(facts), False)
+
+    def places(self, env: Mapping[str, str], home: Path) -> list[Place]:
+        none: list[Place] = []
+        found = self._said("places", list, lambda: list(self._agent.places(env, home)), none)
+        return [each for each in found if isinstance(each, Place)]
+
+    def hosted(self, facts: ProcessFacts, files: OpenFiles) -> tuple[Hosted, ...] | None:
+        found = self._agent.hosted(facts, files)
+        return None if found is None else tuple(each for each in found if isinstance(each, Hosted))
+
+    def translate(self, payload: bytes, at: float, source: str) -> Report | Unread:
+        failed: Report | Unread = Unread("its adapter failed")
+        made = self._said("translate", object, lambda: self._agent.translate(payload, at, source), failed)
+        if isinstance(made, Report) and made.agent == self.name:
+            return made
+        return made if isinstance(made, Unread) else failed
+
+    def glimpse(self, path: Path, conversation: str) -> Glimpse | None:
+        made = self._said("glimpse", object, lambda: self._agent.glimpse(path, conversation), None)
+        return made if isinstance(made, Glimpse) and made.agent == self.name else None
+
+    def peek(self, path: Path, conversation: str, lines: int) -> list[Said] | None:
+        made = self._said("peek", object, lambda: self._agent.peek(path, conversation, lines), None)
+        return [each for each in made if isinstance(each, Said)] if isinstance(made, list) else None
+
+    def drift(self, env: Mapping[str, str], home: Path, on_file: OnFile) -> Scanned:
+        return self._said("drift", Scanned, lambda: self._agent.drift(env, home, on_file), Scanned(0, ()))
+
+    def home_of(self, cwd: str | None, transcript: str | None) -> str | None:
+        made = self._said("home_of", object, lambda: self._agent.home_of(cwd, transcript), cwd)
+        return made if isinstance(made, str) else None
+
+    def resume(self, conversation: str) -> tuple[str, ...] | None:
+        made = self._said("resume", object, lambda: self._agent.resume(conversation), None)
+        fits = isinstance(made, tuple) and made and all(isinstance(word, str) for word in made)
+        return made if fits and isinstance(made, tuple) else None
+
+    def unknown_fields(self, payload: bytes) -> tuple[str, ...]:
+        none: tuple[str, ...] = ()
+        found = self._said("unknown_fields", tuple, lambda: self._agent.unknown_fields(payload), none)
+        return tuple(one_line(str(each), 40) for each in found[:8])
+
+    def _said(self, word: str, kind: type, ask: Callable[[], T], otherwise: T) -> T:
+        try:
+            answer = ask()
+            if isinstance(answer, kind):
+                return answer
+            why = f"answered with {type(answer).__name__}"
+        except Exception as error:
+            why = f"{type(error).__name__}: {error}"
+        self.faults[word] += 1
+        self.fault = one_line(f"{word}: {why}")
+        return otherwise

@@ -1,0 +1,137 @@
+"""One change in another tool's file, planned and carried out: what every installer of hooks shares.
+
+Rules of this file
+  1. Planning only reads. A plan holds what is there and what would be there; carrying it out writes exactly that.
+  2. What was there is remembered before anything is written: a crash in between loses nothing (G8).
+  3. A file that changed at this very moment is planned anew, a few times; then it is left alone.
+
+Not here: what is put into a file (json_hooks.py, opencode/), reading and writing it (settings_file.py).
+"""
+
+import difflib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Protocol
+
+from headcount.agents import settings_file
+from headcount.agents.ask_line import AS_IT_IS, Asking
+from headcount.agents.settings_file import Refusal, Remembered
+
+TRIES = 3  # agents themselves write these files, when their user allows a tool for good
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    settings: Path
+    before: bytes | None  # None: there is no file
+    after: bytes | None  # None: there will be no file
+    memory: Path
+    remembered: Remembered | None  # what to remember; None: to forget
+    added: int = 0
+    renewed: int = 0
+    removed: int = 0
+    note: str = ""  # what its user has still to do: "inactive until trusted: run /hooks in Codex"
+
+    @property
+    def changes(self) -> bool:
+        return self.before != self.after
+
+
+class Installed(Enum):
+    INSTALLED = "installed"
+    PARTIAL = "partial"  # some events are missing
+    OUTDATED = "outdated"  # an earlier line, or one of another mailbox
+    ABSENT = "absent"
+    UNREADABLE = "unreadable"
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    settings: Path
+    state: Installed
+    events: int
+    wanted: int
+    note: str = ""
+    asks: tuple[str, ...] = ()  # the opt-in questions that are installed: guard, context
+    inactive: str = ""  # it is written, but the agent does not run it: why, and the next step
+
+
+class HookFiles(Protocol):
+    """How our hooks get into an agent's own files, and out again. `mailbox` is always that agent's own
+    directory (drop_line.directory_of), `state` where we remember what was there."""
+
+    @property
+    def programs(self) -> tuple[str, ...]:
+        """The commands that its users type; one of them on PATH: the agent is on this machine."""
+        ...
+
+    def roots(self, env: Mapping[str, str], home: Path) -> list[Path]:
+        """The agent's own places, several at once when so configured; they need not exist."""
+        ...
+
+    def plan_install(
+        self, root: Path, mailbox: Path, state: Path, asking: Asking = AS_IT_IS
+    ) -> Plan | Refusal: ...
+
+    def plan_uninstall(self, root: Path, state: Path) -> Plan | Refusal: ...
+
+    def install(self, root: Path, mailbox: Path, state: Path, asking: Asking = AS_IT_IS) -> Plan | Refusal:
+        """Tries what it installs first, then plans and carries out."""
+        ...
+
+    def uninstall(self, root: Path, state: Path) -> Plan | Refusal: ...
+
+    def standing(self, root: Path, mailbox: Path) -> Standing: ...
+
+
+def carry_out(plan: Plan) -> Refusal | None:
+    """Write what was planned. What was there is remembered first."""
+    if plan.changes:
+        if plan.remembered is not None:
+            try:
+                settings_file.remember(plan.memory, plan.remembered, plan.settings)
+            except OSError as error:
+                return Refusal(plan.settings, f"what is there cannot be remembered ({error.strerror})")
+        refusal = settings_file.replace(plan.settings, plan.before, plan.after)
+        if refusal is not None:
+            return refusal
+    if plan.remembered is None:
+        _forget(plan)
+    return None
+
+
+def written(planned: Callable[[], Plan | Refusal]) -> Plan | Refusal:
+    """Planned and carried out; again when the agent wrote its file at the same moment."""
+    for left in reversed(range(TRIES)):
+        plan = planned()
+        if isinstance(plan, Refusal):
+            return plan
+        refusal = carry_out(plan)
+        if refusal is None:
+            return plan
+        if not left:
+            return refusal
+    raise AssertionError("at least one try is made")
+
+
+def diff(plan: Plan) -> str:
+    """What carrying it out would change, as a unified diff."""
+    sides = [
+        (side or b"").decode("utf-8", "replace").splitlines(keepends=True)
+        for side in (plan.before, plan.after)
+    ]
+    names = [str(plan.settings) if side is not None else "/dev/null" for side in (plan.before, plan.after)]
+    made = difflib.unified_diff(sides[0], sides[1], names[0], names[1])
+    return "".join(row if row.endswith("\n") else row + "\n\\ No newline at end of file\n" for row in made)
+
+
+def _forget(plan: Plan) -> None:
+    known = settings_file.recall(plan.memory)
+    settings_file.forget(plan.memory)
+    if known is not None and known.made_directory and plan.after is None:
+        try:
+            plan.settings.parent.rmdir()
+        except OSError:
+            return  # somebody keeps something there by now

@@ -1,0 +1,210 @@
+"""Hooks in an agent's JSON settings: installing our lines there, and taking them out again.
+
+Rules of this file
+  1. A file that cannot be understood is refused, untouched, with the line and the reason (G8, H9).
+  2. Uninstalling gives back what was there before, byte for byte, if nobody else changed the file since;
+     if somebody did, only our entries are taken out.
+  3. The agents differ only in what `JsonHooks` holds: the file, the events, the unit of time.
+
+Not here: the edit of the text (hooks_text.py), carrying it out (hook_files.py), files (settings_file.py).
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from headcount.agents import ask_line, drop_line, hooks_text, settings_file
+from headcount.agents.ask_line import AS_IT_IS, Asking, Questions
+from headcount.agents.drop_line import Unquotable
+from headcount.agents.hook_files import Installed, Plan, Standing, written
+from headcount.agents.json_text import Invalid
+from headcount.agents.settings_file import Refusal, Remembered
+from headcount.times import HOOK_WITHIN
+
+BOM = b"\xef\xbb\xbf"
+
+Roots = Callable[[Mapping[str, str], Path], list[Path]]
+
+
+def _no_questions() -> Questions:
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class JsonHooks:
+    agent: str
+    programs: tuple[str, ...]
+    file: str  # below a root: "settings.json"
+    events: Mapping[str, bool]  # event -> whether it is dropped only while headcount listens
+    find_roots: Roots
+    within: int = HOOK_WITHIN  # in the agent's own unit
+    questions: Questions = field(default_factory=_no_questions)
+    inactive: Callable[[Path, str], str] | None = None
+    """Of a root and our settings' text: why the agent does not run what stands there, and the next step."""
+
+    def roots(self, env: Mapping[str, str], home: Path) -> list[Path]:
+        return self.find_roots(env, home)
+
+    def settings_of(self, root: Path) -> Path:
+        return root / self.file
+
+    def wanted(self, mailbox: Path) -> dict[str, str]:
+        """The line for every event that is observed."""
+        return {
+            event: drop_line.line(mailbox, only_while_listening=listening)
+            for event, listening in self.events.items()
+        }
+
+    # --- in and out ----------------------------------------------------------------------------------
+
+    def install(self, root: Path, mailbox: Path, state: Path, asking: Asking = AS_IT_IS) -> Plan | Refusal:
+        """Try the lines, then plan and write; again when the agent wrote its settings at the same moment."""
+        try:
+            trouble = drop_line.why_not(mailbox)
+            for kind in sorted(asking.add & self.questions.keys()):
+                trouble = trouble or ask_line.why_not(kind, self.agent)
+        except (OSError, Unquotable) as error:
+            trouble = str(error)
+        if trouble is not None:
+            return Refusal(self.settings_of(root), f"the hook line does not work here: {trouble}")
+        return written(lambda: self.plan_install(root, mailbox, state, asking))
+
+    def uninstall(self, root: Path, state: Path) -> Plan | Refusal:
+        return written(lambda: self.plan_uninstall(root, state))
+
+    def plan_install(
+        self, root: Path, mailbox: Path, state: Path, asking: Asking = AS_IT_IS
+    ) -> Plan | Refusal:
+        settings = self.settings_of(root)
+        before = settings_file.read(settings)
+        if isinstance(before, Refusal):
+            return before
+        try:
+            text, prefix = _text(before)
+            # taking a question out installs nothing
+            lines = self.wanted(mailbox) if not asking.drop or hooks_text.found(text) else {}
+            asks = asking.lines(_asked(text), self.questions, self.agent)
+            made = hooks_text.merged(text, lines, asks, self.within)
+            after = prefix + made.encode()
+            remembered = self._to_remember(root, before, after, state)
+        except (Invalid, hooks_text.NotMergeable, UnicodeDecodeError, Unquotable) as error:
+            return _refusal(settings, error)
+        there = _all_lines(text)
+        ours = {(event, hooks_text.OBSERVE): command for event, command in lines.items()}
+        ours |= {(each.event, each.kind): each.command for each in asks}
+        return Plan(
+            settings=settings,
+            before=before,
+            after=before if before is not None and made == text else after,
+            memory=self._memory(settings, state),
+            remembered=remembered,
+            added=sum(key not in there for key in ours),
+            renewed=sum(key in there and there[key] != [command] for key, command in ours.items()),
+            removed=sum(key not in ours for key in there),
+            note=self.inactive(root, made) if self.inactive is not None and lines else "",
+        )
+
+    def plan_uninstall(self, root: Path, state: Path) -> Plan | Refusal:
+        settings = self.settings_of(root)
+        before = settings_file.read(settings)
+        if isinstance(before, Refusal):
+            return before
+        memory = self._memory(settings, state)
+        known = settings_file.recall(memory)
+        try:
+            text, prefix = _text(before)
+            ours = len(_all_lines(text))
+            if before is None:
+                after = None
+            elif known is not None and known.written == settings_file.fingerprint(before):
+                after = known.original
+            else:
+                after = _cleaned(
+                    text, prefix, before, made_by_us=known is not None and known.original is None
+                )
+        except (Invalid, hooks_text.NotMergeable, UnicodeDecodeError) as error:
+            return _refusal(settings, error)
+        return Plan(settings, before, after, memory, None, removed=ours)
+
+    def standing(self, root: Path, mailbox: Path) -> Standing:
+        settings, lines = self.settings_of(root), self.wanted(mailbox)
+        before = settings_file.read(settings)
+        if isinstance(before, Refusal):
+            return Standing(settings, Installed.UNREADABLE, 0, len(lines), before.why)
+        try:
+            text, _ = _text(before)
+            hooks_text.without(text)
+        except (Invalid, hooks_text.NotMergeable, UnicodeDecodeError) as error:
+            refusal = _refusal(settings, error)
+            where = f"line {refusal.line}, column {refusal.column}: " if refusal.line else ""
+            return Standing(settings, Installed.UNREADABLE, 0, len(lines), where + refusal.why)
+        there = hooks_text.found(text)
+        note = "all hooks are switched off in these settings" if hooks_text.is_switched_off(text) else ""
+        inactive = self.inactive(root, text) if self.inactive is not None and there else ""
+        return Standing(
+            settings, _state(there, lines), len(there), len(lines), note, tuple(_asked(text)), inactive
+        )
+
+    # --- what an uninstall gives back ------------------------------------------------------------------
+
+    def _to_remember(self, root: Path, before: bytes | None, after: bytes, state: Path) -> Remembered:
+        """What an uninstall should give back: what we remember, or, if somebody changed the file since, what
+        is there now without our entries."""
+        settings, fingerprint = self.settings_of(root), settings_file.fingerprint(after)
+        if before is None:
+            return Remembered(None, fingerprint, made_directory=not root.exists())
+        known = settings_file.recall(self._memory(settings, state))
+        if known is not None and known.written == settings_file.fingerprint(before):
+            return Remembered(known.original, fingerprint, known.made_directory)
+        text, prefix = _text(before)
+        made_by_us = known is not None and known.original is None
+        original = _cleaned(text, prefix, before, made_by_us=made_by_us)
+        return Remembered(original, fingerprint, known is not None and known.made_directory)
+
+    def _memory(self, settings: Path, state: Path) -> Path:
+        return settings_file.memory_path(state, self.agent, settings)
+
+
+def _all_lines(text: str) -> dict[tuple[str, str], list[str]]:
+    """Our lines of every kind: event and kind -> lines."""
+    return {
+        (event, kind): lines
+        for kind in hooks_text.KINDS
+        for event, lines in hooks_text.found(text, kind).items()
+    }
+
+
+def _asked(text: str) -> dict[str, str]:
+    """The opt-in questions that are there: kind -> line."""
+    return {kind: lines[0] for (_, kind), lines in _all_lines(text).items() if kind in ask_line.KINDS}
+
+
+def _state(there: dict[str, list[str]], lines: dict[str, str]) -> Installed:
+    if not there:
+        return Installed.ABSENT
+    if any(there[event] != [lines.get(event)] for event in there):
+        return Installed.OUTDATED
+    return Installed.INSTALLED if len(there) == len(lines) else Installed.PARTIAL
+
+
+def _cleaned(text: str, prefix: bytes, before: bytes, *, made_by_us: bool) -> bytes | None:
+    clean = hooks_text.without(text)
+    if made_by_us and clean.split() in (["{}"], ["{", "}"]):
+        return None
+    return before if clean == text else prefix + clean.encode()
+
+
+def _text(content: bytes | None) -> tuple[str, bytes]:
+    """The text of the file, and the mark that some editors put before it."""
+    if content is None:
+        return "", b""
+    prefix = BOM if content.startswith(BOM) else b""
+    return content[len(prefix) :].decode("utf-8"), prefix
+
+
+def _refusal(settings: Path, error: Exception) -> Refusal:
+    if isinstance(error, Invalid):
+        return Refusal(settings, error.reason, error.line, error.column)
+    if isinstance(error, UnicodeDecodeError):
+        return Refusal(settings, f"not UTF-8 at byte {error.start}")
+    return Refusal(settings, str(error))

@@ -1,0 +1,1 @@
+"""OpenCode: many conversations in one process, told by a plugin of ours."""

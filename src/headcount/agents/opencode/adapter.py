@@ -1,0 +1,69 @@
+"""OpenCode as the port wants it: one object that holds nothing.
+
+Rules of this file
+  1. It only points: what it says is decided in the modules beside it.
+"""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from headcount.agents.hook_files import HookFiles
+from headcount.agents.opencode import database, recognise, translate
+from headcount.agents.opencode import hosted as hosting
+from headcount.agents.opencode.hooks import HOOKS
+from headcount.agents.port import Hosted, OnFile, Place, Registry, Said, Scanned, Unread
+from headcount.core.evidence import Glimpse
+from headcount.core.identity import ProcessFacts
+from headcount.core.open_files import OpenFiles
+from headcount.core.report import Report
+
+SESSION = re.compile("ses_[0-9A-Za-z]{8,64}", re.ASCII)
+
+
+class OpenCode:
+    name = translate.NAME
+    label = "opencode"
+    marks = frozenset({"OPENCODE_SESSION_ID", "OPENCODE_PID"})
+    registry: Registry | None = None
+    hooks: HookFiles = HOOKS
+    follows = False  # its database is shared and always written: it is looked at when a turn ends
+
+    def recognise(self, facts: ProcessFacts) -> bool:
+        return recognise.recognise(facts)
+
+    def is_helper(self, facts: ProcessFacts) -> bool:
+        return recognise.is_helper(facts)
+
+    def is_launcher(self, facts: ProcessFacts) -> bool:
+        return False  # npm links its program to the executable itself
+
+    def places(self, env: Mapping[str, str], home: Path) -> list[Place]:
+        return [Place(Path(env.get("XDG_DATA_HOME") or home / ".local" / "share") / "opencode")]
+
+    def hosted(self, facts: ProcessFacts, files: OpenFiles) -> tuple[Hosted, ...] | None:
+        return hosting.hosted(facts, files)
+
+    def translate(self, payload: bytes, at: float, source: str) -> Report | Unread:
+        return translate.translate(payload, at, source)
+
+    def glimpse(self, path: Path, conversation: str) -> Glimpse | None:
+        return database.glimpse(path, conversation)
+
+    def peek(self, path: Path, conversation: str, lines: int) -> list[Said] | None:
+        return None
+
+    def drift(self, env: Mapping[str, str], home: Path, on_file: OnFile) -> Scanned:
+        return Scanned(0, ())
+
+    def home_of(self, cwd: str | None, transcript: str | None) -> str | None:
+        return cwd
+
+    def resume(self, conversation: str) -> tuple[str, ...] | None:
+        return ("opencode", "--session", conversation) if SESSION.fullmatch(conversation) else None
+
+    def unknown_fields(self, payload: bytes) -> tuple[str, ...]:
+        return translate.unknown_fields(payload)
+
+
+OPENCODE = OpenCode()

@@ -1,0 +1,149 @@
+"""OpenCode's own database: what a conversation is called, which model answers, how its last turn stands.
+
+Rules of this file
+  1. Read-only, by one query a table on the conversation's id, with a short wait for locks and a limit of work:
+     whoever runs OpenCode never notices.
+  2. Only while somebody has it open (its -wal is there): reading must not make files beside it.
+  3. No text leaves this file: of a message only who spoke, when, and how it ended.
+  4. Says nothing of dialogs: a permission that is asked stands in no table.
+
+Not here: which process has it open (hosted.py), when it is read (daemon/).
+"""
+
+import os
+import sqlite3
+import stat
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+
+from headcount.agents.label import one_line, plain
+from headcount.agents.lenient import NO_RAW, Reader
+from headcount.agents.opencode.translate import ABORTED, NAME, TOO_MANY
+from headcount.core.activity import Turned
+from headcount.core.evidence import Glimpse
+from headcount.core.report import Turn
+from headcount.times import FOREIGN_LOCK_WITHIN
+
+FILE = "opencode.db"
+STEPS = 10_000  # of the engine between two looks at the limit
+LOOKS_MOST = 200  # some millions of steps: a conversation's last message needs a few hundred
+NEW = "New session - "  # what it calls a conversation before the model has named it
+MILLI = 1000.0
+
+SESSION = "SELECT title FROM session WHERE id = ?"
+MESSAGE = "SELECT data FROM message WHERE session_id = ? ORDER BY time_created DESC, id DESC LIMIT 1"
+
+
+class Time(msgspec.Struct, frozen=True):
+    created: Any = None
+    completed: Any = None
+
+
+class Cache(msgspec.Struct, frozen=True):
+    read: Any = 0
+    write: Any = 0
+
+
+class Tokens(msgspec.Struct, frozen=True):
+    input: Any = 0
+    cache: Cache = Cache()
+
+
+class ErrorData(msgspec.Struct, frozen=True):
+    statusCode: Any = None
+
+
+class Error(msgspec.Struct, frozen=True):
+    name: Any = None
+    data: ErrorData = ErrorData()
+
+
+class Message(msgspec.Struct, frozen=True):
+    role: Any = None
+    modelID: Any = None
+    finish: Any = None
+    time: Time = Time()
+    tokens: Tokens = Tokens()
+    error: Error | None = None
+    parts: msgspec.Raw = NO_RAW
+
+
+_messages = Reader(Message)
+
+
+def glimpse(path: Path, conversation: str) -> Glimpse | None:
+    if path.name != FILE or not _is_open_somewhere(path):
+        return None
+    try:
+        with _opened(path) as database:
+            title = database.execute(SESSION, (conversation,)).fetchone()
+            last = database.execute(MESSAGE, (conversation,)).fetchone()
+    except (sqlite3.Error, OSError):
+        return None  # locked, damaged, or of a version that has other tables: nothing is known from here
+    if title is None:
+        return None
+    message = _messages.read(str(last[0]).encode("utf-8", "replace")) if last is not None else None
+    if not isinstance(message, Message):
+        return Glimpse(NAME, conversation, _title(title[0]))
+    model, used = plain(message.modelID, 100), _used(message.tokens)
+    return Glimpse(NAME, conversation, _title(title[0]), model, used, _turned(message))
+
+
+def _is_open_somewhere(path: Path) -> bool:
+    try:
+        seen, log = path.lstat(), Path(f"{path}-wal").lstat()
+    except OSError:
+        return False
+    mine = os.geteuid()
+    return all(stat.S_ISREG(each.st_mode) and each.st_uid == mine for each in (seen, log))
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[sqlite3.Connection]:
+    looks = iter(range(LOOKS_MOST))
+    address = f"file:{quote(str(path))}?mode=ro"
+    with closing(sqlite3.connect(address, uri=True, timeout=FOREIGN_LOCK_WITHIN)) as database:
+        database.set_progress_handler(lambda: next(looks, None) is None, STEPS)
+        yield database
+
+
+def _title(value: Any) -> str | None:
+    if not isinstance(value, str) or value.startswith(NEW):
+        return None
+    return one_line(value) or None
+
+
+def _used(tokens: Tokens) -> int | None:
+    parts = (tokens.input, tokens.cache.read, tokens.cache.write)
+    used = sum(part for part in parts if isinstance(part, int) and part > 0)
+    return used or None
+
+
+def _turned(message: Message) -> Turned | None:
+    began, ended = _time(message.time.created), _time(message.time.completed)
+    if began is None:
+        return None
+    if message.error is not None:
+        return _word(ended or began, *_failed(message.error))
+    if message.role == "user" or ended is None:
+        return _word(began, Turn.PROMPTED)
+    return _word(ended, Turn.TOOL_DONE if message.finish == "tool-calls" else Turn.STOPPED)
+
+
+def _failed(error: Error) -> tuple[Turn, str | None]:
+    if error.name == ABORTED:
+        return Turn.SETTLED, None
+    return Turn.FAILED, "limit" if error.data.statusCode == TOO_MANY else "error"
+
+
+def _word(at: float, turn: Turn, failure: str | None = None) -> Turned:
+    return Turned(at, turn, "last message", "database", None, None, failure)
+
+
+def _time(value: Any) -> float | None:
+    return value / MILLI if isinstance(value, int) and value > 0 else None

@@ -1,0 +1,104 @@
+"""Our plugin in OpenCode: one file of our own beside the user's, put there and taken away.
+
+Rules of this file
+  1. The file is ours when it begins as ours do. One of that name that does not is refused, untouched (G8).
+  2. Uninstalling takes exactly that file, and its directory if we made it.
+  3. OpenCode loads plugins when it starts: a running one tells nothing until then, and the plan says so.
+
+Not here: what the plugin does (plugin.js), carrying it out (agents/hook_files.py).
+"""
+
+import json
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+
+from headcount.agents import settings_file
+from headcount.agents.ask_line import AS_IT_IS, Asking
+from headcount.agents.hook_files import Installed, Plan, Standing, written
+from headcount.agents.opencode.events import EVENTS
+from headcount.agents.opencode.translate import NAME
+from headcount.agents.settings_file import Refusal, Remembered
+
+FILE = Path("plugin") / "headcount.js"
+MARK = b"// headcount: "
+PLACE = '"@MAILBOX@"'
+RESTART = "active when OpenCode restarts"
+FOREIGN = "a file of that name is there and is not ours"
+
+
+class PluginFile:
+    programs = ("opencode",)
+
+    def roots(self, env: Mapping[str, str], home: Path) -> list[Path]:
+        given = env.get("OPENCODE_CONFIG_DIR")
+        usual = Path(env.get("XDG_CONFIG_HOME") or home / ".config") / "opencode"
+        return [Path(given), usual] if given else [usual]
+
+    def install(self, root: Path, mailbox: Path, state: Path, asking: Asking = AS_IT_IS) -> Plan | Refusal:
+        return written(lambda: self.plan_install(root, mailbox, state, asking))
+
+    def uninstall(self, root: Path, state: Path) -> Plan | Refusal:
+        return written(lambda: self.plan_uninstall(root, state))
+
+    def plan_install(
+        self, root: Path, mailbox: Path, state: Path, asking: Asking = AS_IT_IS
+    ) -> Plan | Refusal:
+        place = root / FILE
+        before = settings_file.read(place)
+        if isinstance(before, Refusal):
+            return before
+        if not _is_ours(before):
+            return Refusal(place, FOREIGN)
+        if not mailbox.is_absolute():
+            return Refusal(place, "the mailbox's path must be absolute")
+        after = plugin(mailbox)
+        memory = settings_file.memory_path(state, NAME, place)
+        known = settings_file.recall(memory)
+        made = not place.parent.exists() if before is None else known is not None and known.made_directory
+        return Plan(
+            settings=place,
+            before=before,
+            after=after,
+            memory=memory,
+            remembered=Remembered(None, settings_file.fingerprint(after), made),
+            added=len(EVENTS) if before is None else 0,
+            renewed=len(EVENTS) if before is not None and before != after else 0,
+            note=RESTART if before != after else "",
+        )
+
+    def plan_uninstall(self, root: Path, state: Path) -> Plan | Refusal:
+        place = root / FILE
+        before = settings_file.read(place)
+        if isinstance(before, Refusal):
+            return before
+        if before is not None and not _is_ours(before):
+            before = None  # somebody else's: nothing of ours is there
+        memory = settings_file.memory_path(state, NAME, place)
+        return Plan(place, before, None, memory, None, removed=len(EVENTS) if before is not None else 0)
+
+    def standing(self, root: Path, mailbox: Path) -> Standing:
+        place, wanted = root / FILE, len(EVENTS)
+        before = settings_file.read(place)
+        if isinstance(before, Refusal):
+            return Standing(place, Installed.UNREADABLE, 0, wanted, before.why)
+        if before is None:
+            return Standing(place, Installed.ABSENT, 0, wanted)
+        if not _is_ours(before):
+            return Standing(place, Installed.UNREADABLE, 0, wanted, FOREIGN)
+        state = Installed.INSTALLED if before == plugin(mailbox) else Installed.OUTDATED
+        return Standing(place, state, wanted, wanted)
+
+
+def plugin(mailbox: Path) -> bytes:
+    """The plugin that drops into that mailbox."""
+    source = files("headcount.agents.opencode").joinpath("plugin.js").read_text(encoding="utf-8")
+    return source.replace(PLACE, json.dumps(str(mailbox))).encode()
+
+
+def _is_ours(content: bytes | None) -> bool:
+    """Nothing is also nobody else's."""
+    return content is None or content.startswith(MARK)
+
+
+HOOKS = PluginFile()

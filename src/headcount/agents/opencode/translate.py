@@ -1,0 +1,258 @@
+"""From what our plugin tells of OpenCode to a report.
+
+Rules of this file
+  1. Never raises. The plugin is ours, but whoever can write a file can write anything into it.
+  2. One process has many conversations: every report says so (`beside`).
+  3. A subagent is a conversation of its own in OpenCode, and background work of its parent here. Only a dialog in
+     it speaks for the parent: it waits on the user all the same, and nothing else would show it (S3).
+  4. The plugin's own time stands, unless it is later than the file's.
+
+Not here: which events there are (events.py), what follows from a report (core).
+"""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from headcount.agents import lenient
+from headcount.agents.label import one_line, path_line, plain, redacted
+from headcount.agents.lenient import NO_RAW, Reader
+from headcount.agents.opencode.events import EVENTS, FIELDS
+from headcount.agents.port import Unread
+from headcount.core.report import Anchor, Background, Details, Opening, Report, Turn, WaitingOn
+
+NAME = "opencode"
+
+CONVERSATION = re.compile(r"[0-9A-Za-z_][0-9A-Za-z._-]{0,127}", re.ASCII)
+EVENT_NAME = re.compile(r"[a-z]{1,20}(?:\.[a-z]{1,20}){0,3}", re.ASCII)
+EDITING_TOOLS = frozenset({"edit", "write", "multiedit", "patch"})
+ABORTED = "MessageAbortedError"
+TOO_MANY = 429
+SHOWN = 80
+
+
+class Args(msgspec.Struct):
+    command: Any = None
+    filePath: Any = None
+    filepath: Any = None
+    pattern: Any = None
+    path: Any = None
+    url: Any = None
+    query: Any = None
+    description: Any = None
+
+
+class Payload(msgspec.Struct):
+    event: Any = None
+    session: Any = None
+    subagent: Any = None
+    directory: Any = None
+    at: Any = None
+    database: Any = None
+    agent: Any = None
+    status: Any = None
+    rejected: Any = None
+    error: Any = None
+    code: Any = None
+    tool: Any = None
+    reply: Any = None
+    header: Any = None
+    options: Any = None
+    questions: Any = None
+    model: Any = None
+    args: msgspec.Raw = NO_RAW
+
+
+class Said(msgspec.Struct, frozen=True):
+    turn: Turn | None = None
+    waiting_on: WaitingOn | None = None
+    doing: str | None = None
+    failure: str | None = None
+    opening: Opening | None = None
+    leaving: str | None = None
+
+
+NOTHING = Said()
+NO_ANCHOR = Anchor()
+_payload = Reader(Payload)
+_args = Reader(Args)
+
+
+def translate(payload: bytes, at: float, source: str) -> Report | Unread:
+    read = _payload.read(payload)
+    if isinstance(read, str):
+        return Unread(read)
+    conversation = _id(read.session)
+    if conversation is None:
+        return Unread("no usable session id")
+    event = read.event if isinstance(read.event, str) and EVENT_NAME.fullmatch(read.event) else "unnamed"
+    said = SAYS[event](read) if event in SAYS else NOTHING
+    inner = _id(read.subagent)
+    asks = said.turn is Turn.ASKED or event in ANSWERS
+    return Report(
+        agent=NAME,
+        conversation=conversation,
+        at=min(float(read.at), at) if type(read.at) in (int, float) and read.at > 0 else at,
+        source=source,
+        event=event,
+        says=said.turn,
+        waiting_on=said.waiting_on,
+        doing=said.doing,
+        failure=said.failure,
+        opening=said.opening if inner is None else None,
+        leaving=said.leaving if inner is None else None,
+        subagent=None if asks else inner,
+        background_started=_started(read, inner) if event in ("session.created", "session.updated") else None,
+        background_ended=inner if event in ("session.idle", "session.error", "session.deleted") else None,
+        edits=_edits(read) if event.startswith("tool.") else None,
+        beside=True,
+        details=Details(
+            cwd=_directory(read.directory),
+            model=plain(read.model, 100) if inner is None else None,
+            transcript=_directory(read.database),
+        ),
+        anchor=NO_ANCHOR,
+    )
+
+
+def unknown_fields(payload: bytes) -> tuple[str, ...]:
+    read = _payload.read(payload)
+    if isinstance(read, str):
+        return ()
+    event = read.event
+    named = () if isinstance(event, str) and event in EVENTS else (f"event:{one_line(str(event), 40)}",)
+    return named + tuple(sorted(one_line(key, 40) for key in set(lenient.keys(payload)) - FIELDS))[:8]
+
+
+def _created(read: Payload) -> Said:
+    return Said(Turn.STARTED, opening=Opening.STARTUP)
+
+
+def _deleted(read: Payload) -> Said:
+    return Said(leaving="deleted")
+
+
+def _compacted(read: Payload) -> Said:
+    return Said(Turn.COMPACTED)
+
+
+def _busy(read: Payload) -> Said:
+    return Said(Turn.PROMPTED, doing="retrying" if read.status == "retry" else None)
+
+
+def _idle(read: Payload) -> Said:
+    """After a dialog that its user refused there is nothing new to look at."""
+    return Said(Turn.SETTLED if read.rejected is True else Turn.STOPPED)
+
+
+def _error(read: Payload) -> Said:
+    if read.error == ABORTED:
+        return Said(Turn.SETTLED)
+    failure = "limit" if read.code == TOO_MANY else "error"
+    return Said(
+        Turn.FAILED, failure=failure, doing=one_line(read.error) if isinstance(read.error, str) else None
+    )
+
+
+def _permission(read: Payload) -> Said:
+    return Said(Turn.ASKED, waiting_on=WaitingOn.PERMISSION, doing=_doing(read))
+
+
+def _question(read: Payload) -> Said:
+    """The header of the first question and how many answers it offers, never the question itself."""
+    header = one_line(read.header, 50) if isinstance(read.header, str) and read.header.strip() else "question"
+    if isinstance(read.questions, int) and read.questions > 1:
+        shown = f"{header} ({read.questions} questions)"
+    else:
+        shown = f"{header} ({read.options} options)" if isinstance(read.options, int) else header
+    return Said(Turn.ASKED, waiting_on=WaitingOn.QUESTION, doing=shown)
+
+
+def _answered(read: Payload) -> Said:
+    return Said(Turn.TOOL_DONE)
+
+
+def _before_tool(read: Payload) -> Said:
+    return Said(Turn.TOOL, doing=_doing(read))
+
+
+SAYS: dict[str, Callable[[Payload], Said]] = {
+    "session.created": _created,
+    "session.deleted": _deleted,
+    "session.compacted": _compacted,
+    "session.status": _busy,
+    "session.idle": _idle,
+    "session.error": _error,
+    "chat.message": _busy,
+    "permission.asked": _permission,
+    "permission.replied": _answered,
+    "question.asked": _question,
+    "question.replied": _answered,
+    "question.rejected": _answered,
+    "tool.execute.before": _before_tool,
+    "tool.execute.after": _answered,
+}
+
+ANSWERS = frozenset({"permission.replied", "question.replied", "question.rejected"})
+
+FIELD_OF = {
+    "bash": "command",
+    "read": "filePath",
+    "edit": "filePath",
+    "write": "filePath",
+    "list": "path",
+    "glob": "pattern",
+    "grep": "pattern",
+    "webfetch": "url",
+    "websearch": "query",
+    "task": "description",
+}
+PATHS = frozenset({"filePath", "path"})
+
+
+def _doing(read: Payload) -> str | None:
+    """ "bash: npm test"; of a tool that is not in the table only its name."""
+    tool = read.tool if isinstance(read.tool, str) and read.tool else None
+    if tool is None:
+        return None
+    field = FIELD_OF.get(tool)
+    given = _args.read_or_empty(read.args)
+    value = (getattr(given, field) or (given.filepath if field == "filePath" else None)) if field else None
+    if not isinstance(value, str) or not value.strip():
+        return one_line(tool)
+    if field in PATHS:
+        return f"{tool}: {path_line(_inside(value, read.directory), SHOWN - len(tool) - 2)}"
+    return one_line(f"{tool}: {redacted(value.split('?', 1)[0] if field == 'url' else value)}")
+
+
+def _inside(path: str, directory: Any) -> str:
+    prefix = f"{directory.rstrip('/')}/" if isinstance(directory, str) and directory else ""
+    return path[len(prefix) :] if prefix and path.startswith(prefix) else path
+
+
+def _edits(read: Payload) -> str | None:
+    """The file that an editing tool is given, absolute; None: another tool, or no usable path."""
+    if read.tool not in EDITING_TOOLS:
+        return None
+    path = plain(_args.read_or_empty(read.args).filePath)
+    if path is None or path.startswith("/"):
+        return path
+    directory = _directory(read.directory)
+    return f"{directory.rstrip('/')}/{path}" if directory else None
+
+
+def _started(read: Payload, inner: str | None) -> Background | None:
+    if inner is None:
+        return None
+    return Background(inner, "subagent", one_line(read.agent, 40) if isinstance(read.agent, str) else "")
+
+
+def _id(value: Any) -> str | None:
+    return value if isinstance(value, str) and CONVERSATION.fullmatch(value) else None
+
+
+def _directory(value: Any) -> str | None:
+    path = plain(value)
+    return path if path is not None and path.startswith("/") else None

@@ -1,0 +1,129 @@
+"""Hook lines: what `headcount hooks` says of each file, to people and as a document.
+
+Rules of this file
+  1. One file, one line: the agent, the file, what became of it.
+  2. What its user has still to do (trust it, restart a session) stands in that line.
+
+Not here: which files, and the change itself (commands/hooks.py).
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headcount.cli.sanitize import clean
+
+if TYPE_CHECKING:
+    from headcount.agents.hook_files import Plan, Standing
+    from headcount.agents.port import Agent
+    from headcount.agents.settings_file import Refusal
+
+Live = dict[str, list[str]]
+
+
+def outcome_lines(
+    action: str, outcomes: "list[tuple[Agent, Plan | Refusal]]", live: Live, *, dry: bool
+) -> list[str]:
+    from headcount.agents.hook_files import Plan
+
+    width = max((len(home(each.settings)) for _, each in outcomes if isinstance(each, Plan)), default=0)
+    lines = []
+    for agent, outcome in outcomes:
+        if not isinstance(outcome, Plan):
+            lines.append(_refused(outcome))
+        elif dry:
+            lines += _shown(outcome)
+        else:
+            said = _installed(agent, outcome, live) if action == "install" else _uninstalled(outcome)
+            lines.append(f"{clean(agent.label):<9} {home(outcome.settings):<{width}}   {said}")
+    return lines
+
+
+def _refused(refusal: "Refusal") -> str:
+    where = f" line {refusal.line}, column {refusal.column}" if refusal.line else ""
+    return f"{home(refusal.path)}{where}: {clean(refusal.why)}. Nothing written; mend it and try again."
+
+
+def _shown(plan: "Plan") -> list[str]:
+    from headcount.agents.hook_files import diff
+
+    shown = [clean(row) for row in diff(plan).splitlines()]
+    return shown or [f"{home(plan.settings)}: nothing would change."]
+
+
+def _installed(agent: "Agent", plan: "Plan", live: Live) -> str:
+    note = clean(plan.note)
+    if not plan.changes:
+        return f"already installed, {note or 'nothing written'}"
+    if note:
+        return f"written, {note}"
+    parts = [f"+{_entries(plan.added)}"] if plan.added else []
+    parts += [f"{plan.renewed} brought up to date"] if plan.renewed else []
+    parts += [f"{plan.removed} of an earlier version removed"] if plan.removed else []
+    alive = len(live.get(agent.name, ()))
+    return ", ".join([*parts, "yours untouched"]) + (
+        f"; live in {alive} session{'s' if alive != 1 else ''}" if alive else ""
+    )
+
+
+def _uninstalled(plan: "Plan") -> str:
+    if not plan.changes:
+        return "nothing of ours there"
+    return (
+        "removed, the file with it"
+        if plan.after is None
+        else f"-{_entries(plan.removed)}, the rest as it was"
+    )
+
+
+def _entries(count: int) -> str:
+    return f"{count} entr{'y' if count == 1 else 'ies'}"
+
+
+def standing_lines(found: "list[tuple[Agent, Standing]]") -> list[str]:
+    width = max((len(home(each.settings)) for _, each in found), default=0)
+    return [_standing_line(agent, standing, width) for agent, standing in found]
+
+
+def _standing_line(agent: "Agent", standing: "Standing", width: int) -> str:
+    count = f" ({standing.events} of {standing.wanted} events)" if standing.events else ""
+    notes = "".join(f"; {clean(note)}" for note in (standing.inactive, standing.note) if note)
+    if standing.state.value == "unreadable":
+        notes += ". Nothing is written to it until it is mended."
+    asks = f"; asks: {', '.join(standing.asks)}" if standing.asks else ""
+    where = f"{clean(agent.label):<9} {home(standing.settings):<{width}}"
+    return f"{where}   {standing.state.value}{count}{asks}{notes}"
+
+
+def standing_document(agent: "Agent", standing: "Standing") -> dict[str, Any]:
+    return {
+        "agent": agent.name,
+        "path": str(standing.settings),
+        "state": standing.state.value,
+        "events": standing.events,
+        "wanted": standing.wanted,
+        "note": standing.note or None,
+        "inactive": standing.inactive or None,
+        "asks": list(standing.asks),
+    }
+
+
+def document(agent: "Agent", outcome: "Plan | Refusal") -> dict[str, Any]:
+    from headcount.agents.hook_files import Plan
+
+    if not isinstance(outcome, Plan):
+        refused = {"refused": outcome.why, "line": outcome.line}
+        return {"agent": agent.name, "path": str(outcome.path), **refused}
+    return {
+        "agent": agent.name,
+        "path": str(outcome.settings),
+        "changed": outcome.changes,
+        "added": outcome.added,
+        "renewed": outcome.renewed,
+        "removed": outcome.removed,
+        "note": outcome.note or None,
+    }
+
+
+def home(path: Path) -> str:
+    above, shown = str(Path.home()), str(path)
+    return clean("~" + shown[len(above) :] if shown.startswith(above + "/") else shown)

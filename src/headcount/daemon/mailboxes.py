@@ -1,0 +1,51 @@
+"""The mailboxes of all agents: Claude Code's is the mailbox itself, the others' are directories in it.
+
+Rules of this file
+  1. An agent's directory is made by whoever installs its hooks. One that is not there is waited for, not made: an
+     agent that reports nothing leaves nothing.
+
+Not here: what is done with a file (mailbox.py), where each lies (agents/drop_line.py).
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from headcount.daemon.mailbox import Mailbox
+from headcount.system.files import IN_CREATE, IN_MOVED_TO, FileEvent, FileEvents
+
+
+class Mailboxes:
+    def __init__(
+        self, top: Path, each: Sequence[Mailbox], files: FileEvents, start: Callable[[Mailbox], object]
+    ) -> None:
+        self._top = top
+        self._closed = list(each)
+        self._open: list[Mailbox] = []
+        self._files = files
+        self._start = start
+
+    def open(self) -> None:
+        """Watches first and looks afterwards, so that nothing falls between."""
+        self._top.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._files.watch(self._top, IN_CREATE | IN_MOVED_TO, self._appeared)
+        self._open_those_there()
+
+    def close(self, *, for_good: bool) -> None:
+        for mailbox in self._open:
+            mailbox.close(for_good=for_good)
+
+    def counts(self) -> Counter[str]:
+        return sum((mailbox.counts for mailbox in self._open), Counter[str]())
+
+    def _appeared(self, events: list[FileEvent]) -> None:
+        awaited = {None, *(mailbox.directory.name for mailbox in self._closed)}
+        if any(event.name in awaited for event in events):
+            self._open_those_there()
+
+    def _open_those_there(self) -> None:
+        for mailbox in [each for each in self._closed if each.directory.is_dir()]:
+            self._closed.remove(mailbox)
+            self._open.append(mailbox)
+            mailbox.open()
+            self._start(mailbox)

@@ -1,0 +1,60 @@
+"""What a process has open under /proc: the files of its descriptors, and which it has locked.
+
+Rules of this file
+  1. A lock is the kernel's word in /proc/locks: this pid, this inode. Device numbers are not compared, since
+     some file systems show others there than to stat(2).
+  2. Pipes, sockets, devices and files without a name are left out.
+  3. Whether it is still the same process afterwards is for the caller to verify.
+
+Not here: one process's own lines (procfs.py).
+"""
+
+import os
+
+from headcount.core.open_files import OpenFile, OpenFiles
+
+LOCKS_MOST = 4 * 1024 * 1024
+LOCKING = (b"FLOCK", b"POSIX")
+NO_FILES = ("/dev/", "/proc/", "/sys/", "/memfd:")
+
+
+def read_open_files(pid: int) -> OpenFiles | None:
+    """None: not ours to read, or over."""
+    try:
+        directory = os.open(f"/proc/{pid}/fd", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        locked = _locked_by(pid)
+        found = (_file(directory, name, locked) for name in os.listdir(directory))
+        return tuple(sorted({each for each in found if each is not None}, key=lambda each: each.path))
+    except OSError:
+        return None
+    finally:
+        os.close(directory)
+
+
+def _file(directory: int, name: str, locked: frozenset[int]) -> OpenFile | None:
+    try:
+        path = os.readlink(os.fsencode(name), dir_fd=directory).decode("utf-8", "replace")
+        if not path.startswith("/") or path.startswith(NO_FILES):
+            return None
+        return OpenFile(path, bool(locked) and os.stat(name, dir_fd=directory).st_ino in locked)
+    except OSError:
+        return None  # closed meanwhile
+
+
+def _locked_by(pid: int) -> frozenset[int]:
+    """The inodes that this process holds a lock on: proc_locks(5). Who waits for one is marked `->`."""
+    try:
+        with open("/proc/locks", "rb") as locks:
+            lines = locks.read(LOCKS_MOST).splitlines()
+    except OSError:
+        return frozenset()
+    number = b"%d" % pid
+    rows = (line.split() for line in lines)
+    return frozenset(
+        int(row[5].rpartition(b":")[2])
+        for row in rows
+        if len(row) > 5 and row[1] in LOCKING and row[4] == number and row[5].rpartition(b":")[2].isdigit()
+    )

@@ -1,0 +1,117 @@
+"""The real Gemini CLI, with our hooks and without: who it is, what it does, what its chat alone tells, its end."""
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.real.conftest import MISSING
+from tests.real.test_opencode import WITHIN, install
+from tests.rig import gemini
+from tests.rig.fake_anthropic import script
+from tests.rig.fake_gemini import FakeGemini
+from tests.rig.gemini import Gemini, session_of
+from tests.rig.stage import stage, sweep
+from tests.rig.terminal import children
+
+pytestmark = pytest.mark.timeout(300)  # a loaded machine starts such a CLI in half a minute
+
+
+@pytest.fixture(scope="module")
+def programs() -> Path:
+    there = gemini.programs()
+    if there is None:
+        MISSING.append(f"Gemini CLI {gemini.VERSION}")
+        pytest.skip(f"Gemini CLI {gemini.VERSION} cannot be installed here")
+    return there
+
+
+@pytest.fixture(scope="module")
+def serving() -> Iterator[FakeGemini]:
+    with FakeGemini() as made:
+        yield made
+
+
+@pytest.fixture
+def cli(programs: Path, serving: FakeGemini, tmp_path: Path) -> Iterator[Gemini]:
+    made = Gemini(programs, serving.url, tmp_path)
+    made.prepare()
+    yield made
+    sweep(made)
+
+
+def test_with_hooks_in_a_terminal(cli: Gemini, tmp_path: Path) -> None:
+    with stage(cli, tmp_path) as scene:
+        install(scene, "gemini")
+        limits = json.loads((cli.root / "settings.json").read_text())["hooks"]["SessionStart"][0]["hooks"][0]
+        assert limits["timeout"] == 5000  # milliseconds
+        tui = cli.open_tui()
+        try:
+            pid = session_of(tui.pid)
+            row = scene.settles(pid, within=WITHIN, agent="gemini", activity="idle")
+            assert len(row["conversation"]) == 36
+            assert scene.rows(pid=tui.pid) == []  # the launcher is no session
+            tui.wait_hearing()
+
+            since = scene.feed.mark()
+            tui.type(script({"bash": "touch a"}, {"say": "well"}))
+            asked = scene.wait_row(
+                since=since, within=WITHIN, pid=pid, activity="waiting", waiting_on="permission"
+            )
+            assert asked.row["doing"] == "Shell: touch a"
+            tui.wait_screen("Allow execution")
+            tui.wait_still()
+            tui.keys("Enter")
+            done = scene.settles(pid, within=WITHIN, activity="done", context_tokens=1234)
+            assert done["id"] == row["id"]
+
+            since = scene.feed.mark()
+            tui.wait_still()
+            tui.type(script({"bash": "touch b"}, {"say": "never"}))
+            scene.wait_row(since=since, within=WITHIN, pid=pid, activity="waiting")
+            tui.wait_screen("Allow execution")
+            tui.wait_still()
+            tui.keys("Escape")  # fires no hook: its chat tells (L5)
+            idle = scene.settles(pid, within=WITHIN, activity="idle")
+            assert idle["source"] == "transcript"
+
+            tui.wait_still()
+            tui.type("/clear")
+            cleared = scene.wait_row(since=scene.feed.mark(), within=WITHIN, pid=pid, liveness="alive").row
+            assert cleared["conversation"] != row["conversation"]
+            assert scene.ended(row["id"])["ended"]["because"].endswith("(/clear)")
+
+            os.kill(pid, signal.SIGKILL)
+            assert scene.ended(cleared["id"])["ended"]["because"] == "killed (SIGKILL)"
+        finally:
+            for each in children(tui.pid):  # its launcher ignores the end of the terminal, and waits
+                os.kill(each, signal.SIGKILL)
+            tui.close()
+        assert scene.daemon.get("/v1/status")["unknown_events"] == {}
+
+
+def test_two_in_one_directory_and_a_resume(cli: Gemini, tmp_path: Path) -> None:
+    with stage(cli, tmp_path) as scene:
+        bare = cli.start_print(script({"slow": [280, "a word " * 60]}))
+        try:
+            nameless = scene.settles(session_of(bare.pid), within=WITHIN)
+            assert (nameless["agent"], nameless["conversation"]) == ("gemini", None)  # no hooks, no name
+            install(scene, "gemini")
+            ids = []
+            for again in ((), ("--resume", "latest")):
+                run = cli.start_print(script({"bash": "sh -c 'sleep 1'"}, {"say": "well"}), *again)
+                pid = session_of(run.pid)
+                seen = scene.wait_row(
+                    within=WITHIN, pid=pid, activity="working", doing="Shell: sh -c 'sleep 1'"
+                )
+                run.communicate(timeout=WITHIN)
+                ids.append(scene.ended(seen.row["id"], within=WITHIN))
+            first, second = ids
+            assert second["conversation"] == first["conversation"] and second["predecessor"] == first["id"]
+            assert scene.row(id=nameless["id"])["ended"] is None
+        finally:
+            bare.kill()
+            bare.communicate()

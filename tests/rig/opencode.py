@@ -1,0 +1,180 @@
+"""The real OpenCode, on loopback: installed from npm, in a home of its own, in a terminal of its own.
+
+Rules of this file
+  1. Nothing of the caller's environment, credentials or settings reaches the CLI, and nothing of it stays.
+  2. Its only endpoint is the given API; it is told to fetch and update nothing.
+
+Not here: what the model answers (fake_chat.py), the terminal (terminal.py).
+"""
+
+import json
+import re
+import subprocess
+import urllib.request
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.rig.claude import wait_for
+from tests.rig.npm import installed
+from tests.rig.terminal import Terminal
+
+PACKAGE, VERSION, PROGRAM = "opencode-ai", "1.18.33", "opencode"
+KEY = "dummy-not-a-key"
+
+
+def programs() -> Path | None:
+    return installed(PACKAGE, VERSION, PROGRAM)
+
+
+@dataclass(frozen=True)
+class OpenCode:
+    """One isolated home with one project in it, and the ways to run the CLI there."""
+
+    programs: Path
+    api: str
+    place: Path
+    extra: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def home(self) -> Path:
+        return self.place / "home"
+
+    @property
+    def project(self) -> Path:
+        return self.place / "project"
+
+    @property
+    def root(self) -> Path:
+        return self.home / ".config" / "opencode"
+
+    @property
+    def database(self) -> Path:
+        return self.home / ".local" / "share" / "opencode" / "opencode.db"
+
+    def prepare(self) -> None:
+        """A home whose only model is the fake one; `touch` asks, everything else is allowed."""
+        self.root.mkdir(parents=True, exist_ok=True)
+        self.project.mkdir(exist_ok=True)
+        limit = {"context": 100_000, "output": 8_000}
+        fake: dict[str, Any] = {
+            "npm": "@ai-sdk/openai-compatible",
+            "name": "Fake",
+            "options": {"baseURL": f"{self.api}/v1", "apiKey": KEY},
+            "models": {"fake": {"name": "fake", "limit": limit}},
+        }
+        settings = {
+            "model": "fake/fake",
+            "small_model": "fake/fake",
+            "autoupdate": False,
+            "share": "disabled",
+            "provider": {"fake": fake},
+            "permission": {"bash": {"*": "allow", "touch *": "ask"}},
+        }
+        (self.root / "opencode.json").write_text(json.dumps(settings))
+
+    def environment(self) -> dict[str, str]:
+        return {
+            "PATH": f"{self.programs}:/usr/local/bin:/usr/bin:/bin",
+            "HOME": str(self.home),
+            "TERM": "xterm-256color",
+            "LANG": "C.UTF-8",
+            "SHELL": "/bin/bash",
+            "USER": "tester",
+            "OPENCODE_DISABLE_MODELS_FETCH": "1",
+            "OPENCODE_DISABLE_AUTOUPDATE": "1",
+            "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
+            "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
+            **self.extra,
+        }
+
+    def start_run(self, prompt: str, *arguments: str) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            ["opencode", "run", *arguments, prompt],
+            executable=self.programs / PROGRAM,
+            cwd=self.project,
+            env=self.environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def open_tui(self, *arguments: str) -> Terminal:
+        tui = Terminal(["opencode", *arguments], self.environment(), self.project)
+        try:
+            tui.wait_screen(r"Ask anything|ctrl\+p commands", 60)
+            tui.wait_still()
+        except BaseException:
+            tui.close()
+            raise
+        return tui
+
+    def serve(self) -> "Server":
+        return Server(self)
+
+
+class Server:
+    """`opencode serve`: one process, any number of conversations, driven over its own HTTP API."""
+
+    def __init__(self, cli: OpenCode) -> None:
+        self._process = subprocess.Popen(
+            ["opencode", "serve", "--port", "0"],
+            executable=cli.programs / PROGRAM,
+            cwd=cli.project,
+            env=cli.environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self.pid = self._process.pid
+        assert self._process.stdout is not None
+        told = (re.search(r"listening on (http://\S+)", line) for line in self._process.stdout)
+        found = next((each for each in told if each), None)
+        assert found is not None, "the server ended before it listened"
+        self._url = found.group(1)
+
+    def call(self, method: str, path: str, body: Any = None) -> Any:
+        data = None if body is None else json.dumps(body).encode()
+        headers = {"content-type": "application/json"}
+        asked = urllib.request.Request(self._url + path, method=method, data=data, headers=headers)
+        with urllib.request.urlopen(asked, timeout=60) as answer:
+            raw = answer.read()
+        return json.loads(raw) if raw else None
+
+    def create(self) -> str:
+        return str(self.call("POST", "/session", {})["id"])
+
+    def ask(self, session: str, prompt: str) -> None:
+        """Does not wait for the turn."""
+        self.call("POST", f"/session/{session}/prompt_async", {"parts": [{"type": "text", "text": prompt}]})
+
+    def wait_answering(self, session: str) -> None:
+        """Until the model's answer has begun: a turn that is ended sooner leaves no trace of that. Its text is
+        kept only at its end, so an empty part that is not completed is what there is to see."""
+
+        def answering() -> bool:
+            last = self.call("GET", f"/session/{session}/message")[-1]
+            open_now = last["info"]["role"] == "assistant" and "completed" not in last["info"]["time"]
+            return open_now and any(part["type"] == "text" for part in last["parts"])
+
+        wait_for("an answer that has begun", answering, 60, every=0.2)
+
+    def abort(self, session: str) -> None:
+        self.call("POST", f"/session/{session}/abort", {})
+
+    def answer_permission(self, reply: str) -> None:
+        (asked,) = self.call("GET", "/permission")
+        self.call("POST", f"/permission/{asked['id']}/reply", {"reply": reply})
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+    def __enter__(self) -> "Server":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
