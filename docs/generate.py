@@ -47,6 +47,11 @@ EVENT_WORDS = {
     EventType.HEADCOUNT_STOPPED: "the daemon stops in order; from here on nothing is seen",
     EventType.CLAIM_GRANTED: "an item has a holder; `item`, `fence`, `holder`",
     EventType.CLAIM_RELEASED: "an item is free; `because` is released, died, forced or handed-off",
+    EventType.LEFTOVER_FOUND: "an ended session left this, with the evidence; `leftover`",
+    EventType.LEFTOVER_CHANGED: "more is known of a leftover",
+    EventType.LEFTOVER_GONE: "a leftover is no longer there",
+    EventType.ENDING_INTENDED: "a process is about to be signalled, and by whom; stored before the signal is sent",
+    EventType.ENDING_FINISHED: "what came of it: exited, killed, survived, or not sent and why",
     EventType.LOSS_ACCEPTED: "the operator accepted that holders of before the loss are not known",
     EventType.STORE_LOST: "the store was damaged; `facts.set_aside` names where it is kept",
 }

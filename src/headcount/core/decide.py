@@ -14,18 +14,21 @@ import signal
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from headcount.core import collision
+from headcount.core import behind, collision
+from headcount.core.behind import hear_gone, hear_left, lose_process
 from headcount.core.claim import Answer
 from headcount.core.commands import AcceptLoss, Acquire, HandOff, Release, Withdraw
 from headcount.core.events import EventType
-from headcount.core.evidence import Awake, Evidence, Glimpse, Judged, Rebooted, Retire, Tick
+from headcount.core.evidence import Awake, Ending, Evidence, Glimpse, Judged, Rebooted, Retire, Tick
 from headcount.core.hear import hear_found, hear_glimpse, hear_record, hear_report
 from headcount.core.ledger import accept_loss, acquire, free_all_of, hand_off, release
+from headcount.core.leftover import Gone, Left
 from headcount.core.registration import Register, TurnedAway, Unregister, register, unregister
 from headcount.core.report import Found, Record, Report
 from headcount.core.session import Ended, EndKind, Liveness, Session, SessionId, Turnpoint, after, can
 from headcount.core.verdict import Proof, Standing, Verdict
 from headcount.core.waiting import look_again, next_look, serve, withdraw
+from headcount.core.where import Located, locate
 from headcount.core.world import NOT_ASKED, Draft, Verdicts, World
 from headcount.times import LOST_AFTER
 
@@ -48,6 +51,7 @@ def decide(
     for evidence in batch:
         outcomes.append(DECIDERS[type(evidence)](draft, evidence, now))
         serve(draft, now)
+    behind.settle(draft, now)
     collision.settle(draft, now)
     return draft, outcomes
 
@@ -70,8 +74,12 @@ def _report(draft: Draft, report: Report, now: float) -> SessionId | None:
 def _judged(draft: Draft, judged: Judged, now: float) -> None:
     if judged.verdict.standing is Standing.DEAD:
         draft.bury(judged.process)
+    session = draft.current(judged.process)
     _judge_session(draft, judged)
     if judged.verdict.standing is Standing.DEAD:
+        if session is not None and judged.left:
+            hear_left(draft, Left(session.id, judged.left, judged.at), now)
+        lose_process(draft, judged.process, judged.at, judged.verdict.because)
         free_all_of(draft, judged.process, judged.at)
 
 
@@ -182,6 +190,9 @@ def _retire(draft: Draft, retire: Retire, now: float) -> None:
     for session in list(draft.sessions.values()):  # nothing would ever end these but a reboot
         if session.liveness is Liveness.LOST and session.last_event_at < retire.before:
             draft.drop(session.id)
+    for leftover in draft.remains.of_session(None):
+        if leftover.gone_at is not None and leftover.gone_at < retire.before:
+            draft.remains.drop(leftover)
     for request in [each.id for each in draft.page.requests.values() if each.at < retire.before]:
         draft.page.forget(request)
 
@@ -201,16 +212,30 @@ def _awake(draft: Draft, awake: Awake, now: float) -> None:
         collision.forget(draft, now)
 
 
+def _ending(draft: Draft, ending: Ending, now: float) -> None:
+    type = EventType.ENDING_FINISHED if ending.finished else EventType.ENDING_INTENDED
+    session = draft.sessions.get(ending.session) if ending.session is not None else None
+    if session is None:
+        draft.tell(type, ending.at, **ending.facts)
+    else:
+        changes = {"archived_at": ending.at} if ending.archived else {}
+        draft.emit(type, ending.at, session.id, facts=ending.facts, **changes)
+
+
 DECIDERS: dict[type, Callable[[Draft, Any, float], Any]] = {
     Report: _report,
     Record: hear_record,
     Found: hear_found,
     Glimpse: hear_glimpse,
     Judged: _judged,
+    Located: locate,
     Rebooted: _rebooted,
     Tick: _tick,
     Retire: _retire,
     Awake: _awake,
+    Left: hear_left,
+    Gone: hear_gone,
+    Ending: _ending,
     Acquire: acquire,
     Release: release,
     HandOff: hand_off,

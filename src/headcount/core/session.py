@@ -15,6 +15,7 @@ from typing import NewType
 from headcount.core.activity import Activity, Status, Turned
 from headcount.core.identity import ProcessIdentity
 from headcount.core.report import Background
+from headcount.core.terminal import Where
 
 SessionId = NewType("SessionId", str)
 
@@ -132,6 +133,7 @@ class Registration:
     name: str | None = None
     role: str | None = None
     groups: tuple[str, ...] = ()
+    window: bool = False  # a tmux window was opened for it
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +172,8 @@ class Session:
     alarms: tuple[str, ...] = ()
     notes: tuple[Note, ...] = ()
     registration: Registration | None = None
+    where: Where | None = None  # the terminal it was last found in
+    archived_at: float | None = None  # when it was closed for good
 
     @property
     def is_open(self) -> bool:

@@ -43,9 +43,12 @@ AUTHORITY: dict[tuple[str, str], Rule] = {
     ("GET", "/v1/sessions/me"): ANYBODY,  # it tells a nobody why
     ("GET", "/v1/sessions/{id}"): ANYBODY,
     ("GET", "/v1/sessions/{id}/explain"): ANYBODY,
+    ("GET", "/v1/sessions/{id}/where"): ANYBODY,
+    ("GET", "/v1/sessions/{id}/resume"): ANYBODY,  # it tells a command; running it is another matter
     ("POST", "/v1/hooks/{agent}"): ANYBODY,  # a report is weighed, never refused
     ("GET", "/v1/claims"): ANYBODY,
     ("POST", "/v1/claims/{item}/check"): ANYBODY,  # whoever guards a resource asks
+    ("GET", "/v1/leftovers"): ANYBODY,
     ("POST", "/v1/guard/git"): ANYBODY,  # a guard asks and changes nothing
     ("POST", "/v1/guard/{agent}"): ANYBODY,
     ("POST", "/v1/context/{agent}"): ANYBODY,

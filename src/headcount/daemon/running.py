@@ -34,6 +34,7 @@ from headcount.daemon.recovery import boots_of, open_book, recover
 from headcount.daemon.registries import Registries
 from headcount.daemon.routes.table import build_app
 from headcount.daemon.service import Service
+from headcount.daemon.terminals import Terminals
 from headcount.daemon.tokens import Tokens
 from headcount.daemon.transcripts import Transcripts
 from headcount.daemon.watchdog import Watchdog
@@ -83,7 +84,8 @@ class Running:
         event_loop = asyncio.get_running_loop()
         book = open_book(store.loaded, clock.now())
         boots = boots_of(store.loaded)
-        world = World(processes.place(), store.loaded.sessions, store.loaded.seq, book, boots)
+        loaded = store.loaded
+        world = World(processes.place(), loaded.sessions, loaded.seq, book, boots, loaded.leftovers)
         self.server = Server()
         self.files = open_file_events(event_loop)
         self.anchors = Anchors(processes, clock, world.find_process)
@@ -96,6 +98,7 @@ class Running:
             prove=lambda process: processes.prove(process, world.machine_of(process.boot)),
         )
         self.transcripts = Transcripts(AGENTS, self.loop)
+        self.terminals = Terminals(self.loop, processes, clock, os.environ)
         self.tokens = Tokens(Path(places.state) / "tokens", store.tokens, processes, clock)
         self.effects = Effects(processes, clock, self.loop.put, self._forget)
         drift, worktrees = Drift(), Worktrees(clock)
@@ -122,6 +125,7 @@ class Running:
             census=Census(self.loop, processes, self.anchors, clock),
             drift=drift,
             worktrees=worktrees,
+            terminals=self.terminals,
             tokens=self.tokens,
             actors=Actors(processes, self.loop, clock, self.tokens),
             started_at=clock.now(),
@@ -138,6 +142,7 @@ class Running:
     def _tell(self, events: Sequence[Event], world: World) -> None:
         self.service.tell(events, world)
         self.transcripts.noticed(events, world)
+        self.terminals.noticed(events, world)
 
     def _forget(self, process: ProcessIdentity) -> None:
         """It ended: nothing that was settled about it stands."""
@@ -157,6 +162,7 @@ class Running:
             service.registries.open(agent, os.environ, Path.home(), service.config.claude_roots)
         for session in self.loop.world.open_sessions():
             self.transcripts.want(session)
+            self.terminals.want(session)
         sock = open_unix_socket(Path(service.places.socket))
         self.chores = [
             self._chore(service.mailbox.run(), "mailbox"),
@@ -204,6 +210,7 @@ class Running:
         self.watchdog.stop()
         self.files.close()
         self.transcripts.close()
+        self.terminals.close()
         if self.deciding is not None:
             self.loop.put(Awake(service.clock.now(), stopping=True))
             self.loop.stop()

@@ -9,19 +9,19 @@ Not here: explanations (explain.py), drawing (cli/).
 """
 
 from collections.abc import Iterable
-from datetime import UTC, datetime
-from functools import lru_cache
 from typing import Any
 
 from headcount.core.change import changed
 from headcount.core.claim import Claim
 from headcount.core.events import Event
 from headcount.core.session import Ended, Liveness, Session
+from headcount.core.terminal import Where
+from headcount.core.where import TMUX
 from headcount.core.world import World
+from headcount.daemon.leftover_view import leftover_row
+from headcount.daemon.moment import time_text as time_text
 from headcount.times import HIDDEN_AFTER
 from headcount.wire import messages
-
-TEXTS_KEPT = 4096  # moments whose text is remembered
 
 LIVENESS_WORDS = {
     Liveness.UNBOUND: "unknown",
@@ -30,17 +30,6 @@ LIVENESS_WORDS = {
     Liveness.LOST: "lost",
     Liveness.ENDED: "ended",
 }
-
-
-def time_text(at: float) -> str:
-    """Four a row, and a row for every event: the part down to the second is made once."""
-    milliseconds = int(at * 1000)
-    return f"{_second(milliseconds // 1000)}.{milliseconds % 1000:03d}Z"
-
-
-@lru_cache(maxsize=TEXTS_KEPT)
-def _second(at: int) -> str:
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def session_row(session: Session, world: World) -> messages.SessionRow:
@@ -78,7 +67,15 @@ def session_row(session: Session, world: World) -> messages.SessionRow:
         claims=held_by(session, world),
         alarms=list(session.alarms),
         ended=_ended(session.ended) if session.ended else None,
+        where=session.where.text if session.where else None,
+        tmux=_tmux(session.where),
     )
+
+
+def _tmux(where: Where | None) -> messages.TmuxPane | None:
+    if where is None or where.program != TMUX or where.socket is None or where.pane is None:
+        return None
+    return messages.TmuxPane(socket=where.socket, pane=where.pane)
 
 
 def held_by(session: Session, world: World) -> list[str]:
@@ -126,6 +123,7 @@ def event_row(event: Event, world: World) -> messages.EventRow:
         type=event.type.value,
         session=session_row(_as_of(session, event), world) if session else None,
     )
+    row.leftover = leftover_row(event.leftover) if event.leftover else None
     if event.claim is None:
         row.facts = {key: _fact(key, value) for key, value in event.facts.items()} or None
     else:

@@ -27,6 +27,11 @@ class BackgroundWork(msgspec.Struct, kw_only=True):
     label: str
 
 
+class TmuxPane(msgspec.Struct, kw_only=True):
+    socket: str  # of the server
+    pane: str  # %5
+
+
 class SessionRow(msgspec.Struct, kw_only=True):
     id: str
     agent: str
@@ -57,6 +62,8 @@ class SessionRow(msgspec.Struct, kw_only=True):
     claims: list[str]
     alarms: list[str]
     ended: Ended | None
+    where: str | None = None  # the terminal, as people name it: work:3.1, vscode
+    tmux: TmuxPane | None = None
 
 
 class Sessions(msgspec.Struct, kw_only=True):
@@ -89,11 +96,52 @@ class Explanation(msgspec.Struct, kw_only=True):
     would_change: list[str]
 
 
+class Whereabouts(msgspec.Struct, kw_only=True):
+    """Where a session is, looked up now."""
+
+    session: SessionRow
+    known: bool  # false: it could not be found out now; the rest is what was known last
+    because: str | None  # with known=false: why
+    program: str | None  # tmux, kitty, wezterm, vscode, ...; null: no terminal that we know
+    socket: str | None  # where that program is told things
+    pane: str | None
+    window: str | None
+    server: int | None = None  # of tmux: its pid, and since when it runs by its own word
+    server_since: int | None = None
+
+
+class Resumption(msgspec.Struct, kw_only=True):
+    """How to go on with a session's conversation."""
+
+    session: SessionRow
+    command: list[str]  # the agent's own
+    cwd: str | None  # where to run it
+    alive_in: SessionRow | None  # who has the conversation now
+
+
 class Holder(msgspec.Struct, kw_only=True):
     session: str | None  # null: a process without a session, as `hold` is
     conversation: str | None
     pid: int | None
     name: str | None = None
+
+
+class LeftoverRow(msgspec.Struct, kw_only=True):
+    """What an ended session left. The figures are of now, and null where they cannot be read or make no sense."""
+
+    id: str
+    kind: str  # process, second-writer, pane, worktree, record
+    session: str | None  # null: nobody that is remembered left it
+    pid: int | None
+    what: str
+    evidence: list[str]
+    found_at: str
+    gone_at: str | None
+    age_s: float | None  # how long the process runs
+    cpu_s: float | None
+    memory_bytes: int | None
+    ports: list[int]  # on which it listens
+    facts: dict[str, Any]
 
 
 class EventRow(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -107,6 +155,7 @@ class EventRow(msgspec.Struct, kw_only=True, omit_defaults=True):
     holder: Holder | None = None  # who got it, or who had it
     because: str | None = None  # of a release: released, died, forced, handed-off
     by: str | None = None  # who forced it
+    leftover: LeftoverRow | None = None
 
 
 class Snapshot(msgspec.Struct, kw_only=True):
@@ -189,6 +238,7 @@ class Registration(msgspec.Struct, kw_only=True):
     groups: list[str] = []
     anyway: bool = False  # although the conversation is alive elsewhere
     launch: bool = False  # a token is wanted
+    window: bool = False  # the tmux window that it is in was opened for it
 
 
 class Registered(msgspec.Struct, kw_only=True):
@@ -288,6 +338,13 @@ class HandOffWish(msgspec.Struct, kw_only=True):
 class LossAccepted(msgspec.Struct, kw_only=True):
     accepted: bool
     loss: str | None  # where the lost store lies
+
+
+# --- leftovers and ending ------------------------------------------------------------------------
+
+
+class Leftovers(msgspec.Struct, kw_only=True):
+    leftovers: list[LeftoverRow]
 
 
 # --- guarding ------------------------------------------------------------------------------------

@@ -16,7 +16,19 @@ from starlette.responses import Response
 
 from headcount.daemon.authority import AUTHORITY, Need, check
 from headcount.daemon.gate import Gate, Receive, Refused, Scope, Send
-from headcount.daemon.routes import claims, context, daemon, events, guard, hooks, register, sessions, whoami
+from headcount.daemon.routes import (
+    claims,
+    context,
+    daemon,
+    events,
+    guard,
+    hooks,
+    leftovers,
+    places,
+    register,
+    sessions,
+    whoami,
+)
 from headcount.daemon.routes.openapi import document
 from headcount.daemon.routes.route import Call, Route, json_response
 from headcount.daemon.service import Service
@@ -100,12 +112,34 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
         messages.Explanation,
     ),
     Route(
+        "GET",
+        "/v1/sessions/{id}/where",
+        places.find_terminal,
+        "Which terminal it is in, looked up now",
+        messages.Whereabouts,
+    ),
+    Route(
+        "GET",
+        "/v1/sessions/{id}/resume",
+        places.how_to_resume,
+        "The command that goes on with its conversation, and who has it now",
+        messages.Resumption,
+    ),
+    Route(
         "POST",
         "/v1/hooks/{agent}",
         hooks.take_report,
         "A hook's report",
         status=202,
         takes="the agent's own payload, as its hook got it",
+    ),
+    Route(
+        "GET",
+        "/v1/leftovers",
+        leftovers.list_leftovers,
+        "What ended sessions left behind",
+        messages.Leftovers,
+        ("all", "session", "kind"),
     ),
     Route(
         "POST",
