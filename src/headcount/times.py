@@ -162,6 +162,23 @@ like the agent that started it, and an agent's own registry file takes 0.4 to 0.
 GLIMPSE_AFTER: Final = 0.5
 """How long after a turn's end its transcript is looked at: by then its last lines are written."""
 
+# --- terminals -----------------------------------------------------------------------------------
+
+TMUX_WITHIN: Final = 2.0
+"""How long one question to a tmux server may take. It answers in milliseconds; a stopped one never, and is then
+not known rather than without panes."""
+
+TERMINAL_AFTER: Final = 0.2
+"""How long after a session was heard of its terminal is looked for: sessions that start together are looked for in
+one go, and `ps` is not read faster than that."""
+
+TERMINAL_ASKED_WITHIN: Final = 3.0
+"""How long `jump` waits for a fresh look at where a session is, before it goes where it last was: a little longer
+than one question to tmux."""
+
+WINDOW_LOOKED_AT_EVERY: Final = 0.1
+"""How often `launch --tmux` looks whether what runs in the new window is known: it takes some 0.2 s."""
+
 # --- tokens --------------------------------------------------------------------------------------
 
 TOKEN_CEILING: Final = 86_400.0

@@ -104,6 +104,10 @@ class Agent(Protocol):
         reach no argv, path or terminal."""
         ...
 
+    def home_of(self, cwd: str | None, transcript: str | None) -> str | None:
+        """The directory in which that command finds the conversation; `cwd` is where its session last was."""
+        ...
+
     def unknown_fields(self, payload: bytes) -> tuple[str, ...]:
         """What the payload has that no table knows: the event's name first. For counting."""
         ...

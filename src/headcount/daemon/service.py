@@ -26,6 +26,7 @@ from headcount.daemon.loop import Loop
 from headcount.daemon.mailbox import Mailbox
 from headcount.daemon.metrics import Histogram
 from headcount.daemon.registries import Registries
+from headcount.daemon.terminals import Terminals
 from headcount.daemon.tokens import Tokens
 from headcount.daemon.view import LIVENESS_WORDS, time_text, visible
 from headcount.daemon.worktrees import Worktrees
@@ -53,6 +54,7 @@ class Service:
     census: Census
     drift: Drift
     worktrees: Worktrees
+    terminals: Terminals
     tokens: Tokens
     actors: Actors
     started_at: float

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 from headcount.agents.claude_code import recognise, transcript, translate
-from headcount.agents.claude_code.registry import Sessions
+from headcount.agents.claude_code.registry import Sessions, home_of
 from headcount.agents.port import Registry, Unread
 from headcount.core.evidence import Glimpse
 from headcount.core.identity import ProcessFacts
@@ -36,6 +36,9 @@ class ClaudeCode:
 
     def resume(self, conversation: str) -> tuple[str, ...] | None:
         return ("claude", "--resume", conversation) if UUID.fullmatch(conversation) else None
+
+    def home_of(self, cwd: str | None, transcript: str | None) -> str | None:
+        return home_of(cwd, transcript)
 
     def unknown_fields(self, payload: bytes) -> tuple[str, ...]:
         return translate.unknown_fields(payload)

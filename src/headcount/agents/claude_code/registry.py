@@ -130,12 +130,26 @@ def parse(content: bytes, pid: int, written_at: float = 0.0) -> Entry | None:
     )
 
 
+def home_of(cwd: str | None, transcript: str | None) -> str | None:
+    """The directory that the conversation belongs to: the CLI resumes it only there. The session may have gone
+    below it since."""
+    if cwd is None or transcript is None:
+        return cwd
+    project = Path(transcript).parent.name
+    return next(
+        (str(each) for each in (Path(cwd), *Path(cwd).parents) if _project(str(each)) == project), cwd
+    )
+
+
 def _transcript(root: Path, entry: Entry) -> str | None:
-    """The CLI writes a conversation under its directory's name, every other character as a dash."""
     if entry.cwd is None:
         return None
-    project = re.sub(r"[^0-9A-Za-z]", "-", entry.cwd)
-    return str(root / "projects" / project / f"{entry.conversation}.jsonl")
+    return str(root / "projects" / _project(entry.cwd) / f"{entry.conversation}.jsonl")
+
+
+def _project(directory: str) -> str:
+    """The CLI writes a conversation under its directory's name, every other character as a dash."""
+    return re.sub(r"[^0-9A-Za-z]", "-", directory)
 
 
 def _content(path: Path) -> tuple[bytes, float] | None:
