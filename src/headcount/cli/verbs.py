@@ -49,6 +49,18 @@ VERBS = {
             ),
         ),
         Verb(
+            "jump",
+            "Look",
+            "go to a session's terminal",
+            ("headcount jump 7f3a", "headcount jump auth-refactor"),
+        ),
+        Verb(
+            "next",
+            "Look",
+            "go to the agent that has waited for you longest",
+            ("headcount next", "headcount next --print"),
+        ),
+        Verb(
             "log",
             "Look",
             "what happened before",
@@ -111,7 +123,14 @@ VERBS = {
             (
                 "headcount launch -- claude",
                 "headcount launch --name auth-refactor --role builder --group api -- claude --model opus",
+                "headcount launch --tmux work -- claude",
             ),
+        ),
+        Verb(
+            "resume",
+            "Run",
+            "go on with a session's conversation",
+            ("headcount resume 02b7", "headcount resume i18n --tmux", "headcount resume 02b7 --print"),
         ),
         Verb(
             "guard",
