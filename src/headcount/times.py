@@ -179,6 +179,23 @@ than one question to tmux."""
 WINDOW_LOOKED_AT_EVERY: Final = 0.1
 """How often `launch --tmux` looks whether what runs in the new window is known: it takes some 0.2 s."""
 
+# --- leftovers and ending ------------------------------------------------------------------------
+
+DESCENDANTS_AFTER: Final = 0.25
+"""How long after an agent's sign of life its tree is looked at: the tool that a hook tells of has started by then,
+and an agent that reports a hundred times a second is looked at four times."""
+
+END_WITHIN: Final = 3.0
+"""How long whoever got SIGTERM is waited for before it is told to be still alive: shells and servers leave within
+milliseconds, an agent saves its conversation in one to three seconds."""
+
+KILLED_WITHIN: Final = 5.0
+"""After SIGKILL only the kernel's own work is waited for; a process in uninterruptible sleep takes longer, and is
+told to be still alive."""
+
+KILL_AFTER_MOST: Final = 300.0
+"""The longest grace before SIGKILL: a person waits for the answer."""
+
 # --- tokens --------------------------------------------------------------------------------------
 
 TOKEN_CEILING: Final = 86_400.0

@@ -14,7 +14,7 @@ import signal
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from headcount.core import behind, collision
+from headcount.core import behind, collision, second_writer
 from headcount.core.behind import hear_gone, hear_left, lose_process
 from headcount.core.claim import Answer
 from headcount.core.commands import AcceptLoss, Acquire, HandOff, Release, Withdraw
@@ -52,6 +52,7 @@ def decide(
         outcomes.append(DECIDERS[type(evidence)](draft, evidence, now))
         serve(draft, now)
     behind.settle(draft, now)
+    second_writer.settle(draft, now)
     collision.settle(draft, now)
     return draft, outcomes
 

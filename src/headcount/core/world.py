@@ -194,6 +194,7 @@ class Draft:
             left_by = self.left_by(claim)
             if left_by is not None and same_process(left_by, process) is Match.SAME:
                 self.page.freed.append(item)
+        self.page.freed += [each.asks.item for each in self.page.all_waiters() if each.asks.until_empty]
 
     def bury(self, process: ProcessIdentity) -> None:
         """From here on in this batch nothing is granted to it."""

@@ -25,6 +25,7 @@ from headcount.daemon.anchor import Anchors
 from headcount.daemon.broadcast import Broadcast
 from headcount.daemon.census import Census
 from headcount.daemon.config import Config
+from headcount.daemon.descendants import Descendants
 from headcount.daemon.drift import Drift
 from headcount.daemon.effects import Effects
 from headcount.daemon.listen import Server, open_unix_socket
@@ -33,6 +34,7 @@ from headcount.daemon.mailbox import Mailbox
 from headcount.daemon.recovery import boots_of, open_book, recover
 from headcount.daemon.registries import Registries
 from headcount.daemon.routes.table import build_app
+from headcount.daemon.search import Search
 from headcount.daemon.service import Service
 from headcount.daemon.terminals import Terminals
 from headcount.daemon.tokens import Tokens
@@ -98,9 +100,11 @@ class Running:
             prove=lambda process: processes.prove(process, world.machine_of(process.boot)),
         )
         self.transcripts = Transcripts(AGENTS, self.loop)
+        self.descendants = Descendants(processes, clock, world.find_process, self.loop.counts)
+        self.search = Search(self.loop, processes, clock)
         self.terminals = Terminals(self.loop, processes, clock, os.environ)
         self.tokens = Tokens(Path(places.state) / "tokens", store.tokens, processes, clock)
-        self.effects = Effects(processes, clock, self.loop.put, self._forget)
+        self.effects = Effects(processes, clock, self.loop.put, self._forget, self.descendants.take)
         drift, worktrees = Drift(), Worktrees(clock)
         self.service = Service(
             places=places,
@@ -142,6 +146,8 @@ class Running:
     def _tell(self, events: Sequence[Event], world: World) -> None:
         self.service.tell(events, world)
         self.transcripts.noticed(events, world)
+        self.descendants.noticed(events, world)
+        self.search.noticed(events, world)
         self.terminals.noticed(events, world)
 
     def _forget(self, process: ProcessIdentity) -> None:
@@ -163,6 +169,9 @@ class Running:
         for session in self.loop.world.open_sessions():
             self.transcripts.want(session)
             self.terminals.want(session)
+            if session.process is not None:
+                self.descendants.want(session.process)
+        self.search.start_up()
         sock = open_unix_socket(Path(service.places.socket))
         self.chores = [
             self._chore(service.mailbox.run(), "mailbox"),
@@ -210,6 +219,8 @@ class Running:
         self.watchdog.stop()
         self.files.close()
         self.transcripts.close()
+        self.descendants.close()
+        self.search.close()
         self.terminals.close()
         if self.deciding is not None:
             self.loop.put(Awake(service.clock.now(), stopping=True))
