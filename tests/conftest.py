@@ -7,11 +7,12 @@ import pytest
 
 from tests.rig.agent import Agent
 from tests.rig.daemon import Daemon
+from tests.rig.tmux_scenes import base, resident, server, view  # noqa: F401
 
 
 @pytest.fixture
 def daemon(tmp_path: Path) -> Iterator[Daemon]:
-    with Daemon(tmp_path / "headcount") as running:
+    with Daemon(tmp_path / "headcount", TMUX_TMPDIR=str(tmp_path / "t")) as running:
         yield running
 
 

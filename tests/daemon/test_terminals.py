@@ -3,7 +3,6 @@
 import os
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,49 +11,8 @@ import pytest
 from tests.rig.agent import Agent
 from tests.rig.daemon import Daemon, eventually
 from tests.rig.scenes import seated
-from tests.rig.tmux import PaneAgent, Server, has_ended
-
-Make = Callable[..., Server]
-
-
-@pytest.fixture
-def base(tmp_path: Path) -> Path:
-    return tmp_path / "t"
-
-
-@pytest.fixture
-def server(base: Path) -> Iterator[Make]:
-    made: list[Server] = []
-
-    def make(name: str = "default", below: Path | None = None) -> Server:
-        made.append(Server(below or base, name))
-        return made[-1]
-
-    yield make
-    for each in made:
-        os.kill(each.pid, signal.SIGCONT) if not has_ended(each.pid) else None
-        each.close()
-
-
-@pytest.fixture
-def daemon(tmp_path: Path, base: Path) -> Iterator[Daemon]:
-    with Daemon(tmp_path / "headcount", TMUX_TMPDIR=str(base)) as running:
-        yield running
-
-
-@pytest.fixture
-def resident(tmp_path: Path) -> Iterator[Callable[..., PaneAgent]]:
-    made: list[PaneAgent] = []
-
-    def make(server: Server, **how: Any) -> PaneAgent:
-        directory = tmp_path / "agents"
-        directory.mkdir(exist_ok=True)
-        made.append(PaneAgent(server, directory, **how))
-        return made[-1]
-
-    yield make
-    for each in made:
-        each.close()
+from tests.rig.tmux import Server, has_ended
+from tests.rig.tmux_scenes import Make, Resident
 
 
 def found(daemon: Daemon, id: str) -> dict[str, Any]:
@@ -66,7 +24,7 @@ def found(daemon: Daemon, id: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("through_a_shell", [False, True])
 def test_a_session_is_shown_in_the_pane_that_its_process_is_in(
-    daemon: Daemon, server: Make, resident: Callable[..., PaneAgent], through_a_shell: bool
+    daemon: Daemon, server: Make, resident: Resident, through_a_shell: bool
 ) -> None:
     tmux = server()
     claude = resident(tmux, through_a_shell=through_a_shell)
@@ -77,7 +35,7 @@ def test_a_session_is_shown_in_the_pane_that_its_process_is_in(
 
 
 def test_a_pane_is_found_without_any_help_from_the_environment(
-    daemon: Daemon, server: Make, resident: Callable[..., PaneAgent]
+    daemon: Daemon, server: Make, resident: Resident
 ) -> None:
     tmux = server()
     claude = resident(tmux, env="env -u TMUX -u TMUX_PANE -u TERM_PROGRAM")
@@ -151,7 +109,7 @@ def test_other_terminals_are_known_by_their_environment(
 
 
 def test_panes_of_several_servers_are_told_apart(
-    daemon: Daemon, server: Make, resident: Callable[..., PaneAgent], tmp_path: Path
+    daemon: Daemon, server: Make, resident: Resident, tmp_path: Path
 ) -> None:
     """Both have a pane %1, and one has its socket elsewhere."""
     here, there = server(), server("other", tmp_path / "u")
@@ -162,7 +120,7 @@ def test_panes_of_several_servers_are_told_apart(
 
 
 def test_of_tmux_inside_tmux_the_inner_pane_is_the_sessions(
-    daemon: Daemon, server: Make, resident: Callable[..., PaneAgent], base: Path
+    daemon: Daemon, server: Make, resident: Resident, base: Path
 ) -> None:
     outer = server()
     inner = server("inner")
@@ -174,7 +132,7 @@ def test_of_tmux_inside_tmux_the_inner_pane_is_the_sessions(
 
 
 def test_a_server_that_does_not_answer_leaves_the_place_as_it_was(
-    daemon: Daemon, server: Make, resident: Callable[..., PaneAgent]
+    daemon: Daemon, server: Make, resident: Resident
 ) -> None:
     """The naive way: a list that could not be had is an empty list."""
     tmux = server()
@@ -201,7 +159,7 @@ def _naive_panes(server: Server) -> list[str]:
 
 
 def test_a_socket_that_was_swept_away_is_no_proof_that_the_server_is_gone(
-    daemon: Daemon, server: Make, resident: Callable[..., PaneAgent], base: Path
+    daemon: Daemon, server: Make, resident: Resident, base: Path
 ) -> None:
     tmux = server()
     claude = resident(tmux)
@@ -215,7 +173,7 @@ def test_a_socket_that_was_swept_away_is_no_proof_that_the_server_is_gone(
 
 
 def test_a_session_that_outlives_its_server_is_in_no_terminal(
-    daemon: Daemon, server: Make, resident: Callable[..., PaneAgent]
+    daemon: Daemon, server: Make, resident: Resident
 ) -> None:
     tmux = server()
     claude = resident(tmux)
@@ -229,7 +187,7 @@ def test_a_session_that_outlives_its_server_is_in_no_terminal(
 
 
 def test_a_window_that_is_killed_under_its_agent_ends_the_session_and_nothing_else(
-    daemon: Daemon, server: Make, resident: Callable[..., PaneAgent]
+    daemon: Daemon, server: Make, resident: Resident
 ) -> None:
     tmux = server()
     first, second = resident(tmux), resident(tmux)
@@ -241,9 +199,7 @@ def test_a_window_that_is_killed_under_its_agent_ends_the_session_and_nothing_el
     assert daemon.session(id=rows[1]["id"])["liveness"] == "alive"
 
 
-def test_a_pane_that_moved_is_found_where_it_is_now(
-    daemon: Daemon, server: Make, resident: Callable[..., PaneAgent]
-) -> None:
+def test_a_pane_that_moved_is_found_where_it_is_now(daemon: Daemon, server: Make, resident: Resident) -> None:
     tmux = server()
     claude = resident(tmux)
     row = found(daemon, seated(daemon, claude)["id"])
@@ -252,9 +208,7 @@ def test_a_pane_that_moved_is_found_where_it_is_now(
     assert daemon.session(id=row["id"])["where"] == "work:7.0"
 
 
-def test_where_a_session_is_outlives_a_restart(
-    daemon: Daemon, server: Make, resident: Callable[..., PaneAgent]
-) -> None:
+def test_where_a_session_is_outlives_a_restart(daemon: Daemon, server: Make, resident: Resident) -> None:
     tmux = server()
     claude = resident(tmux)
     row = found(daemon, seated(daemon, claude)["id"])

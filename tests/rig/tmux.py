@@ -131,3 +131,28 @@ class PaneAgent(Agent):
             if pipe is not None:
                 with contextlib.suppress(BrokenPipeError):
                     pipe.close()
+
+
+class Viewer:
+    """A terminal attached to a session, as a person's."""
+
+    def __init__(self, server: Server, session: str = "work") -> None:
+        self._server = server
+        self._master, slave = os.openpty()
+        self.process = subprocess.Popen(
+            ["tmux", "-L", server._name, "attach-session", "-t", f"={session}"],
+            env=server.env, stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
+        )  # fmt: skip
+        self.tty = os.ttyname(slave)
+        os.close(slave)
+        eventually(lambda: self.tty in server.run("list-clients", "-F", "#{client_tty}").splitlines())
+
+    def sees(self) -> str:
+        """The pane that is before it."""
+        lines = self._server.run("list-clients", "-F", "#{client_tty} #{pane_id}").splitlines()
+        return next(line.split()[1] for line in lines if line.split()[0] == self.tty)
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.wait(10)
+        os.close(self._master)
