@@ -76,6 +76,9 @@ def rows(victim: str, harmless_pid: int) -> list[Row]:
             OPERATOR,  # somebody else's process
         ),
         ("DELETE", "/v1/sessions/{id}", Request("DELETE", f"/v1/sessions/{victim}"), OPERATOR),  # not its own
+        ("POST", "/v1/sessions/{id}/stop", Request("POST", "/v1/sessions/none/stop", {}), OPERATOR),
+        ("POST", "/v1/sessions/{id}/close", Request("POST", "/v1/sessions/none/close", {}), OPERATOR),
+        ("POST", "/v1/leftovers/reap", Request("POST", "/v1/leftovers/reap", {}), OPERATOR),
         ("POST", "/v1/stop", Request("POST", "/v1/stop", {}), OPERATOR),
     ]
     return found

@@ -60,6 +60,9 @@ AUTHORITY: dict[tuple[str, str], Rule] = {
     ),
     ("POST", "/v1/claims/{item}/handoff"): Rule(Need.SOMEBODY, "handoff"),
     ("POST", "/v1/claims/accept-loss"): Rule(Need.OPERATOR, "claims --accept-loss"),
+    ("POST", "/v1/sessions/{id}/stop"): Rule(Need.OPERATOR, "stop"),
+    ("POST", "/v1/sessions/{id}/close"): Rule(Need.OPERATOR, "close"),
+    ("POST", "/v1/leftovers/reap"): Rule(Need.OPERATOR, "reap"),
     ("POST", "/v1/stop"): Rule(Need.OPERATOR, "down"),
 }
 

@@ -24,10 +24,12 @@ from headcount.daemon.actor import Actors
 from headcount.daemon.anchor import Anchors
 from headcount.daemon.broadcast import Broadcast
 from headcount.daemon.census import Census
+from headcount.daemon.closing import Closing
 from headcount.daemon.config import Config
 from headcount.daemon.descendants import Descendants
 from headcount.daemon.drift import Drift
 from headcount.daemon.effects import Effects
+from headcount.daemon.ending import Endings
 from headcount.daemon.listen import Server, open_unix_socket
 from headcount.daemon.loop import Loop, NotStored
 from headcount.daemon.mailbox import Mailbox
@@ -132,6 +134,14 @@ class Running:
             terminals=self.terminals,
             tokens=self.tokens,
             actors=Actors(processes, self.loop, clock, self.tokens),
+            closing=Closing(
+                Endings(processes, self.loop, clock),
+                self.descendants,
+                self.search,
+                processes,
+                self.loop,
+                clock,
+            ),
             started_at=clock.now(),
             set_aside=store.loaded.set_aside,
             ask_to_stop=lambda: event_loop.call_soon(self.server.end),

@@ -20,6 +20,7 @@ from headcount.daemon.actor import Actors
 from headcount.daemon.anchor import Anchors
 from headcount.daemon.broadcast import Broadcast
 from headcount.daemon.census import Census
+from headcount.daemon.closing import Closing
 from headcount.daemon.config import Config
 from headcount.daemon.drift import Drift
 from headcount.daemon.loop import Loop
@@ -57,6 +58,7 @@ class Service:
     terminals: Terminals
     tokens: Tokens
     actors: Actors
+    closing: Closing
     started_at: float
     ask_to_stop: Callable[[], object]
     set_aside: Path | None = None
