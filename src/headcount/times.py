@@ -176,6 +176,22 @@ TERMINAL_ASKED_WITHIN: Final = 3.0
 """How long `jump` waits for a fresh look at where a session is, before it goes where it last was: a little longer
 than one question to tmux."""
 
+PANE_SETTLES: Final = 0.3
+"""A pane whose own process ended is looked at again after this: tmux closes it within milliseconds, or keeps it."""
+
+LEFTOVERS_FRESH: Final = 5.0
+LEFTOVERS_WAITED_FOR: Final = 2.0
+"""Panes, worktrees and records are looked at again when somebody asks and the last look is older than a person's
+glance; git takes a tenth of a second a checkout, and nobody waits longer than the second for it."""
+
+GIT_WITHIN: Final = 5.0
+"""How long git may look at one checkout. A large one takes a second; a file system that hangs is left alone."""
+
+IDLE_LOOKED_AT_EVERY: Final = 30.0
+IDLE_NOTICE: Final = 300.0
+"""When idle sessions are closed at all, they are looked at this often, and closed five minutes after that was
+announced: long enough to say no by typing, short beside the hours that are asked for."""
+
 WINDOW_LOOKED_AT_EVERY: Final = 0.1
 """How often `launch --tmux` looks whether what runs in the new window is known: it takes some 0.2 s."""
 

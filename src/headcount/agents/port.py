@@ -34,6 +34,7 @@ class Entry:
     namespace: int | None  # the pid namespace it recorded
     conversation: str
     is_session: bool  # False: a daemon, a spare, or another of the agent's own services
+    machine: str | None = None  # the machine it recorded
     cwd: str | None = None
     status: str | None = None
     waiting_for: str | None = None

@@ -14,7 +14,7 @@ import signal
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from headcount.core import behind, collision, second_writer
+from headcount.core import aftermath, behind, collision, second_writer
 from headcount.core.behind import hear_gone, hear_left, lose_process
 from headcount.core.claim import Answer
 from headcount.core.commands import AcceptLoss, Acquire, HandOff, Release, Withdraw
@@ -237,6 +237,8 @@ DECIDERS: dict[type, Callable[[Draft, Any, float], Any]] = {
     Left: hear_left,
     Gone: hear_gone,
     Ending: _ending,
+    aftermath.Examined: aftermath.examined,
+    aftermath.Noticed: aftermath.noticed,
     Acquire: acquire,
     Release: release,
     HandOff: hand_off,

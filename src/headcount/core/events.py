@@ -31,6 +31,8 @@ class EventType(Enum):
     SESSION_HEARD = "session.heard"  # a sign of life that changed nothing else
     SESSION_LOST = "session.lost"
     SESSION_ENDED = "session.ended"
+    SESSION_EXAMINED = "session.examined"  # what its end freed and left was looked for, all of it
+    SESSION_CLOSING = "session.closing"  # it has been idle for long, and will be closed
     SESSION_REOPENED = "session.reopened"  # an end that was only reported was wrong
     ALARM_RAISED = "alarm.raised"
     ALARM_CLEARED = "alarm.cleared"

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headcount.core.activity import Turned
+from headcount.core.aftermath import Examined, Noticed
 from headcount.core.commands import Command
 from headcount.core.identity import ProcessIdentity
 from headcount.core.leftover import Find, Gone, Left
@@ -99,6 +100,8 @@ Evidence = (
     | Left
     | Gone
     | Ending
+    | Examined
+    | Noticed
     | Command
     | Register
     | Unregister

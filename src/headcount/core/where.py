@@ -54,6 +54,7 @@ class Pane:
     window_index: int
     index: int
     window_name: str = ""
+    program: str = ""  # what its terminal runs in front, by tmux's word
 
     @property
     def text(self) -> str:

@@ -21,6 +21,7 @@ from headcount.core.evidence import Awake, Retire
 from headcount.core.identity import ProcessIdentity
 from headcount.core.world import World
 from headcount.daemon.actor import Actors
+from headcount.daemon.aftermath import Aftermath
 from headcount.daemon.anchor import Anchors
 from headcount.daemon.broadcast import Broadcast
 from headcount.daemon.census import Census
@@ -30,6 +31,7 @@ from headcount.daemon.descendants import Descendants
 from headcount.daemon.drift import Drift
 from headcount.daemon.effects import Effects
 from headcount.daemon.ending import Endings
+from headcount.daemon.idle_close import IdleClose
 from headcount.daemon.listen import Server, open_unix_socket
 from headcount.daemon.loop import Loop, NotStored
 from headcount.daemon.mailbox import Mailbox
@@ -42,6 +44,7 @@ from headcount.daemon.terminals import Terminals
 from headcount.daemon.tokens import Tokens
 from headcount.daemon.transcripts import Transcripts
 from headcount.daemon.watchdog import Watchdog
+from headcount.daemon.windows import TmuxWindows
 from headcount.daemon.worktrees import Worktrees
 from headcount.paths import Places
 from headcount.store.port import StoreFault
@@ -108,6 +111,10 @@ class Running:
         self.tokens = Tokens(Path(places.state) / "tokens", store.tokens, processes, clock)
         self.effects = Effects(processes, clock, self.loop.put, self._forget, self.descendants.take)
         drift, worktrees = Drift(), Worktrees(clock)
+        registries = Registries(self.loop, processes, self.anchors, self.files, drift)
+        self.aftermath = Aftermath(
+            self.loop, processes, clock, config, self.terminals, registries, self.search
+        )
         self.service = Service(
             places=places,
             config=config,
@@ -127,11 +134,12 @@ class Running:
                 drift,
                 worktrees,
             ),
-            registries=Registries(self.loop, processes, self.anchors, self.files, drift),
+            registries=registries,
             census=Census(self.loop, processes, self.anchors, clock),
             drift=drift,
             worktrees=worktrees,
             terminals=self.terminals,
+            aftermath=self.aftermath,
             tokens=self.tokens,
             actors=Actors(processes, self.loop, clock, self.tokens),
             closing=Closing(
@@ -146,6 +154,7 @@ class Running:
             set_aside=store.loaded.set_aside,
             ask_to_stop=lambda: event_loop.call_soon(self.server.end),
         )
+        self.service.closing.windows = TmuxWindows(self.loop)
         self.watchdog = Watchdog(
             event_loop, Path(places.log).with_name("stacks.txt"), on_alive=lambda: notify("WATCHDOG=1")
         )
@@ -158,6 +167,7 @@ class Running:
         self.transcripts.noticed(events, world)
         self.descendants.noticed(events, world)
         self.search.noticed(events, world)
+        self.aftermath.noticed(events, world)
         self.terminals.noticed(events, world)
 
     def _forget(self, process: ProcessIdentity) -> None:
@@ -182,12 +192,17 @@ class Running:
             if session.process is not None:
                 self.descendants.want(session.process)
         self.search.start_up()
+        self.aftermath.start_up()
         sock = open_unix_socket(Path(service.places.socket))
         self.chores = [
             self._chore(service.mailbox.run(), "mailbox"),
             self._chore(service.census.run(), "census"),
             self._chore(_prune(service), "prune"),
         ]
+        limit = service.config.idle_limit
+        if limit is not None:
+            idle = IdleClose(self.loop, service.closing, service.clock, limit)
+            self.chores.append(self._chore(idle.run(), "idle close"))
         self.serving = asyncio.create_task(self.server.serve_on(sock))
         remembered = len(self.loop.world.sessions)
         notify(f"READY=1\nSTATUS=headcount {__version__}, {remembered} sessions remembered")
@@ -231,6 +246,7 @@ class Running:
         self.transcripts.close()
         self.descendants.close()
         self.search.close()
+        self.aftermath.close()
         self.terminals.close()
         if self.deciding is not None:
             self.loop.put(Awake(service.clock.now(), stopping=True))

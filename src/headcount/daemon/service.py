@@ -17,6 +17,7 @@ from headcount.core.events import Event, EventType
 from headcount.core.session import Session
 from headcount.core.world import World
 from headcount.daemon.actor import Actors
+from headcount.daemon.aftermath import Aftermath
 from headcount.daemon.anchor import Anchors
 from headcount.daemon.broadcast import Broadcast
 from headcount.daemon.census import Census
@@ -56,6 +57,7 @@ class Service:
     drift: Drift
     worktrees: Worktrees
     terminals: Terminals
+    aftermath: Aftermath
     tokens: Tokens
     actors: Actors
     closing: Closing

@@ -77,9 +77,14 @@ class Terminals:
         found = await asyncio.shield(self._looking)
         return found.get(session.id, NotKnown("it could not be looked for"))
 
-    def panes(self) -> list[tmux.Panes]:
-        """All servers that are known. Blocks: for a thread."""
-        return list(self._servers().values())
+    def servers(self, more: Iterable[str] = ()) -> dict[str, tmux.Panes]:
+        """What every server that is known says, and those more. Blocks: for a thread."""
+        sockets = dict.fromkeys([*tmux.find_sockets(self._env), *self._sockets, *more])
+        said = {socket: tmux.list_panes(socket) for socket in sockets}
+        for socket, answer in said.items():
+            if isinstance(answer, tmux.NoServer):
+                self._sockets.pop(socket, None)
+        return said
 
     def close(self) -> None:
         if self._timer is not None:
@@ -116,7 +121,7 @@ class Terminals:
         environs = {id: self._processes.environ(process, NAMES) for id, process in wanted.items()}
         named = (server_socket(environ) for environ in environs.values())
         self._sockets |= dict.fromkeys(each for each in named if each is not None)
-        servers = self._servers()
+        servers = self.servers()
         panes = [pane for each in servers.values() if isinstance(each, list) for pane in each]
         return {id: self._find(process, environs[id], panes, servers) for id, process in wanted.items()}
 
@@ -147,11 +152,3 @@ class Terminals:
         if not isinstance(facts, ProcessFacts) or self._processes.parent(process) != facts.parent:
             return []  # it is over, or another has its pid
         return [each.pid for each in ancestors(self._processes, facts)]
-
-    def _servers(self) -> dict[str, tmux.Panes]:
-        sockets = dict.fromkeys([*tmux.find_sockets(self._env), *self._sockets])
-        said = {socket: tmux.list_panes(socket) for socket in sockets}
-        for socket, answer in said.items():
-            if isinstance(answer, tmux.NoServer):
-                self._sockets.pop(socket, None)
-        return said

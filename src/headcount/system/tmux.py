@@ -31,7 +31,7 @@ SUN_PATH_MOST = 107  # bytes of a unix socket's path
 
 FIELDS = (
     "#{pane_id} #{window_id} #{pane_pid} #{pane_dead} #{session_attached} #{window_index} #{pane_index} "
-    "#{pid} #{start_time} #{session_name}:#{window_name}"
+    "#{pid} #{start_time} #{session_name}:#{pane_current_command}:#{window_name}"
 )
 LINE = re.compile(
     r"(%[0-9]+) (@[0-9]+) ([0-9]+) ([0-9]*) ([0-9]+) ([0-9]+) ([0-9]+) ([0-9]+) ([0-9]+) ([^:]*):(.*)",
@@ -209,7 +209,8 @@ def _panes(socket: str, said: str) -> list[Pane]:
             server=int(each[8]),
             server_since=int(each[9]),
             session=each[10],
-            window_name=each[11],
+            program=each[11],
+            window_name=each[12],
         )
         for each in found
         if each is not None

@@ -42,7 +42,7 @@ WAITING_FOR: dict[str, WaitingOn | None] = {
 
 SERVICE_KINDS = frozenset({"daemon", "daemon-worker"})
 
-NAMESPACE = re.compile(r"linux:.*:pid:\[([0-9]{1,10})\]", re.ASCII)
+NAMESPACE = re.compile(r"linux:(.*):pid:\[([0-9]{1,10})\]", re.ASCII)
 
 KNOWN = frozenset({
     "pid", "sessionId", "cwd", "startedAt", "procStart", "version", "peerProtocol", "peerFeatures",
@@ -113,6 +113,7 @@ def parse(content: bytes, pid: int, written_at: float = 0.0) -> Entry | None:
         pid=pid,
         started=_ticks(found.get("procStart")),
         namespace=_namespace(found.get("pidDomain")),
+        machine=_machine(found.get("pidDomain")),
         conversation=conversation,
         is_session=found.get("kind") not in SERVICE_KINDS and not found.get("spare"),
         cwd=_directory(found.get("cwd")),
@@ -186,7 +187,12 @@ def _ticks(value: Any) -> int | None:
 
 def _namespace(value: Any) -> int | None:
     match = NAMESPACE.fullmatch(value) if isinstance(value, str) else None
-    return int(match.group(1)) if match else None
+    return int(match.group(2)) if match else None
+
+
+def _machine(value: Any) -> str | None:
+    match = NAMESPACE.fullmatch(value) if isinstance(value, str) else None
+    return match.group(1) or None if match else None
 
 
 def _seconds(value: Any) -> float | None:

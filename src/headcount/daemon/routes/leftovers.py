@@ -15,6 +15,7 @@ from headcount.wire.messages import Leftovers
 
 async def list_leftovers(call: Call) -> Leftovers:
     """Those that are there; with `all` also those that are gone. `session` and `kind` choose among them."""
+    await call.service.aftermath.be_fresh()
     remains, clock = call.service.loop.world.remains, call.service.clock
     chosen = list(remains.rows.values() if call.flag("all") else remains.there())
     if call.text("session"):

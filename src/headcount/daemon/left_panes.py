@@ -1,0 +1,115 @@
+"""Panes that were left: an agent ended and its shell stays; a window that no session owns (K6).
+
+Rules of this file
+  1. A pane is a session's leftover when that session was found in it, in this very server, by its process.
+  2. Windows of the tmux sessions that the settings name, which no session is in, are nobody's leftovers: one
+     warning each. Reserved ones, and other tmux sessions, are people's own business.
+  3. A server that cannot be asked says nothing: what was there stays.
+  4. Nothing is closed here, and no pane's process is ever a leftover process: it is somebody's shell.
+
+Not here: when they are looked for (aftermath.py), closing one's own window (closing.py).
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from enum import Enum
+
+from headcount.core.leftover import Find, Kind, Leftover
+from headcount.core.session import Session
+from headcount.core.terminal import Where
+from headcount.core.where import TMUX, Pane
+from headcount.system import tmux
+
+Servers = Mapping[str, tmux.Panes]
+Key = str
+
+
+class Soon(Enum):
+    """Its own process has just ended, and tmux is about to close it."""
+
+    SETTLING = "settling"
+
+
+def key_of(where: Where | Pane) -> Key:
+    pane = where.id if isinstance(where, Pane) else where.pane
+    return f"{where.socket} {where.server} {where.server_since} {pane}"
+
+
+def taken_by(sessions: Iterable[Session]) -> dict[Key, Session]:
+    """Panes that open sessions are in."""
+    return {key_of(each.where): each for each in sessions if each.is_open and each.where is not None}
+
+
+def left_by(session: Session, servers: Servers, taken: Collection[Key]) -> Find | Soon | None:
+    """What its end left of the pane that it was in."""
+    where = session.where
+    if where is None or where.program != TMUX:
+        return None
+    panes = servers.get(where.socket or "")
+    pane = next((each for each in panes if each.is_same(where)), None) if isinstance(panes, list) else None
+    if pane is None or key_of(pane) in taken:
+        return None
+    if pane.dead:
+        return _find(
+            pane, f"{pane.text}, kept open after its end", ("the agent was this pane's own process",)
+        )
+    if session.process is not None and pane.pid == session.process.pid:
+        return Soon.SETTLING
+    return _find(
+        pane,
+        f"{pane.text} {pane.program}",
+        ("the agent ran in this pane", f"the process that it ran under, {pane.pid}, is left"),
+    )
+
+
+def owned_by_nobody(
+    servers: Servers, names: Collection[str], reserved: Collection[str], taken: Collection[Key]
+) -> list[Find]:
+    """Windows of the tmux sessions of those names in which no session is. A reserved one is called by its name or
+    its number."""
+    windows: dict[tuple[str, int, str], list[Pane]] = {}
+    for panes in servers.values():
+        for pane in panes if isinstance(panes, list) else ():
+            if pane.session in names:
+                windows.setdefault((pane.socket, pane.server, pane.window), []).append(pane)
+    found = []
+    for panes in windows.values():
+        first = min(panes, key=lambda pane: pane.index)
+        is_reserved = first.window_name in reserved or str(first.window_index) in reserved
+        if not is_reserved and not any(key_of(pane) in taken for pane in panes):
+            what = f"{first.session}:{first.window_index} {first.window_name}".strip()
+            found.append(
+                _find(first, what, ("no session is in this window", f"tmux.sessions names {first.session}"))
+            )
+    return found
+
+
+def why_gone(
+    leftover: Leftover, servers: Servers, taken: Mapping[Key, Session], still: Collection[Key]
+) -> str | None:
+    """Why that pane is no leftover any more; None: it is one, or that cannot be told. `still`: what nobody owns now."""
+    facts = leftover.facts
+    panes = servers.get(str(facts.get("socket")))
+    if panes is None or isinstance(panes, tmux.Unreachable):
+        return None
+    if isinstance(panes, tmux.NoServer):
+        return "its tmux server is gone"
+    pane = next((each for each in panes if key_of(each) == facts.get("key")), None)
+    if pane is None:
+        return "the pane is gone"
+    host = taken.get(key_of(pane))
+    if host is not None:
+        return f"{host.id[:4]} runs in it"
+    if leftover.session is None and key_of(pane) not in still:
+        return "it is nobody's business of ours any more"
+    return None
+
+
+def _find(pane: Pane, what: str, evidence: tuple[str, ...]) -> Find:
+    facts = {
+        "key": key_of(pane),
+        "socket": pane.socket,
+        "pane": pane.id,
+        "window": pane.window,
+        "shell": pane.pid,
+    }
+    return Find(Kind.PANE, key_of(pane), what, evidence, facts=facts)
