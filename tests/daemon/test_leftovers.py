@@ -1,13 +1,8 @@
 """What a dead agent left behind: found by its tree and by its marks, and by nothing else."""
 
-import os
-import shlex
-import signal
-from pathlib import Path
 from typing import Any
 
-from tests.rig.agent import Agent, program
-from tests.rig.callers import marks
+from tests.rig.agent import Agent
 from tests.rig.daemon import Daemon, eventually
 from tests.rig.left import Left, left_by
 from tests.rig.scenes import Make, seated

@@ -144,6 +144,34 @@ VERBS = {
             ),
         ),
         Verb(
+            "leftovers",
+            "End",
+            "what ended sessions left behind: processes, panes, worktrees",
+            ("headcount leftovers", "headcount leftovers 02b7", "headcount leftovers --kind process --json"),
+        ),
+        Verb(
+            "reap",
+            "End",
+            "end processes that dead sessions left; a dry run without --yes",
+            (
+                "headcount reap",
+                "headcount reap 02b7 --yes",
+                "headcount reap --pid 41402 --yes --kill-after 5",
+            ),
+        ),
+        Verb(
+            "stop",
+            "End",
+            "end a session's process, and tell whether it ended",
+            ("headcount stop 7f3a", "headcount stop auth-refactor --kill-after 10"),
+        ),
+        Verb(
+            "close",
+            "End",
+            "end a session's process, then what it left",
+            ("headcount close 7f3a", "headcount close 7f3a --all --close-window"),
+        ),
+        Verb(
             "up",
             "Run",
             "start the daemon (it also starts on first use)",
@@ -195,7 +223,7 @@ def general_help() -> str:
         "",
         "Knows which coding agents on this machine are alive and what each is doing.",
     ]
-    for group in ("Look", "Claim", "Run", "Learn"):
+    for group in ("Look", "Claim", "End", "Run", "Learn"):
         lines += ["", f"{group}:"]
         lines += [f"  {verb.name:<11} {verb.help}" for verb in VERBS.values() if verb.group == group]
     lines += [

@@ -127,6 +127,12 @@ class Page:
         found: list[Claim | None] = [self.claims.get(each) for each in items]
         return [claim for claim in found if claim is not None and claim.is_held]
 
+    def last_of(self, item: Item) -> list[Claim]:
+        """What is known of the item and of those that overlap it, held or not."""
+        if not is_path(item):
+            return [self.claims[item]] if item in self.claims else []
+        return [self.claims[each] for each in self.claims if is_path(each) and overlaps(each, item)]
+
     def waiters_of(self, item: Item) -> list[Waiter]:
         """Who waits for something that overlaps the item, in order of arrival."""
         if not is_path(item):

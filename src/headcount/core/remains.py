@@ -64,6 +64,10 @@ class Sorting:
         found: list[Leftover] = [self.rows[id] for id in self._by_left_by.get(process.pid, ())]
         return [each for each in found if each.of and same_process(each.of, process) is Match.SAME]
 
+    @property
+    def has_running(self) -> bool:
+        return next(iter(self._by_left_by), None) is not None
+
     def is_searched(self, process: ProcessIdentity) -> bool:
         return process in self.searched
 

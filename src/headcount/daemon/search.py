@@ -49,6 +49,7 @@ class Search:
         self._uid = os.getuid()
         self._ended: dict[ProcessIdentity, int] = {}  # when each was seen to end, in ticks since boot
         self._wanted: dict[ProcessIdentity, SessionId] = {}
+        self._failed: dict[ProcessIdentity, SessionId] = {}
         self._waiting: dict[ProcessIdentity, list[asyncio.Future[None]]] = {}
         self._running: asyncio.Task[None] | None = None
 
@@ -91,7 +92,8 @@ class Search:
 
     async def _run(self, strangers: bool) -> None:
         while self._wanted or strangers:
-            wanted, self._wanted = self._wanted, {}
+            wanted, self._wanted = {**self._failed, **self._wanted}, {}
+            self._failed = {}
             known = self._lives()
             try:
                 found = await asyncio.to_thread(self._search, known, strangers)
@@ -99,6 +101,7 @@ class Search:
                 log.exception("a search for leftovers failed")
                 self._loop.counts["bugs"] += 1
                 found = None
+                self._failed |= wanted  # looked for again with the next death, or the next start
             self._loop.counts["leftover_searches"] += 1
             strangers = False
             await self._tell(wanted, found)

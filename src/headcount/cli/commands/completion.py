@@ -17,7 +17,19 @@ from headcount.wire import codes
 if TYPE_CHECKING:
     import argparse
 
-TAKES_SESSION = ("show", "explain", "wait", "log", "handoff", "jump", "resume")
+TAKES_SESSION = (
+    "show",
+    "explain",
+    "wait",
+    "log",
+    "handoff",
+    "jump",
+    "resume",
+    "leftovers",
+    "reap",
+    "stop",
+    "close",
+)
 PLAIN_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/@:+-]*")
 
 BASH = """\
