@@ -52,10 +52,7 @@ def to(client: Client, wanted: str, *, as_json: bool) -> int:
 
 
 def _tell(went: going.Went, raw: dict[str, Any], place: dict[str, Any]) -> None:
-    who = " ".join(
-        part for part in (clean(raw.get("id"))[: rows.SHORTEST_ID], clean(raw.get("name"))) if part
-    )
-    print(f"{who}: {went.how}", file=sys.stdout if went.shown else sys.stderr)
+    print(f"{rows.who(raw)}: {went.how}", file=sys.stdout if went.shown else sys.stderr)
     if not place.get("known"):
         print(
             f"Where it was last; it cannot be found out now: {clean(place.get('because'))}.", file=sys.stderr
