@@ -34,7 +34,7 @@ FIELDS = (
     "#{pid} #{start_time} #{session_name}:#{pane_current_command}:#{window_name}"
 )
 LINE = re.compile(
-    r"(%[0-9]+) (@[0-9]+) ([0-9]+) ([0-9]*) ([0-9]+) ([0-9]+) ([0-9]+) ([0-9]+) ([0-9]+) ([^:]*):(.*)",
+    r"(%[0-9]+) (@[0-9]+) ([0-9]+) ([0-9]*) ([0-9]+) ([0-9]+) ([0-9]+) ([0-9]+) ([0-9]+) ([^:]*):([^:]*):(.*)",
     re.ASCII,
 )
 CLIENT_FIELDS = "#{client_pid} #{client_activity} #{client_name}"
@@ -70,7 +70,12 @@ def list_panes(socket: str) -> Panes:
     if not _is_socket_path(socket):
         return Unreachable("that is no path of a socket")
     said = _ask(socket, "list-panes", "-a", "-F", FIELDS)
-    return said if not isinstance(said, str) else _panes(socket, said)
+    if not isinstance(said, str):
+        return said
+    panes = _panes(socket, said)
+    if len(panes) != said.count("\n"):
+        return Unreachable("its answer was not understood")  # which is not a server with fewer panes
+    return panes
 
 
 def list_clients(socket: str, session: str | None = None) -> list[Client]:
@@ -195,7 +200,7 @@ def _nobody(path: str) -> NoServer | Unreachable | None:
 
 
 def _panes(socket: str, said: str) -> list[Pane]:
-    found = (LINE.fullmatch(line) for line in said.splitlines())
+    found = (LINE.fullmatch(line) for line in said.split("\n"))  # a window's name may hold other separators
     return [
         Pane(
             socket=socket,
