@@ -179,6 +179,10 @@ than one question to tmux."""
 PANE_SETTLES: Final = 0.3
 """A pane whose own process ended is looked at again after this: tmux closes it within milliseconds, or keeps it."""
 
+UNNAMED_AFTER: Final = 60.0
+"""An agent names its conversation within a second of its start, unless it waits at its first question; after a minute
+somebody should hear of the pane that it sits in."""
+
 LEFTOVERS_FRESH: Final = 5.0
 LEFTOVERS_WAITED_FOR: Final = 2.0
 """Panes, worktrees and records are looked at again when somebody asks and the last look is older than a person's

@@ -1,15 +1,18 @@
-"""Accidents K6 to K8: windows, worktrees and records of others, which earlier tools closed and deleted."""
+"""Accidents K6 to K8 and K10: windows, worktrees and records of others, and ids that became commands."""
 
 import json
 import os
 import shutil
+import subprocess
 from collections.abc import Callable, Iterable
 from pathlib import Path
+
+import pytest
 
 from tests.rig.agent import Agent
 from tests.rig.daemon import Daemon, eventually
 from tests.rig.left_behind import examined, git, placed, record, started, there
-from tests.rig.scenes import seated
+from tests.rig.scenes import command, seated
 from tests.rig.tmux import Server
 from tests.rig.tmux_scenes import Make, Resident
 
@@ -105,3 +108,30 @@ def test_K8_the_record_of_an_agent_that_was_killed_is_reported_and_never_deleted
     naive_tidy(path.parent)
     assert not path.exists()
     eventually(lambda: not there(daemon, "record", row["id"]), within=20)
+
+
+FORGED = ("--dangerously-skip-permissions", "x; touch ran", "../../etc/passwd", "$(touch ran)")
+
+
+@pytest.mark.parametrize("forged", FORGED)
+def test_K10_an_id_from_a_forged_payload_becomes_no_part_of_a_command(
+    daemon: Daemon, agent: MakeAgent, forged: str
+) -> None:
+    claude = agent()
+    claude.conversation = forged
+    claude.hook(daemon.mailbox, "SessionStart")
+    claude.hook(daemon.mailbox, "UserPromptSubmit", prompt="x")
+    row = eventually(lambda: daemon.sessions(pid=claude.pid, liveness="alive"), within=15)[0]
+    claude.kill()
+    eventually(lambda: daemon.sessions(id=row["id"], liveness="ended"))
+    answer = daemon.call("GET", f"/v1/sessions/{row['id']}/resume")
+    assert answer.status == 409
+    assert "command" not in answer.data
+    done = command(daemon, "resume", row["id"])
+    assert done.returncode == 3
+    assert examined(daemon, row["id"])["resumable"] is False
+    (claude.cwd / "ran").unlink(missing_ok=True)
+    subprocess.run(
+        f"echo claude --resume {forged}", shell=True, cwd=claude.cwd, capture_output=True
+    )  # the naive way
+    assert (claude.cwd / "ran").exists() is ("touch" in forged)

@@ -188,6 +188,8 @@ class Aftermath:
         )
         if nobodys:
             finds[None] = list(nobodys)
+        for id, find in left_panes.bound_to_nothing(taken.values(), servers, self._clock.now()):
+            finds.setdefault(id, []).append(find)
         records = left_records.stale(self._registries.places(), self._processes)
         for leftover in known:
             verdict = self._verdict(leftover, tops, servers, taken, {find.key for find in nobodys})

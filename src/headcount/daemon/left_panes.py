@@ -4,8 +4,9 @@ Rules of this file
   1. A pane is a session's leftover when that session was found in it, in this very server, by its process.
   2. Windows of the tmux sessions that the settings name, which no session is in, are nobody's leftovers: one
      warning each. Reserved ones, and other tmux sessions, are people's own business.
-  3. A server that cannot be asked says nothing: what was there stays.
-  4. Nothing is closed here, and no pane's process is ever a leftover process: it is somebody's shell.
+  3. An agent in a pane whose conversation nobody named for long is reported too.
+  4. A server that cannot be asked says nothing: what was there stays.
+  5. Nothing is closed here, and no pane's process is ever a leftover process: it is somebody's shell.
 
 Not here: when they are looked for (aftermath.py), closing one's own window (closing.py).
 """
@@ -14,10 +15,11 @@ from collections.abc import Collection, Iterable, Mapping
 from enum import Enum
 
 from headcount.core.leftover import Find, Kind, Leftover
-from headcount.core.session import Session
+from headcount.core.session import Liveness, Session, SessionId
 from headcount.core.terminal import Where
 from headcount.core.where import TMUX, Pane
 from headcount.system import tmux
+from headcount.times import UNNAMED_AFTER
 
 Servers = Mapping[str, tmux.Panes]
 Key = str
@@ -61,6 +63,31 @@ def left_by(session: Session, servers: Servers, taken: Collection[Key]) -> Find 
     )
 
 
+def bound_to_nothing(
+    sessions: Iterable[Session], servers: Servers, now: float
+) -> list[tuple[SessionId, Find]]:
+    """Panes with a living agent whose conversation is still not known, long after it began: it sits at its first
+    question, mostly, and nobody looks there."""
+    found = []
+    for session in sessions:
+        where = session.where
+        if where is None or session.conversation is not None or session.liveness is not Liveness.ALIVE:
+            continue
+        panes = servers.get(where.socket or "")
+        pane = (
+            next((each for each in panes if each.is_same(where)), None) if isinstance(panes, list) else None
+        )
+        if pane is not None and now - session.started_at > UNNAMED_AFTER:
+            why = ("an agent runs in this pane", "nothing ever named its conversation")
+            found.append(
+                (
+                    session.id,
+                    _find(pane, f"{pane.text} {session.agent}, conversation unknown", why, unbound=True),
+                )
+            )
+    return found
+
+
 def owned_by_nobody(
     servers: Servers, names: Collection[str], reserved: Collection[str], taken: Collection[Key]
 ) -> list[Find]:
@@ -97,6 +124,9 @@ def why_gone(
     if pane is None:
         return "the pane is gone"
     host = taken.get(key_of(pane))
+    if facts.get("unbound"):
+        is_so = host is not None and host.conversation is None
+        return None if is_so else "its conversation is known, or its agent is gone"
     if host is not None:
         return f"{host.id[:4]} runs in it"
     if leftover.session is None and key_of(pane) not in still:
@@ -104,12 +134,13 @@ def why_gone(
     return None
 
 
-def _find(pane: Pane, what: str, evidence: tuple[str, ...]) -> Find:
+def _find(pane: Pane, what: str, evidence: tuple[str, ...], *, unbound: bool = False) -> Find:
     facts = {
         "key": key_of(pane),
         "socket": pane.socket,
         "pane": pane.id,
         "window": pane.window,
         "shell": pane.pid,
+        "unbound": unbound,
     }
     return Find(Kind.PANE, key_of(pane), what, evidence, facts=facts)
