@@ -18,11 +18,14 @@ from tests.rig.agent import Agent
 from tests.rig.callers import marks
 from tests.rig.daemon import eventually
 
+NOBODY = 65_534
+
 SCRIPT = """
 import os, select, signal, sys
 ready, pipe, trapped = sys.argv[1], sys.argv[2], sys.argv[3:]
 for name in trapped:
     signal.signal(getattr(signal, name), lambda *_: None)
+signal.signal(signal.SIGUSR1, lambda *_: os.setresuid(65534, 65534, 65534))
 fd = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
 open(ready + ".new", "w").write(str(os.getpid()))
 os.rename(ready + ".new", ready)
@@ -42,6 +45,11 @@ class Left:
     def end(self) -> None:
         if self.writer >= 0:
             os.write(self.writer, b"x")
+
+    def become_nobody(self) -> None:
+        """It changes its user; only root's can."""
+        signal.pidfd_send_signal(self.pidfd, signal.SIGUSR1)
+        eventually(lambda: os.stat(f"/proc/{self.pid}").st_uid == NOBODY)
 
     def has_ended(self) -> bool:
         return bool(select.select([self.pidfd], [], [], 0)[0])

@@ -9,14 +9,17 @@ Rules of this file
 Not here: looking for leftovers (daemon/), two writers of one conversation (second_writer.py).
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from headcount.core.events import EventType
+from headcount.core.events import Event, EventType
 from headcount.core.identity import ProcessIdentity
 from headcount.core.leftover import Find, Gone, Kind, Left, Leftover, gone, leftover_id
 from headcount.core.session import Session
 from headcount.core.verdict import Standing
 from headcount.core.world import Draft
+
+MOVES = frozenset({"process", "conversation", "liveness"})
 
 
 def hear_left(draft: Draft, left: Left, now: float) -> None:
@@ -43,9 +46,20 @@ def lose_process(draft: Draft, process: ProcessIdentity, at: float, because: str
         _lose(draft, leftover, at, because)
 
 
-def settle(draft: Draft, now: float) -> None:
+def moved(draft: Draft, events: Sequence[Event]) -> list[Session]:
+    """Sessions whose process, conversation or liveness is another since these events."""
+    found = {
+        event.session
+        for event in events
+        if event.session is not None
+        and (event.type is EventType.SESSION_STARTED or not MOVES.isdisjoint(event.delta))
+    }
+    return [draft.sessions[id] for id in sorted(found) if id in draft.sessions]
+
+
+def settle(draft: Draft, moved: Sequence[Session], now: float) -> None:
     """What turned out to be a session's own process is nobody's leftover."""
-    for session in list(draft.decision.rows.values()):
+    for session in moved:
         if session.process is not None and session.is_open:
             for leftover in draft.remains.of_process(session.process):
                 if leftover.kind is Kind.PROCESS:

@@ -47,14 +47,23 @@ def decide(
     for process, verdict in verdicts.items():
         if verdict.standing is Standing.DEAD:  # seen by asking, before the kernel's own word came in
             _judged(draft, Judged(process, verdict, now), now)
-    outcomes = []
+    outcomes, told = [], 0
     for evidence in batch:
         outcomes.append(DECIDERS[type(evidence)](draft, evidence, now))
+        told = _settle(draft, told, now)
         serve(draft, now)
-    behind.settle(draft, now)
-    second_writer.settle(draft, now)
     collision.settle(draft, now)
     return draft, outcomes
+
+
+def _settle(draft: Draft, told: int, now: float) -> int:
+    """What follows from sessions that were bound, swapped or ended since; piece by piece, so that one batch or many
+    come to the same. Returns how many events were looked at."""
+    moved = behind.moved(draft, draft.decision.events[told:])
+    if moved:
+        behind.settle(draft, moved, now)
+        second_writer.settle(draft, moved, now)
+    return len(draft.decision.events)
 
 
 def next_deadline(world: World) -> float | None:

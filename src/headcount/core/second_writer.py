@@ -9,6 +9,7 @@ Not here: the transcript's branches (agents/, daemon/forks.py), registering one 
 """
 
 import re
+from collections.abc import Sequence
 from itertools import combinations
 
 from headcount.core.behind import hear_gone, hear_left
@@ -20,20 +21,13 @@ from headcount.core.world import Draft
 OURS = re.compile(r"conversation also open in [0-9]+(?: .*)?")
 
 
-def settle(draft: Draft, now: float) -> None:
-    """Looks at the conversations of the rows that this batch touched, and at no other."""
-    touched = {
-        (each.agent, each.conversation)
-        for each in draft.decision.rows.values()
-        if each.conversation is not None and each.process is not None
-    }
+def settle(draft: Draft, moved: Sequence[Session], now: float) -> None:
+    """Looks at the conversations of sessions that moved, and at no other."""
+    touched = {(each.agent, each.conversation) for each in moved if each.conversation is not None}
     for agent, conversation in sorted(touched):
         everyone = draft.of_conversation(agent, conversation)
-        if len(everyone) > 1:
+        if len(everyone) > 1 or any(each.alarms for each in everyone):
             _settle_one(draft, everyone, now)
-    for session in list(draft.decision.rows.values()):
-        if session.alarms and not _is_writer(session):
-            _alarm(draft, session, (), now)
 
 
 def _settle_one(draft: Draft, everyone: list[Session], now: float) -> None:

@@ -31,7 +31,6 @@ from headcount.daemon.loop import Loop
 from headcount.system.clock import Clock
 from headcount.system.processes.ancestry import above
 from headcount.system.processes.port import Gone, Processes
-from headcount.times import CLOCK_SLACK
 
 log = logging.getLogger("headcount.search")
 
@@ -131,7 +130,7 @@ class Search:
             if session.process is not None and is_dead(session) and session.process not in self._ended:
                 assert session.ended is not None
                 self._ended[session.process] = (
-                    self._now() if session.ended.away else self._ticks(session.ended.at + CLOCK_SLACK)
+                    self._now() if session.ended.away else self._ticks(session.ended.at)
                 )
         self._ended = {each: at for each, at in self._ended.items() if world.find_process(each) is not None}
         return lives(world.sessions.values(), world.place.boot, self._ended)

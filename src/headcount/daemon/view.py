@@ -67,6 +67,7 @@ def session_row(session: Session, world: World) -> messages.SessionRow:
         claims=held_by(session, world),
         alarms=list(session.alarms),
         ended=_ended(session.ended) if session.ended else None,
+        archived_at=time_text(session.archived_at) if session.archived_at is not None else None,
         where=session.where.text if session.where else None,
         tmux=_tmux(session.where),
     )

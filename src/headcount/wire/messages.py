@@ -62,6 +62,7 @@ class SessionRow(msgspec.Struct, kw_only=True):
     claims: list[str]
     alarms: list[str]
     ended: Ended | None
+    archived_at: str | None = None  # closed for good
     where: str | None = None  # the terminal, as people name it: work:3.1, vscode
     tmux: TmuxPane | None = None
 
