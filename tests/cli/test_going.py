@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from headcount.cli import going
 from headcount.cli.commands.launch import parse_plain
 from tests.rig.agent import Agent, program
 from tests.rig.daemon import Daemon, eventually
@@ -98,6 +99,7 @@ def test_a_pane_id_of_a_later_server_is_not_gone_to(
     claude = resident(tmux)
     claude.run("trap '' HUP")
     row = found(daemon, claude)
+    place = daemon.get(f"/v1/sessions/{row['id']}/where")
     os.kill(tmux.pid, 9)
     eventually(lambda: has_ended(tmux.pid))
     later = server()
@@ -106,6 +108,8 @@ def test_a_pane_id_of_a_later_server_is_not_gone_to(
     view(later)
     done = command(daemon, "jump", row["id"])
     assert done.returncode == 1
+    assert later.current() != stranger
+    assert going.go(place, {}).shown is False  # nor by what was known of it before
     assert later.current() != stranger
     later.run("select-window", "-t", row["tmux"]["pane"])  # the naive way
     assert later.current() == stranger

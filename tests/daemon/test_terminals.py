@@ -134,9 +134,10 @@ def test_of_tmux_inside_tmux_the_inner_pane_is_the_sessions(
 def test_a_server_that_does_not_answer_leaves_the_place_as_it_was(
     daemon: Daemon, server: Make, resident: Resident
 ) -> None:
-    """The naive way: a list that could not be had is an empty list."""
+    """The naive way: a list that could not be had is an empty list. Nor is it in the terminal in which the server was
+    once started, whose name every pane inherits."""
     tmux = server()
-    claude = resident(tmux)
+    claude = resident(tmux, env="env KITTY_WINDOW_ID=1")
     row = found(daemon, seated(daemon, claude)["id"])
     os.kill(tmux.pid, signal.SIGSTOP)
     asked = daemon.get(f"/v1/sessions/{row['id']}/where")

@@ -45,6 +45,7 @@ def lines_of(raw: dict[str, Any], now: float) -> list[str]:
         ("conversation", clean(raw.get("conversation"))),
         ("directory", clean(raw.get("cwd"))),
         ("repository", row.repo),
+        ("terminal", row.where),
         ("model", clean(raw.get("model"))),
         ("permissions", clean(raw.get("permission_mode"))),
         ("started", _moment(raw.get("started_at"), now)),
