@@ -49,6 +49,8 @@ EVENT_WORDS = {
     EventType.CLAIM_RELEASED: "an item is free; `because` is released, died, forced or handed-off",
     EventType.LEFTOVER_FOUND: "an ended session left this, with the evidence; `leftover`",
     EventType.LEFTOVER_CHANGED: "more is known of a leftover",
+    EventType.SESSION_EXAMINED: "what its end freed and left was looked for: facts `freed`, `left`, `resumable`",
+    EventType.SESSION_CLOSING: "it has been idle for long and will be closed: facts `idle_since`, `closes_at`",
     EventType.LEFTOVER_GONE: "a leftover is no longer there",
     EventType.ENDING_INTENDED: "a process is about to be signalled, and by whom; stored before the signal is sent",
     EventType.ENDING_FINISHED: "what came of it: exited, killed, survived, or not sent and why",

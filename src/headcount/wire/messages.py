@@ -97,29 +97,6 @@ class Explanation(msgspec.Struct, kw_only=True):
     would_change: list[str]
 
 
-class Whereabouts(msgspec.Struct, kw_only=True):
-    """Where a session is, looked up now."""
-
-    session: SessionRow
-    known: bool  # false: it could not be found out now; the rest is what was known last
-    because: str | None  # with known=false: why
-    program: str | None  # tmux, kitty, wezterm, vscode, ...; null: no terminal that we know
-    socket: str | None  # where that program is told things
-    pane: str | None
-    window: str | None
-    server: int | None = None  # of tmux: its pid, and since when it runs by its own word
-    server_since: int | None = None
-
-
-class Resumption(msgspec.Struct, kw_only=True):
-    """How to go on with a session's conversation."""
-
-    session: SessionRow
-    command: list[str]  # the agent's own
-    cwd: str | None  # where to run it
-    alive_in: SessionRow | None  # who has the conversation now
-
-
 class Holder(msgspec.Struct, kw_only=True):
     session: str | None  # null: a process without a session, as `hold` is
     conversation: str | None
@@ -339,67 +316,6 @@ class HandOffWish(msgspec.Struct, kw_only=True):
 class LossAccepted(msgspec.Struct, kw_only=True):
     accepted: bool
     loss: str | None  # where the lost store lies
-
-
-# --- leftovers and ending ------------------------------------------------------------------------
-
-
-class Leftovers(msgspec.Struct, kw_only=True):
-    leftovers: list[LeftoverRow]
-
-
-class Signalled(msgspec.Struct, kw_only=True):
-    """What became of one process that was to be ended."""
-
-    pid: int
-    what: str
-    session: str | None
-    leftover: str | None
-    outcome: str  # exited, killed, survived, over (before it was signalled), refused; of a dry run: would
-    because: str
-    seconds: float | None  # from the signal to the end
-
-
-class StopWish(msgspec.Struct, kw_only=True):
-    kill_after: float | None = None  # seconds after which SIGKILL is sent; null: never
-
-
-class StopAnswer(msgspec.Struct, kw_only=True):
-    session: str
-    ended: bool
-    results: list[Signalled]
-
-
-class CloseWish(msgspec.Struct, kw_only=True):
-    kill_after: float | None = None
-    all: bool = False  # also other live processes of the conversation
-    close_window: bool = False  # its tmux window too, also when headcount did not open it
-
-
-class CloseAnswer(msgspec.Struct, kw_only=True):
-    session: str
-    closed: bool  # false: the agent survived, and nothing else was touched
-    results: list[Signalled]
-    others: list[int]  # live processes of the conversation that were left alone
-    window: str | None  # what was done with its window
-    resume: list[str] | None  # the command that goes on with the conversation
-
-
-class ReapWish(msgspec.Struct, kw_only=True):
-    """Which leftovers; all of them when nothing is named. Only processes are ended."""
-
-    yes: bool = False  # false: a dry run
-    sessions: list[str] = []
-    pids: list[int] = []
-    ids: list[str] = []
-    kind: str | None = None
-    kill_after: float | None = None
-
-
-class ReapAnswer(msgspec.Struct, kw_only=True):
-    dry: bool
-    results: list[Signalled]
-    left_alone: list[str]  # what was chosen and is never ended
 
 
 # --- guarding ------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from headcount.daemon.gate import Refused
 from headcount.daemon.routes.route import Call
 from headcount.daemon.selection import ended_text
 from headcount.times import KILL_AFTER_MOST
-from headcount.wire.messages import (
+from headcount.wire.ending import (
     CloseAnswer,
     CloseWish,
     ReapAnswer,

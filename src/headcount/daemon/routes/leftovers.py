@@ -10,7 +10,7 @@ import asyncio
 
 from headcount.daemon.leftover_view import measured
 from headcount.daemon.routes.route import Call
-from headcount.wire.messages import Leftovers
+from headcount.wire.ending import Leftovers
 
 
 async def list_leftovers(call: Call) -> Leftovers:

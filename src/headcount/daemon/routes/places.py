@@ -19,7 +19,7 @@ from headcount.daemon.routes.route import Call
 from headcount.daemon.terminals import NotKnown, Place
 from headcount.daemon.view import session_row
 from headcount.times import TERMINAL_ASKED_WITHIN
-from headcount.wire.messages import Resumption, Whereabouts
+from headcount.wire.places import Resumption, Whereabouts
 
 
 async def find_terminal(call: Call) -> Whereabouts:

@@ -33,7 +33,9 @@ from headcount.daemon.routes import (
 from headcount.daemon.routes.openapi import document
 from headcount.daemon.routes.route import Call, Route, json_response
 from headcount.daemon.service import Service
+from headcount.wire import ending as ending_messages
 from headcount.wire import messages
+from headcount.wire.places import Resumption, Whereabouts
 
 
 async def openapi(call: Call) -> Any:
@@ -117,14 +119,14 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
         "/v1/sessions/{id}/where",
         places.find_terminal,
         "Which terminal it is in, looked up now",
-        messages.Whereabouts,
+        Whereabouts,
     ),
     Route(
         "GET",
         "/v1/sessions/{id}/resume",
         places.how_to_resume,
         "The command that goes on with its conversation, and who has it now",
-        messages.Resumption,
+        Resumption,
     ),
     Route(
         "POST",
@@ -139,7 +141,7 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
         "/v1/sessions/{id}/stop",
         ending.stop,
         "End a session's process",
-        messages.StopAnswer,
+        ending_messages.StopAnswer,
         takes="StopWish: kill_after",
     ),
     Route(
@@ -147,7 +149,7 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
         "/v1/sessions/{id}/close",
         ending.close,
         "End a session's process, then what it left",
-        messages.CloseAnswer,
+        ending_messages.CloseAnswer,
         takes="CloseWish: kill_after, all, close_window",
     ),
     Route(
@@ -155,7 +157,7 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
         "/v1/leftovers/reap",
         ending.reap,
         "End processes that were left behind; a dry run unless `yes`",
-        messages.ReapAnswer,
+        ending_messages.ReapAnswer,
         takes="ReapWish: yes, sessions, pids, ids, kind, kill_after",
     ),
     Route(
@@ -163,7 +165,7 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
         "/v1/leftovers",
         leftovers.list_leftovers,
         "What ended sessions left behind",
-        messages.Leftovers,
+        ending_messages.Leftovers,
         ("all", "session", "kind"),
     ),
     Route(
