@@ -232,6 +232,7 @@ def test_k1_resume_refuses_a_conversation_that_is_alive_and_names_where(
 ) -> None:
     claude = resident(server())
     row = found(daemon, claude)
+    assert daemon.get(f"/v1/sessions/{row['id']}/resume")["alive_in"]["id"] == row["id"]
     done = command(daemon, "resume", row["id"])
     assert done.returncode == 3
     id = row["id"][:4]

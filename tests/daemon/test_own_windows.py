@@ -45,8 +45,9 @@ def test_close_leaves_a_pane_that_is_the_persons_own_unless_told(
         claude = resident(tmux, through_a_shell=True)
         id = seated(daemon, claude)["id"]
         eventually(lambda id=id: daemon.session(id=id)["where"])
-        done = command(daemon, "close", id, "--kill-after", "2", *option)
+        done = command(daemon, "close", id, "--kill-after", "2", "--json", *option)
         assert done.returncode == 0, done
+        assert (json.loads(done.stdout)["window"] is None) is (option == ())
         assert (claude.pane in tmux.panes()) is (option == ())
 
 
