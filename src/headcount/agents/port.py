@@ -100,6 +100,10 @@ class Agent(Protocol):
         """What the end of that conversation's transcript shows; a bounded read. None: nothing to read."""
         ...
 
+    def branches(self, path: Path, conversation: str) -> list[dict[str, str]]:
+        """The leaves into which that conversation's transcript is split, each with its time; a bounded read."""
+        ...
+
     def resume(self, conversation: str) -> tuple[str, ...] | None:
         """The agent's own command that goes on with that conversation; None: the id is not of its form, and must
         reach no argv, path or terminal."""

@@ -31,6 +31,7 @@ from headcount.daemon.descendants import Descendants
 from headcount.daemon.drift import Drift
 from headcount.daemon.effects import Effects
 from headcount.daemon.ending import Endings
+from headcount.daemon.forks import Forks
 from headcount.daemon.idle_close import IdleClose
 from headcount.daemon.listen import Server, open_unix_socket
 from headcount.daemon.loop import Loop, NotStored
@@ -107,6 +108,7 @@ class Running:
         self.transcripts = Transcripts(AGENTS, self.loop)
         self.descendants = Descendants(processes, clock, world.find_process, self.loop.counts)
         self.search = Search(self.loop, processes, clock)
+        self.forks = Forks(AGENTS, self.loop, clock)
         self.terminals = Terminals(self.loop, processes, clock, os.environ)
         self.tokens = Tokens(Path(places.state) / "tokens", store.tokens, processes, clock)
         self.effects = Effects(processes, clock, self.loop.put, self._forget, self.descendants.take)
@@ -167,6 +169,7 @@ class Running:
         self.transcripts.noticed(events, world)
         self.descendants.noticed(events, world)
         self.search.noticed(events, world)
+        self.forks.noticed(events, world)
         self.aftermath.noticed(events, world)
         self.terminals.noticed(events, world)
 
@@ -246,6 +249,7 @@ class Running:
         self.transcripts.close()
         self.descendants.close()
         self.search.close()
+        self.forks.close()
         self.aftermath.close()
         self.terminals.close()
         if self.deciding is not None:

@@ -7,7 +7,7 @@ Rules of this file
 import re
 from pathlib import Path
 
-from headcount.agents.claude_code import recognise, transcript, translate
+from headcount.agents.claude_code import forks, recognise, transcript, translate
 from headcount.agents.claude_code.registry import Sessions, home_of
 from headcount.agents.port import Registry, Unread
 from headcount.core.evidence import Glimpse
@@ -33,6 +33,9 @@ class ClaudeCode:
 
     def glimpse(self, path: Path, conversation: str) -> Glimpse | None:
         return transcript.glimpse(path, conversation)
+
+    def branches(self, path: Path, conversation: str) -> list[dict[str, str]]:
+        return forks.branches(path, conversation)
 
     def resume(self, conversation: str) -> tuple[str, ...] | None:
         return ("claude", "--resume", conversation) if UUID.fullmatch(conversation) else None
