@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.rig.agent import Agent
 from tests.rig.daemon import Daemon, eventually
-from tests.rig.left_behind import examined, git, placed, record, started, there
+from tests.rig.left_behind import examined, git, machine, placed, record, started, there
 from tests.rig.scenes import seated
 from tests.rig.tmux_scenes import Make, Resident
 
@@ -153,11 +153,12 @@ def test_records_from_before_the_start_are_reported_if_their_process_is_proven_o
     elsewhere = record(
         daemon, 4_000_000, 12, str(uuid.uuid4()), pidDomain="linux:another-machine:pid:[4026531836]"
     )
+    contained = record(daemon, 4_000_001, 12, str(uuid.uuid4()), pidDomain=f"linux:{machine()}:pid:[7]")
     living = record(daemon, claude.pid, started(claude.pid), claude.conversation)
     with daemon:
         found = eventually(lambda: [each["what"] for each in there(daemon, "record", None)], within=20)
         assert sorted(found) == sorted([str(dead), str(reused)])
-        assert str(living) not in found and str(elsewhere) not in found
+        assert not {str(living), str(elsewhere), str(contained)} & set(found)
 
 
 # --- the line under a death ------------------------------------------------------------------------------

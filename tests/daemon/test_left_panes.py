@@ -13,6 +13,7 @@ from headcount.daemon.left_panes import (
     key_of,
     left_by,
     owned_by_nobody,
+    seen_in,
     taken_by,
     why_gone,
 )
@@ -41,7 +42,7 @@ def leftover(find: Find, session: SessionId | None = SESSION.id) -> Leftover:
 
 
 def found(**more: object) -> Find:
-    find = left_by(SESSION, {SOCKET: [replace(SHELL, **more)]}, ())  # type: ignore[arg-type]
+    find = left_by(SESSION, seen_in({SOCKET: [replace(SHELL, **more)]}), ())  # type: ignore[arg-type]
     assert isinstance(find, Find)
     return find
 
@@ -53,17 +54,17 @@ def test_the_shell_under_which_the_agent_ran_is_left() -> None:
 
 def test_a_pane_whose_own_process_was_the_agent_is_about_to_close_or_kept() -> None:
     own = replace(SHELL, pid=100)
-    assert left_by(SESSION, {SOCKET: [own]}, ()) is Soon.SETTLING
-    assert isinstance(left_by(SESSION, {SOCKET: [replace(own, dead=True)]}, ()), Find)
+    assert left_by(SESSION, seen_in({SOCKET: [own]}), ()) is Soon.SETTLING
+    assert isinstance(left_by(SESSION, seen_in({SOCKET: [replace(own, dead=True)]}), ()), Find)
 
 
 @pytest.mark.parametrize("said", [[], NoServer(), Unreachable("silent"), [replace(SHELL, server_since=8)]])
 def test_a_pane_that_is_not_seen_in_that_very_server_is_not_left(said: object) -> None:
-    assert left_by(SESSION, {SOCKET: said}, ()) is None  # type: ignore[dict-item]
+    assert left_by(SESSION, seen_in({SOCKET: said}), ()) is None  # type: ignore[dict-item]
 
 
 def test_a_pane_in_which_another_session_runs_is_that_ones() -> None:
-    assert left_by(SESSION, {SOCKET: [SHELL]}, taken_by([SESSION])) is None
+    assert left_by(SESSION, seen_in({SOCKET: [SHELL]}), taken_by([SESSION])) is None
 
 
 @pytest.mark.parametrize(
@@ -104,9 +105,10 @@ def test_only_windows_of_named_tmux_sessions_without_a_session_and_not_reserved_
 def test_an_agent_whose_conversation_nobody_named_is_reported_after_a_while_until_it_is_known() -> None:
     silent = replace(SESSION, conversation=None)
     servers = {SOCKET: [SHELL]}
-    assert bound_to_nothing([silent], servers, T0 + UNNAMED_AFTER) == []
-    assert bound_to_nothing([SESSION], servers, T0 + UNNAMED_AFTER + 1) == []
-    ((id, find),) = bound_to_nothing([silent], servers, T0 + UNNAMED_AFTER + 1)
+    panes = seen_in(servers)
+    assert bound_to_nothing([silent], panes, T0 + UNNAMED_AFTER) == []
+    assert bound_to_nothing([SESSION], panes, T0 + UNNAMED_AFTER + 1) == []
+    ((id, find),) = bound_to_nothing([silent], panes, T0 + UNNAMED_AFTER + 1)
     assert (id, find.what) == (SESSION.id, "work:3.0 claude-code, conversation unknown")
     assert why_gone(leftover(find), servers, taken_by([silent]), ()) is None
     assert why_gone(leftover(find), servers, taken_by([SESSION]), ()) is not None

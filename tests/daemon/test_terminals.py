@@ -137,7 +137,7 @@ def test_a_server_that_does_not_answer_leaves_the_place_as_it_was(
     """The naive way: a list that could not be had is an empty list. Nor is it in the terminal in which the server was
     once started, whose name every pane inherits."""
     tmux = server()
-    claude = resident(tmux, env="env KITTY_WINDOW_ID=1")
+    claude = resident(tmux, env="env -u TERM_PROGRAM KITTY_WINDOW_ID=1")
     row = found(daemon, seated(daemon, claude)["id"])
     os.kill(tmux.pid, signal.SIGSTOP)
     asked = daemon.get(f"/v1/sessions/{row['id']}/where")

@@ -62,11 +62,14 @@ def repo(tmp_path: Path) -> Path:
     return top
 
 
+def machine() -> str:
+    return Path("/etc/machine-id").read_text().strip() if Path("/etc/machine-id").exists() else ""
+
+
 def record(daemon: Daemon, pid: int, started: int, conversation: str, **more: Any) -> Path:
     sessions = daemon.user_home / ".claude" / "sessions"
     sessions.mkdir(parents=True, exist_ok=True)
     namespace = os.stat("/proc/self/ns/pid").st_ino
-    machine = Path("/etc/machine-id").read_text().strip() if Path("/etc/machine-id").exists() else ""
     path = sessions / f"{pid}.json"
     content = {
         "pid": pid,
@@ -74,7 +77,7 @@ def record(daemon: Daemon, pid: int, started: int, conversation: str, **more: An
         "procStart": str(started),
         "cwd": "/tmp",
         "kind": "interactive",
-        "pidDomain": f"linux:{machine}:pid:[{namespace}]",
+        "pidDomain": f"linux:{machine()}:pid:[{namespace}]",
         **more,
     }
     path.write_text(json.dumps(content))

@@ -23,6 +23,7 @@ from headcount.core.events import Event, EventType
 from headcount.core.evidence import Evidence
 from headcount.core.leftover import Find, Gone, Kind, Left, Leftover, LeftoverId
 from headcount.core.session import Session, SessionId
+from headcount.core.where import TMUX
 from headcount.core.world import World
 from headcount.daemon import left_panes, left_records, left_worktrees
 from headcount.daemon.config import Config
@@ -142,19 +143,24 @@ class Aftermath:
     async def _panes_of(self, sessions: list[Session]) -> list[tuple[SessionId, Find]]:
         """A pane whose own process was the agent is closed by tmux a moment later; it is looked at twice."""
         found: list[tuple[SessionId, Find]] = []
-        asked = [each for each in sessions if each.where is not None]
+        asked = [each for each in sessions if each.where is not None and each.where.program == TMUX]
         for last in (False, True):
             if not asked:
                 break
             taken = left_panes.taken_by(self._loop.world.open_sessions())
-            sockets = {each.where.socket for each in asked if each.where and each.where.socket}
-            servers = await asyncio.to_thread(self._terminals.servers, sockets)
-            said = [(each, left_panes.left_by(each, servers, taken)) for each in asked]
+            said = await asyncio.to_thread(self._ask_panes, asked, set(taken))
             found += [(each.id, find) for each, find in said if isinstance(find, Find)]
             asked = [each for each, find in said if find is Soon.SETTLING]
             if asked and not last:
                 await asyncio.sleep(PANE_SETTLES)
         return found
+
+    def _ask_panes(
+        self, sessions: list[Session], taken: set[str]
+    ) -> list[tuple[Session, Find | Soon | None]]:
+        sockets = {each.where.socket for each in sessions if each.where and each.where.socket}
+        panes = left_panes.seen_in(self._terminals.servers(sockets))
+        return [(each, left_panes.left_by(each, panes, taken)) for each in sessions]
 
     # --- when somebody asks --------------------------------------------------------------------------
 
@@ -188,7 +194,9 @@ class Aftermath:
         )
         if nobodys:
             finds[None] = list(nobodys)
-        for id, find in left_panes.bound_to_nothing(taken.values(), servers, self._clock.now()):
+        for id, find in left_panes.bound_to_nothing(
+            taken.values(), left_panes.seen_in(servers), self._clock.now()
+        ):
             finds.setdefault(id, []).append(find)
         records = left_records.stale(self._registries.places(), self._processes)
         for leftover in known:

@@ -41,13 +41,15 @@ def taken_by(sessions: Iterable[Session]) -> dict[Key, Session]:
     return {key_of(each.where): each for each in sessions if each.is_open and each.where is not None}
 
 
-def left_by(session: Session, servers: Servers, taken: Collection[Key]) -> Find | Soon | None:
+def seen_in(servers: Servers) -> dict[Key, Pane]:
+    """All panes that were listed; one that several sessions of tmux show is the same pane."""
+    return {key_of(pane): pane for panes in servers.values() if isinstance(panes, list) for pane in panes}
+
+
+def left_by(session: Session, panes: Mapping[Key, Pane], taken: Collection[Key]) -> Find | Soon | None:
     """What its end left of the pane that it was in."""
     where = session.where
-    if where is None or where.program != TMUX:
-        return None
-    panes = servers.get(where.socket or "")
-    pane = next((each for each in panes if each.is_same(where)), None) if isinstance(panes, list) else None
+    pane = panes.get(key_of(where)) if where is not None and where.program == TMUX else None
     if pane is None or key_of(pane) in taken:
         return None
     if pane.dead:
@@ -64,27 +66,19 @@ def left_by(session: Session, servers: Servers, taken: Collection[Key]) -> Find 
 
 
 def bound_to_nothing(
-    sessions: Iterable[Session], servers: Servers, now: float
+    sessions: Iterable[Session], panes: Mapping[Key, Pane], now: float
 ) -> list[tuple[SessionId, Find]]:
     """Panes with a living agent whose conversation is still not known, long after it began: it sits at its first
     question, mostly, and nobody looks there."""
     found = []
     for session in sessions:
-        where = session.where
-        if where is None or session.conversation is not None or session.liveness is not Liveness.ALIVE:
+        if session.conversation is not None or session.liveness is not Liveness.ALIVE:
             continue
-        panes = servers.get(where.socket or "")
-        pane = (
-            next((each for each in panes if each.is_same(where)), None) if isinstance(panes, list) else None
-        )
+        pane = panes.get(key_of(session.where)) if session.where is not None else None
         if pane is not None and now - session.started_at > UNNAMED_AFTER:
             why = ("an agent runs in this pane", "nothing ever named its conversation")
-            found.append(
-                (
-                    session.id,
-                    _find(pane, f"{pane.text} {session.agent}, conversation unknown", why, unbound=True),
-                )
-            )
+            what = f"{pane.text} {session.agent}, conversation unknown"
+            found.append((session.id, _find(pane, what, why, unbound=True)))
     return found
 
 
