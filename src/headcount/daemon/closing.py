@@ -10,13 +10,13 @@ Rules of this file
 Not here: the signal and its audit (ending.py), windows (terminals).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from headcount.core.evidence import Ending, Judged
 from headcount.core.identity import ProcessIdentity
-from headcount.core.leftover import Kind, Leftover
+from headcount.core.leftover import Kind, Left, Leftover
 from headcount.core.session import Session
 from headcount.core.verdict import Proof, Standing, dead
 from headcount.daemon.descendants import Descendants
@@ -81,6 +81,7 @@ class Closing:
                     return closed
         closed.others = [] if all else others
         for each in [session, *(others if all else ())]:
+            await self.refresh(self._loop.world.remains.of_session(each.id))
             closed.results += await self._endings.end(self.processes_left_by(each), wish)
         if self.windows is not None:
             closed.window = await self.windows.close_window(session, anyway=window)
@@ -92,6 +93,15 @@ class Closing:
     async def reap(self, leftovers: Sequence[Leftover], wish: Wish, *, dry: bool) -> list[Result]:
         targets = [_leftover(each) for each in leftovers if each.kind is Kind.PROCESS]
         return self._endings.try_out(targets, wish) if dry else await self._endings.end(targets, wish)
+
+    async def refresh(self, leftovers: Iterable[Leftover]) -> None:
+        """Adds what leftovers have started since they were found: ending a parent must not hide its child."""
+        now = self._clock.now()
+        for each in [each for each in leftovers if each.kind is Kind.PROCESS and each.is_there]:
+            assert each.process is not None
+            found = await self._descendants.below(each.process)
+            if found:
+                await self._loop.ask(Left(each.session, found, now))
 
     def processes_left_by(self, session: Session) -> list[Target]:
         left = self._loop.world.remains.of_session(session.id)

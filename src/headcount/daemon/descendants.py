@@ -38,6 +38,9 @@ LOOKED_FOR = frozenset({
 })  # fmt: skip
 SEEN_MOST = 256  # of one agent; far more than people find readable
 
+TERMINALS = ("tmux: server", "screen", "SCREEN", "zellij", "dtach", "abduco")
+"""They outlive whoever started them, and what people open in them later is not a session's."""
+
 Known = Callable[[ProcessIdentity], ProcessIdentity | None]
 
 
@@ -83,6 +86,14 @@ class Descendants:
         self._seen[agent] = dict(list({**seen, **kept}.items())[-SEEN_MOST:])
         self._counts["descendant_looks"] += 1
 
+    async def below(self, left: ProcessIdentity) -> tuple[Find, ...]:
+        """What a leftover has started since: its children are its session's too."""
+        seen = await asyncio.to_thread(self._below, left)
+        because = (f"child of {left.pid}, which was left",)
+        return tuple(
+            Find(Kind.PROCESS, process_key(each), known.what, because, each) for each, known in seen.items()
+        )
+
     def take(self, agent: ProcessIdentity) -> tuple[Find, ...]:
         """It died: those of its descendants that are proved alive now. Some microseconds each."""
         timer = self._due.pop(agent, None)
@@ -121,7 +132,8 @@ class Descendants:
                 facts = self._processes.look(pid)
                 if isinstance(facts, ProcessFacts) and facts.parent == above.pid and self._is_mere(facts):
                     found[facts.identity] = Seen(now, called(facts))
-                    todo.append(facts.identity)
+                    if not facts.comm.startswith(TERMINALS):
+                        todo.append(facts.identity)
         return found
 
     def _is_mere(self, facts: ProcessFacts) -> bool:

@@ -59,8 +59,9 @@ async def close(call: Call) -> CloseAnswer:
 
 async def reap(call: Call) -> ReapAnswer:
     asked = await call.body(ReapWish)
-    chosen = _chosen(call, asked)
     wish = _wish(call, "reap", asked.kill_after)
+    await call.service.closing.refresh(_chosen(call, asked))
+    chosen = _chosen(call, asked)
     results = await call.service.closing.reap(chosen, wish, dry=not asked.yes)
     others = [each for each in chosen if each.kind is not Kind.PROCESS]
     return ReapAnswer(
