@@ -167,7 +167,11 @@ def _answer(message: object, media: str) -> str:
 
 
 def messages() -> str:
-    text = (SRC / "wire" / "messages.py").read_text("utf-8")
+    return "\n\n".join(_messages_of(name) for name in ("messages", "places", "ending"))
+
+
+def _messages_of(module: str) -> str:
+    text = (SRC / "wire" / f"{module}.py").read_text("utf-8")
     lines = text.splitlines()
     parts = []
     for node in ast.parse(text).body:
