@@ -34,6 +34,16 @@ def test_a_session_is_shown_in_the_pane_that_its_process_is_in(
     assert (tmux.panes()[claude.pane] == claude.pid) is not through_a_shell
 
 
+def test_the_portable_adapter_finds_the_pane_too(
+    tmp_path: Path, base: Path, server: Make, resident: Resident
+) -> None:
+    tmux = server()
+    claude = resident(tmux, through_a_shell=True)
+    with Daemon(tmp_path / "headcount", TMUX_TMPDIR=str(base), HEADCOUNT_PROCESSES="portable") as daemon:
+        row = found(daemon, seated(daemon, claude)["id"])
+        assert row["tmux"] == {"socket": tmux.socket, "pane": claude.pane}
+
+
 def test_a_pane_is_found_without_any_help_from_the_environment(
     daemon: Daemon, server: Make, resident: Resident
 ) -> None:
