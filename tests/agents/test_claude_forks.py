@@ -36,6 +36,14 @@ def test_two_writers_make_two(tmp_path: Path) -> None:
     assert leaves(write(tmp_path, ("a", None), ("b", "a"), ("x", "a"), ("c", "b"), ("y", "x"))) == ["c", "y"]
 
 
+def test_a_turn_that_ends_with_a_note_of_the_cli_has_that_for_its_leaf(tmp_path: Path) -> None:
+    path = write(tmp_path, ("a", None), ("b", "a"))
+    with path.open("a") as file:
+        file.write('{"type":"system","subtype":"turn_duration","uuid":"n","parentUuid":"b"}\n')
+        file.write('{"type":"user","uuid":"x","parentUuid":"a"}\n{"type":"file-history-snapshot"}\n')
+    assert leaves(path) == ["n", "x"]
+
+
 def test_subagents_lines_and_damage_are_passed_over(tmp_path: Path) -> None:
     path = write(tmp_path, ("a", None), ("b", "a"))
     with path.open("a") as file:

@@ -2,7 +2,8 @@
 
 Rules of this file
   1. Only the last TAIL bytes are read, and only their uuids and times: no text.
-  2. A branch is told by its leaf: a line that no later line follows. One leaf is no fork.
+  2. A branch is told by its leaf: a line that no other follows, of whatever kind: a turn ends with the CLI's own
+     notes. One leaf is no fork.
   3. Subagents' lines are not of the conversation itself.
 
 Not here: the turn at the end of a transcript (transcript.py), who writes (core/second_writer.py).
@@ -20,13 +21,11 @@ from headcount.agents.label import plain
 TAIL = 512 * 1024
 LEAVES_MOST = 8
 UUID_MOST = 64
-KINDS = frozenset({"user", "assistant"})
 
 
 class Line(msgspec.Struct):
     """By the CLI's own names."""
 
-    type: Any = None
     uuid: Any = None
     parentUuid: Any = None
     timestamp: Any = None
@@ -48,7 +47,7 @@ def branches(path: Path, conversation: str) -> list[dict[str, str]]:
         if line is not None and uuid is not None and not line.isSidechain:
             lines[uuid] = line
     parents = {plain(line.parentUuid, UUID_MOST) for line in lines.values()}
-    leaves = [uuid for uuid, line in lines.items() if uuid not in parents and line.type in KINDS]
+    leaves = [uuid for uuid in lines if uuid not in parents]
     return [{"leaf": uuid, "at": plain(lines[uuid].timestamp, 40) or ""} for uuid in leaves[-LEAVES_MOST:]]
 
 
