@@ -100,7 +100,7 @@ async def test_a_hundred_events_are_one_look_and_none_are_none(stage: Stage) -> 
 @pytest.mark.parametrize(
     ("argv", "name"),
     [
-        (("node", "/home/me/web/node_modules/.bin/vite", "--port", "5173"), "node vite"),
+        (("node", "/src/web/node_modules/.bin/vite", "--port", "5173"), "node vite"),
         (("/usr/bin/python3.11", "-m", "http.server", "8000"), "python3.11 http.server"),
         (("bash", "-c", "curl -H 'Authorization: Bearer sk-secret'"), "bash"),
         (("-bash",), "bash"),
