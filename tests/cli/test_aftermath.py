@@ -1,5 +1,9 @@
 """The line under a death: its words, and where it stands in `watch`."""
 
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -7,6 +11,10 @@ import pytest
 from headcount.cli.aftermath import Deaths, of_a_leftover, text_of
 from headcount.cli.commands.watch import told
 from headcount.cli.screen import Screen
+from tests.rig.agent import Agent
+from tests.rig.callers import Errand, Request, child
+from tests.rig.daemon import Daemon
+from tests.rig.scenes import seated
 
 SCREEN = Screen(columns=None, colour=False, unicode=True)
 AT = "2026-11-16T14:02:11.000Z"
@@ -89,3 +97,29 @@ def test_only_what_there_is_is_said(facts: dict[str, Any], text: str) -> None:
 def test_a_leftover_of_nobody_says_so() -> None:
     event = {"type": "leftover.found", "leftover": {"kind": "pane", "pid": None, "what": "work:7 sh"}}
     assert of_a_leftover(event) == "left by nobody that is known: pane work:7 sh"
+
+
+def test_watch_tells_a_real_death_in_two_lines(
+    daemon: Daemon, agent: Callable[..., Agent], repo: Path
+) -> None:
+    claude = agent(cwd=repo)
+    row = seated(daemon, claude)
+    wish = Request("POST", "/v1/claims", {"item": "task:I18N-4"})
+    child(claude, Errand(repo.parent / "errands", daemon.socket, [wish]))
+    (repo / "fr.json").write_text("{}")
+    argv = [sys.executable, "-m", "headcount", "watch"]
+    with subprocess.Popen(argv, env=daemon.env, stdout=subprocess.PIPE, text=True) as watching:
+        try:
+            assert watching.stdout is not None
+            watching.stdout.readline()  # the summary: it listens
+            claude.kill()
+            id = row["id"][:4]
+            told: list[str] = []
+            while not any("headcount resume" in line for line in told):
+                line = watching.stdout.readline()
+                told += [line] if id in line else []  # others may live and die on this machine
+        finally:
+            watching.kill()
+    assert "killed (SIGKILL)" in told[0]
+    assert told[1:] == [line for line in told if line.strip().endswith(f"headcount resume {id}")]
+    assert "freed task:I18N-4; left 1 dirty worktree; " in told[1]
