@@ -48,9 +48,7 @@ def carriers(names: frozenset[str]) -> dict[int, dict[str, str]]:
         if not name.isdigit():
             continue
         try:
-            if os.stat(f"/proc/{name}").st_uid != uid:  # noqa: PTH116  a Path costs more than the call
-                continue
-            content = _content(f"/proc/{name}/environ")
+            content = _content(f"/proc/{name}/environ", uid)
         except OSError:
             continue
         if any(needle in content for needle in needles):
@@ -73,11 +71,14 @@ def _by_parent(pid: int) -> Iterator[int]:
                 yield int(name)
 
 
-def _content(path: str) -> bytes:
+def _content(path: str, uid: int | None = None) -> bytes:
+    """All of a file under /proc; nothing of one that is not that user's."""
     file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
+        if uid is not None and os.fstat(file).st_uid != uid:
+            return b""
         content = os.read(file, CHUNK)
-        while len(content) % CHUNK == 0 and content and len(content) < procfs.ENVIRON_MOST:
+        while content and len(content) % CHUNK == 0 and len(content) < procfs.ENVIRON_MOST:
             more = os.read(file, CHUNK)
             if not more:
                 break
