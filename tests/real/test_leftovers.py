@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from headcount.cli.moments import parse
 from tests.rig.callers import Errand, Request, detached
 from tests.rig.daemon import eventually
 from tests.rig.stage import Stage, note, processes_of
@@ -84,6 +85,12 @@ def test_two_of_one_conversation_are_an_alarm_and_their_branches_are_named(hooke
             )
         )
         assert {each["pid"] for each in both} == {first.pid, second.pid}
+        told = hooked.daemon.get(f"/v1/history?session={both[1]['id']}")["events"]
+        moments = {each["type"]: parse(each["at"]) for each in reversed(told)}
+        note(
+            "second --resume: alarm after it was first heard of",
+            moments["alarm.raised"] - moments["session.started"],
+        )
         assert f"conversation also open in {second.pid}" in both[0]["alarms"][0]
         hooked.turn(second, {"say": "two"})
         hooked.turn(first, {"say": "three"})

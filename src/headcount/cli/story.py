@@ -43,6 +43,8 @@ def lines_of(event: dict[str, Any], screen: Screen, now: float) -> list[str]:
     if event.get("type") == "session.examined":
         left = aftermath.text_of(event)
         return [f"{clock}   {rows.who(raw)}: {left}"] if left and isinstance(raw, dict) else []
+    if str(event.get("type")).startswith("ending."):
+        return [f"{clock}   {_of_an_ending(event)}"]
     if str(event.get("type")).startswith("leftover."):
         return [f"{clock}   {aftermath.of_a_leftover(event)}"]
     if not isinstance(raw, dict):
@@ -57,6 +59,20 @@ def lines_of(event: dict[str, Any], screen: Screen, now: float) -> list[str]:
     mark = screen.paint(marks[group], "killed" if killed else group)
     line = f"{clock} {mark} {rows.who(raw)} {_what(event, raw, moment)}".rstrip()
     return [line, *(f"{' ' * len(clock)} {more}" for more in _more(event, raw, group))]
+
+
+def _of_an_ending(event: dict[str, Any]) -> str:
+    """`SIGTERM to 41377 node vite (reap, by operator)`, then what came of it."""
+    from headcount.cli.endings import sentence
+
+    facts = event.get("facts") or {}
+    who = clean((event.get("session") or {}).get("id"))[: rows.SHORTEST_ID]
+    if facts.get("outcome") == "closed":
+        return f"{who} was closed (by {clean(facts.get('by'))})"
+    if event.get("type") == "ending.finished":
+        return sentence(facts)
+    what = " ".join(word for word in (clean(facts.get("pid")), clean(facts.get("what"))) if word)
+    return f"{clean(facts.get('signal'))} to {what} ({clean(facts.get('verb'))}, by {clean(facts.get('by'))})"
 
 
 def _of_a_claim(event: dict[str, Any]) -> str:
