@@ -7,7 +7,7 @@ from importlib import import_module
 
 from bench import page
 
-FIGURES = ("death", "storm", "ingest", "idle", "start", "ps", "hooks", "claims", "discovery")
+FIGURES = ("death", "storm", "ingest", "idle", "start", "ps", "hooks", "claims", "discovery", "scan")
 
 
 def main() -> int:

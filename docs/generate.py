@@ -25,7 +25,7 @@ from headcount.cli.verbs import VERBS
 from headcount.core.activity import ALL, BY_STATUS, BY_TURN, HELD, HOOK_STANDS, RESTED
 from headcount.core.events import EventType
 from headcount.core.session import LIVENESS, REOPENS, Liveness
-from headcount.daemon.config import Config
+from headcount.daemon.config import Config, setting_name
 from headcount.daemon.metrics import COUNTERS
 from headcount.daemon.routes.table import ROUTES
 from headcount.daemon.view import LIVENESS_WORDS
@@ -50,6 +50,13 @@ EVENT_WORDS = {
     EventType.HEADCOUNT_STOPPED: "the daemon stops in order; from here on nothing is seen",
     EventType.CLAIM_GRANTED: "an item has a holder; `item`, `fence`, `holder`",
     EventType.CLAIM_RELEASED: "an item is free; `because` is released, died, forced or handed-off",
+    EventType.LEFTOVER_FOUND: "an ended session left this, with the evidence; `leftover`",
+    EventType.LEFTOVER_CHANGED: "more is known of a leftover",
+    EventType.SESSION_EXAMINED: "what its end freed and left was looked for: facts `freed`, `left`, `resumable`",
+    EventType.SESSION_CLOSING: "it has been idle for long and will be closed: facts `idle_since`, `closes_at`",
+    EventType.LEFTOVER_GONE: "a leftover is no longer there",
+    EventType.ENDING_INTENDED: "a process is about to be signalled, and by whom; stored before the signal is sent",
+    EventType.ENDING_FINISHED: "what came of it: exited, killed, survived, or not sent and why",
     EventType.LOSS_ACCEPTED: "the operator accepted that holders of before the loss are not known",
     EventType.STORE_LOST: "the store was damaged; `facts.set_aside` names where it is kept",
 }
@@ -163,11 +170,11 @@ def _answer(message: object, media: str) -> str:
 
 
 def messages() -> str:
-    return "\n\n".join(_messages_of(name) for name in ("messages.py", "closer.py"))
+    return "\n\n".join(_messages_of(name) for name in ("messages", "closer", "places", "ending", "guarding"))
 
 
-def _messages_of(name: str) -> str:
-    text = (SRC / "wire" / name).read_text("utf-8")
+def _messages_of(module: str) -> str:
+    text = (SRC / "wire" / f"{module}.py").read_text("utf-8")
     lines = text.splitlines()
     parts = []
     for node in ast.parse(text).body:
@@ -301,7 +308,7 @@ def _argument(action: argparse.Action) -> list[str]:
 
 def settings() -> str:
     default = Config()
-    rows = ([code(each.name), code(_plain(getattr(default, each.name)))] for each in fields(Config))
+    rows = ([code(setting_name(each.name)), code(_plain(getattr(default, each.name)))] for each in fields(Config))
     return table(["setting", "default"], rows)
 
 

@@ -8,6 +8,8 @@ import pytest
 
 from tests.rig.agent import Agent
 from tests.rig.daemon import Daemon
+from tests.rig.left_behind import repo  # noqa: F401
+from tests.rig.tmux_scenes import base, resident, server, view  # noqa: F401
 
 hypothesis.settings.register_profile("gate", deadline=None)  # a busy machine is no counterexample
 hypothesis.settings.load_profile("gate")
@@ -15,7 +17,7 @@ hypothesis.settings.load_profile("gate")
 
 @pytest.fixture
 def daemon(tmp_path: Path) -> Iterator[Daemon]:
-    with Daemon(tmp_path / "headcount") as running:
+    with Daemon(tmp_path / "headcount", TMUX_TMPDIR=str(tmp_path / "t")) as running:
         yield running
 
 

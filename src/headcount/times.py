@@ -219,6 +219,60 @@ FOLLOW_AFTER: Final = 0.25
 """How often at most the transcript of a working session is looked at while it grows: sooner than people see, and a
 quarter of a thousandth of a core for each session that writes without a pause."""
 
+# --- terminals -----------------------------------------------------------------------------------
+
+TMUX_WITHIN: Final = 2.0
+"""How long one question to a tmux server may take. It answers in milliseconds; a stopped one never, and is then
+not known rather than without panes."""
+
+TERMINAL_AFTER: Final = 0.2
+"""How long after a session was heard of its terminal is looked for: sessions that start together are looked for in
+one go, and `ps` is not read faster than that."""
+
+TERMINAL_ASKED_WITHIN: Final = 3.0
+"""How long `jump` waits for a fresh look at where a session is, before it goes where it last was: a little longer
+than one question to tmux."""
+
+PANE_SETTLES: Final = 0.3
+"""A pane whose own process ended is looked at again after this: tmux closes it within milliseconds, or keeps it."""
+
+UNNAMED_AFTER: Final = 60.0
+"""An agent names its conversation within a second of its start, unless it waits at its first question; after a minute
+somebody should hear of the pane that it sits in."""
+
+LEFTOVERS_FRESH: Final = 5.0
+LEFTOVERS_WAITED_FOR: Final = 2.0
+"""Panes, worktrees and records are looked at again when somebody asks and the last look is older than a person's
+glance; git takes a tenth of a second a checkout, and nobody waits longer than the second for it."""
+
+GIT_WITHIN: Final = 5.0
+"""How long git may look at one checkout. A large one takes a second; a file system that hangs is left alone."""
+
+IDLE_LOOKED_AT_EVERY: Final = 30.0
+IDLE_NOTICE: Final = 300.0
+"""When idle sessions are closed at all, they are looked at this often, and closed five minutes after that was
+announced: long enough to say no by typing, short beside the hours that are asked for."""
+
+WINDOW_LOOKED_AT_EVERY: Final = 0.1
+"""How often `launch --tmux` looks whether what runs in the new window is known: it takes some 0.2 s."""
+
+# --- leftovers and ending ------------------------------------------------------------------------
+
+DESCENDANTS_AFTER: Final = 0.25
+"""How long after an agent's sign of life its tree is looked at: the tool that a hook tells of has started by then,
+and an agent that reports a hundred times a second is looked at four times."""
+
+END_WITHIN: Final = 3.0
+"""How long whoever got SIGTERM is waited for before it is told to be still alive: shells and servers leave within
+milliseconds, an agent saves its conversation in one to three seconds."""
+
+KILLED_WITHIN: Final = 5.0
+"""After SIGKILL only the kernel's own work is waited for; a process in uninterruptible sleep takes longer, and is
+told to be still alive."""
+
+KILL_AFTER_MOST: Final = 300.0
+"""The longest grace before SIGKILL: a person waits for the answer."""
+
 # --- tokens --------------------------------------------------------------------------------------
 
 TOKEN_CEILING: Final = 86_400.0

@@ -18,6 +18,7 @@ CAMPAIGNS = {  # and what each counts
     "kill_rounds": "rounds",
     "claims": "operations",
     "never_inherited": "rounds",
+    "wrong_kill": "ends wanted",
 }
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from headcount.core.detail import TRACED, Checkout, Origin, Spent, traced
 from headcount.core.events import EventType
-from headcount.core.evidence import Glimpse, Located, Told
+from headcount.core.evidence import CheckoutSeen, Glimpse, Told
 from headcount.core.report import Details, Found
 from headcount.core.session import EndKind, Session
 from headcount.core.verdict import Proof, dead
@@ -57,7 +57,7 @@ def test_a_word_that_changes_nothing_keeps_the_origin() -> None:
 
 
 def located(scene: Scene, cwd: str, checkout: Checkout | None, at: float = T0 + 5) -> None:
-    scene.hear(Located(scene.only().id, cwd, checkout, at))
+    scene.hear(CheckoutSeen(scene.only().id, cwd, checkout, at))
 
 
 def test_a_repository_is_kept_for_the_directory_it_was_read_for() -> None:

@@ -405,8 +405,9 @@ def test_after_a_lost_store_nothing_is_granted_until_the_operator_accepts_it():
     assert isinstance(desk.acquire(TASK, A), Granted)
 
 
-def test_until_empty_is_refused_as_long_as_it_cannot_be_kept():
-    assert Desk().acquire(TASK, A, until_empty=True).code == "until-empty-unavailable"
+def test_until_empty_is_kept_with_the_claim():
+    desk = Desk()
+    assert desk.acquire(TASK, A, until_empty=True).claim.until_empty
 
 
 # --- waiting ---------------------------------------------------------------------------------------

@@ -50,6 +50,8 @@ def rows(victim: str, harmless_pid: int) -> list[Row]:
         ),
         ("GET", "/v1/reboot", Request("GET", "/v1/reboot"), ANYBODY),
         ("POST", "/v1/reboot/told", Request("POST", "/v1/reboot/told", {}), OPERATOR),
+        ("GET", "/v1/sessions/{id}/where", Request("GET", f"/v1/sessions/{victim}/where"), ANYBODY),
+        ("GET", "/v1/sessions/{id}/resume", Request("GET", f"/v1/sessions/{victim}/resume"), ANYBODY),
         ("POST", "/v1/hooks/{agent}", Request("POST", "/v1/hooks/claude-code", {}), ANYBODY),
         ("GET", "/v1/claims", Request("GET", "/v1/claims"), ANYBODY),
         ("GET", "/v1/claims", Request("GET", f"/v1/claims?history={item}"), ANYBODY),
@@ -59,6 +61,7 @@ def rows(victim: str, harmless_pid: int) -> list[Row]:
             Request("POST", f"/v1/claims/{item}/check", {"fence": 1}),
             ANYBODY,
         ),
+        ("GET", "/v1/leftovers", Request("GET", "/v1/leftovers"), ANYBODY),
         ("POST", "/v1/guard/git", Request("POST", "/v1/guard/git", {}), ANYBODY),
         ("POST", "/v1/guard/{agent}", Request("POST", "/v1/guard/claude-code", {}), ANYBODY),
         ("POST", "/v1/context/{agent}", Request("POST", "/v1/context/claude-code", {}), ANYBODY),
@@ -87,6 +90,9 @@ def rows(victim: str, harmless_pid: int) -> list[Row]:
             OPERATOR,  # somebody else's process
         ),
         ("DELETE", "/v1/sessions/{id}", Request("DELETE", f"/v1/sessions/{victim}"), OPERATOR),  # not its own
+        ("POST", "/v1/sessions/{id}/stop", Request("POST", "/v1/sessions/none/stop", {}), OPERATOR),
+        ("POST", "/v1/sessions/{id}/close", Request("POST", "/v1/sessions/none/close", {}), OPERATOR),
+        ("POST", "/v1/leftovers/reap", Request("POST", "/v1/leftovers/reap", {}), OPERATOR),
         ("POST", "/v1/stop", Request("POST", "/v1/stop", {}), OPERATOR),
     ]
     return found

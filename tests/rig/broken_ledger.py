@@ -29,7 +29,7 @@ import asyncio
 from headcount.store.sqlite import SqliteStore
 right = SqliteStore.commit
 late = set()
-async def commit(self, events, rows, dropped=(), ledger=None):
+async def commit(self, events, rows, dropped=(), ledger=None, *rest):
     from copy import copy
     kept = copy(ledger)
     async def later():

@@ -18,6 +18,7 @@ from headcount import times
 from headcount.core.identity import Match, Place, ProcessFacts, ProcessIdentity, same_process
 from headcount.core.open_files import OpenFiles
 from headcount.core.verdict import Exit, Proof, Standing, Verdict, alive, dead, judge_place, unknown
+from headcount.system.processes.held import NotHeld
 from headcount.system.processes.port import Gone, Look, OnDeath, Unreadable
 
 NAMESPACE = 4026531836
@@ -211,6 +212,20 @@ class FakeProcesses:
         if one is None or one.denied or self.parent(identity) is None:
             return None
         return one.files
+
+    def children(self, identity: ProcessIdentity) -> tuple[int, ...]:
+        if self.parent(identity) is None:
+            return ()
+        living = (pid for pid in self._kernel.pids() if isinstance(self.look(pid), ProcessFacts))
+        return tuple(pid for pid in living if self._kernel.find(pid).facts.parent == identity.pid)
+
+    def carriers(self, names: frozenset[str]) -> dict[int, dict[str, str]]:
+        found = {pid: self._kernel.find(pid).environ for pid in self._kernel.pids()}
+        named = {pid: {k: v for k, v in environ.items() if k in names} for pid, environ in found.items()}
+        return {pid: environ for pid, environ in named.items() if environ}
+
+    def hold(self, identity: ProcessIdentity) -> NotHeld:
+        return NotHeld("a kernel in memory gives no handle")
 
     def prove(self, identity: ProcessIdentity, remembered_machine: str) -> Verdict:
         return judge_place(identity, self._place, remembered_machine) or self._prove_here(identity)

@@ -37,6 +37,7 @@ WORDS = (
     "glimpse",
     "peek",
     "drift",
+    "branches",
     "home_of",
     "resume",
     "unknown_fields",
@@ -104,6 +105,10 @@ class Guarded:
 
     def drift(self, env: Mapping[str, str], home: Path, on_file: OnFile) -> Scanned:
         return self._said("drift", Scanned, lambda: self._agent.drift(env, home, on_file), Scanned(0, ()))
+
+    def branches(self, path: Path, conversation: str) -> list[dict[str, str]]:
+        none: list[dict[str, str]] = []
+        return self._said("branches", list, lambda: self._agent.branches(path, conversation), none)
 
     def home_of(self, cwd: str | None, transcript: str | None) -> str | None:
         made = self._said("home_of", object, lambda: self._agent.home_of(cwd, transcript), cwd)

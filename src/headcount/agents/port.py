@@ -39,6 +39,7 @@ class Entry:
     namespace: int | None  # the pid namespace it recorded
     conversation: str
     is_session: bool  # False: a daemon, a spare, or another of the agent's own services
+    machine: str | None = None  # the machine it recorded
     cwd: str | None = None
     status: str | None = None
     waiting_for: str | None = None
@@ -189,9 +190,17 @@ class Agent(Protocol):
         """What the agent's own files hold that no table knows; the newest files only, the end of each."""
         ...
 
+    def branches(self, path: Path, conversation: str) -> list[dict[str, str]]:
+        """The leaves into which that conversation's transcript is split, each with its time; a bounded read."""
+        ...
+
     def resume(self, conversation: str) -> tuple[str, ...] | None:
         """The agent's own command that goes on with that conversation; None: the id is not of its form, and must
         reach no argv, path or terminal."""
+        ...
+
+    def home_of(self, cwd: str | None, transcript: str | None) -> str | None:
+        """The directory in which that command finds the conversation; `cwd` is where its session last was."""
         ...
 
     def unknown_fields(self, payload: bytes) -> tuple[str, ...]:

@@ -156,6 +156,11 @@ def repo_of(raw: Raw) -> str:
     return clean(repo.label(raw.get("cwd")))
 
 
+def who(raw: Raw) -> str:
+    """`02b7 i18n`."""
+    return " ".join(part for part in (clean(raw.get("id"))[:SHORTEST_ID], clean(raw.get("name"))) if part)
+
+
 def agent_name(raw: Raw) -> str:
     agent = clean(raw.get("agent")) or "-"
     return AGENT_NAMES.get(agent, agent)

@@ -9,11 +9,11 @@ Not here: the rows' words (rows.py), where events come from (client/).
 
 from typing import Any
 
-from headcount.cli import moments, rows
+from headcount.cli import aftermath, moments, rows
 from headcount.cli.sanitize import clean
 from headcount.cli.screen import Screen
 
-QUIET = frozenset({"session.heard", "session.bound", "session.changed"})
+QUIET = frozenset({"session.heard", "session.bound", "session.changed", "leftover.changed"})
 
 FREED = {
     "released": "{who} released {item}",
@@ -43,6 +43,13 @@ def lines_of(event: dict[str, Any], screen: Screen, now: float) -> list[str]:
     raw = event.get("session")
     if str(event.get("type")).startswith("claim."):
         return [f"{clock}   {_of_a_claim(event)}"]
+    if event.get("type") == "session.examined":
+        left = aftermath.text_of(event)
+        return [f"{clock}   {rows.who(raw)}: {left}"] if left and isinstance(raw, dict) else []
+    if str(event.get("type")).startswith("ending."):
+        return [f"{clock}   {_of_an_ending(event)}"]
+    if str(event.get("type")).startswith("leftover."):
+        return [f"{clock}   {aftermath.of_a_leftover(event)}"]
     if not isinstance(raw, dict):
         facts = event.get("facts") or {}
         text = ABOUT_US.get(str(event.get("type"))) or clean(event.get("type"))
@@ -53,11 +60,22 @@ def lines_of(event: dict[str, Any], screen: Screen, now: float) -> list[str]:
     marks = rows.MARKS if screen.unicode else rows.ASCII_MARKS
     killed = (raw.get("ended") or {}).get("signal") is not None
     mark = screen.paint(marks[group], "killed" if killed else group)
-    who = " ".join(
-        part for part in (clean(raw.get("id"))[: rows.SHORTEST_ID], clean(raw.get("name"))) if part
-    )
-    line = f"{clock} {mark} {who} {_what(event, raw, moment)}".rstrip()
+    line = f"{clock} {mark} {rows.who(raw)} {_what(event, raw, moment)}".rstrip()
     return [line, *(f"{' ' * len(clock)} {more}" for more in _more(event, raw, group))]
+
+
+def _of_an_ending(event: dict[str, Any]) -> str:
+    """`SIGTERM to 41377 node vite (reap, by operator)`, then what came of it."""
+    from headcount.cli.endings import sentence
+
+    facts = event.get("facts") or {}
+    who = clean((event.get("session") or {}).get("id"))[: rows.SHORTEST_ID]
+    if facts.get("outcome") == "closed":
+        return f"{who} was closed (by {clean(facts.get('by'))})"
+    if event.get("type") == "ending.finished":
+        return sentence(facts)
+    what = " ".join(word for word in (clean(facts.get("pid")), clean(facts.get("what"))) if word)
+    return f"{clean(facts.get('signal'))} to {what} ({clean(facts.get('verb'))}, by {clean(facts.get('by'))})"
 
 
 def _of_a_claim(event: dict[str, Any]) -> str:
@@ -80,6 +98,10 @@ def _what(event: dict[str, Any], raw: dict[str, Any], moment: float) -> str:
         started = moments.parse(raw.get("started_at"))
         after = "" if started is None else f" after {moments.exact_span(moment - started)}"
         return f"{rows.state_of(raw, moment)}{after}"
+    if kind == "session.closing":
+        closes = moments.parse((event.get("facts") or {}).get("closes_at"))
+        when = "" if closes is None else f" at {moments.clock(closes, moment)}"
+        return f"has been idle for long and will be closed{when}; type in it to keep it"
     if kind == "session.reopened":
         return "is back: its end was only reported"
     if kind == "session.doubted":

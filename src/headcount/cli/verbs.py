@@ -61,6 +61,18 @@ VERBS = {
             ),
         ),
         Verb(
+            "jump",
+            "Look",
+            "go to a session's terminal",
+            ("headcount jump 7f3a", "headcount jump auth-refactor"),
+        ),
+        Verb(
+            "next",
+            "Look",
+            "go to the agent that has waited for you longest",
+            ("headcount next", "headcount next --print"),
+        ),
+        Verb(
             "log",
             "Look",
             "what happened before",
@@ -133,7 +145,14 @@ VERBS = {
             (
                 "headcount launch -- claude",
                 "headcount launch --name auth-refactor --role builder --group api -- claude --model opus",
+                "headcount launch --tmux work -- claude",
             ),
+        ),
+        Verb(
+            "resume",
+            "Run",
+            "go on with a session's conversation",
+            ("headcount resume 02b7", "headcount resume i18n --tmux", "headcount resume 02b7 --print"),
         ),
         Verb(
             "guard",
@@ -145,6 +164,34 @@ VERBS = {
                 "headcount guard git pre-push --strict",
                 "headcount guard git --uninstall",
             ),
+        ),
+        Verb(
+            "leftovers",
+            "End",
+            "what ended sessions left behind: processes, panes, worktrees",
+            ("headcount leftovers", "headcount leftovers 02b7", "headcount leftovers --kind process --json"),
+        ),
+        Verb(
+            "reap",
+            "End",
+            "end processes that dead sessions left; a dry run without --yes",
+            (
+                "headcount reap",
+                "headcount reap 02b7 --yes",
+                "headcount reap --pid 41402 --yes --kill-after 5",
+            ),
+        ),
+        Verb(
+            "stop",
+            "End",
+            "end a session's process, and tell whether it ended",
+            ("headcount stop 7f3a", "headcount stop auth-refactor --kill-after 10"),
+        ),
+        Verb(
+            "close",
+            "End",
+            "end a session's process, then what it left",
+            ("headcount close 7f3a", "headcount close 7f3a --all --close-window"),
         ),
         Verb(
             "up",
@@ -198,7 +245,7 @@ def general_help() -> str:
         "",
         "Knows which coding agents on this machine are alive and what each is doing.",
     ]
-    for group in ("Look", "Claim", "Run", "Learn"):
+    for group in ("Look", "Claim", "End", "Run", "Learn"):
         lines += ["", f"{group}:"]
         lines += [f"  {verb.name:<11} {verb.help}" for verb in VERBS.values() if verb.group == group]
     lines += [

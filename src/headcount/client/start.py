@@ -21,7 +21,9 @@ from headcount.client.connection import Connection
 from headcount.client.faults import Broken, NotRunning, Unavailable
 from headcount.paths import Places
 
-KEPT = frozenset({"HOME", "PATH", "USER", "LOGNAME", "LANG", "TMPDIR", "CLAUDE_CONFIG_DIR", "CODEX_HOME"})
+KEPT = frozenset({
+    "HOME", "PATH", "USER", "LOGNAME", "LANG", "TMPDIR", "TMUX_TMPDIR", "CLAUDE_CONFIG_DIR", "CODEX_HOME",
+})  # fmt: skip
 KEPT_PREFIXES = ("LC_", "XDG_", "HEADCOUNT_")
 NEVER = frozenset({"HEADCOUNT_TOKEN_FILE"})  # names the agent that happened to start us
 

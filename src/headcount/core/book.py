@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
-from headcount.core.claim import Answer, Claim
+from headcount.core.claim import Answer, Claim, Freed
 from headcount.core.commands import Acquire
 from headcount.core.identity import ProcessIdentity
 from headcount.core.item import Item, is_path, overlaps
@@ -74,6 +74,7 @@ class Book:
         self.requests: dict[str, Remembered] = {each.id: each for each in requests}  # oldest first
         self.held: dict[int, tuple[Item, ...]] = {}  # by the holder's pid
         self.held_paths: dict[Item, bool] = {}
+        self.closed: dict[Item, bool] = {}  # freed by a death, and to stay closed until its tree is empty
         self.waiting: dict[Item, tuple[Waiter, ...]] = {}
         self.waiting_paths: dict[Item, bool] = {}
         self.asked: dict[str, Item] = {}  # open requests of those who wait
@@ -104,6 +105,7 @@ class Page:
         self.requests = Layer(book.requests)
         self._held = Layer(book.held)
         self._held_paths = Layer(book.held_paths)
+        self.closed = Layer(book.closed)
         self._waiting = Layer(book.waiting)
         self._waiting_paths = Layer(book.waiting_paths)
         self._asked = Layer(book.asked)
@@ -124,6 +126,12 @@ class Page:
         items = [each for each in self._held_paths if overlaps(each, item)] if is_path(item) else [item]
         found: list[Claim | None] = [self.claims.get(each) for each in items]
         return [claim for claim in found if claim is not None and claim.is_held]
+
+    def last_of(self, item: Item) -> list[Claim]:
+        """What is known of the item and of those that overlap it, held or not."""
+        if not is_path(item):
+            return [self.claims[item]] if item in self.claims else []
+        return [self.claims[each] for each in self.claims if is_path(each) and overlaps(each, item)]
 
     def waiters_of(self, item: Item) -> list[Waiter]:
         """Who waits for something that overlaps the item, in order of arrival."""
@@ -158,6 +166,7 @@ class Page:
             add_to(self._held, claim.holder.pid, claim.item)
         if is_path(claim.item):
             _flag(self._held_paths, claim.item, claim.is_held)
+        _flag(self.closed, claim.item, claim.until_empty and claim.freed is Freed.DIED)
 
     def remember(self, request: str, claim: Claim, at: float) -> None:
         remembered = Remembered(request, at, claim)
@@ -192,8 +201,8 @@ class Page:
 
     def settle(self) -> None:
         for layer in (
-            self.claims, self.requests, self._held, self._held_paths, self._waiting, self._waiting_paths,
-            self._asked,
+            self.claims, self.requests, self._held, self._held_paths, self.closed, self._waiting,
+            self._waiting_paths, self._asked,
         ):  # fmt: skip
             layer.settle()
         self._book.fence = self.fence

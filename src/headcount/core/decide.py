@@ -14,19 +14,22 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
-from headcount.core import collision
+from headcount.core import aftermath, behind, collision, second_writer
+from headcount.core.behind import hear_gone, hear_left, lose_process
+from headcount.core.checkout import hear_checkout
 from headcount.core.claim import Answer
 from headcount.core.commands import AcceptLoss, Acquire, HandOff, Release, Withdraw
 from headcount.core.ending import ending
 from headcount.core.events import EventType
 from headcount.core.evidence import (
     Awake,
+    CheckoutSeen,
     Closed,
     Declared,
+    Ending,
     Evidence,
     Glimpse,
     Judged,
-    Located,
     Looked,
     Rebooted,
     Retire,
@@ -35,13 +38,14 @@ from headcount.core.evidence import (
 )
 from headcount.core.hear import hear_closed, hear_found, hear_glimpse, hear_record, hear_report
 from headcount.core.ledger import accept_loss, acquire, free_all_of, hand_off, release
-from headcount.core.located import locate
+from headcount.core.leftover import Gone, Left
 from headcount.core.registration import Register, TurnedAway, Unregister, register, unregister
 from headcount.core.report import Found, Record, Report
 from headcount.core.session import Ended, EndKind, Liveness, Session, SessionId, Turnpoint, after, can
 from headcount.core.stall import declare, weigh_look
 from headcount.core.verdict import Proof, Standing
 from headcount.core.waiting import look_again, next_look, serve, withdraw
+from headcount.core.where import Located, locate
 from headcount.core.world import NOT_ASKED, Draft, Verdicts, World
 from headcount.times import LOST_AFTER
 
@@ -58,12 +62,23 @@ def decide(
     for process, verdict in verdicts.items():
         if verdict.standing is Standing.DEAD:  # seen by asking, before the kernel's own word came in
             _judged(draft, Judged(process, verdict, now), now)
-    outcomes = []
+    outcomes, told = [], 0
     for evidence in batch:
         outcomes.append(DECIDERS[type(evidence)](draft, evidence, now))
+        told = _settle(draft, told, now)
         serve(draft, now)
     collision.settle(draft, now)
     return draft, outcomes
+
+
+def _settle(draft: Draft, told: int, now: float) -> int:
+    """What follows from sessions that were bound, swapped or ended since; piece by piece, so that one batch or many
+    come to the same. Returns how many events were looked at."""
+    moved = behind.moved(draft, draft.decision.events[told:])
+    if moved:
+        behind.settle(draft, moved, now)
+        second_writer.settle(draft, moved, now)
+    return len(draft.decision.events)
 
 
 def next_deadline(world: World) -> float | None:
@@ -84,9 +99,13 @@ def _report(draft: Draft, report: Report, now: float) -> SessionId | None:
 def _judged(draft: Draft, judged: Judged, now: float) -> None:
     if judged.verdict.standing is Standing.DEAD:
         draft.bury(judged.process)
-    for session in draft.hosted(judged.process):
+    hosted = draft.hosted(judged.process)
+    for session in hosted:
         _judge_session(draft, session, judged)
     if judged.verdict.standing is Standing.DEAD:
+        if hosted and judged.left:  # of one process with several sessions nobody can say whose
+            hear_left(draft, Left(hosted[0].id, judged.left, judged.at), now)
+        lose_process(draft, judged.process, judged.at, judged.verdict.because)
         free_all_of(draft, judged.process, judged.at)
 
 
@@ -177,6 +196,9 @@ def _retire(draft: Draft, retire: Retire, now: float) -> None:
     for session in list(draft.sessions.values()):  # nothing would ever end these but a reboot
         if session.liveness is Liveness.LOST and session.last_event_at < retire.before:
             draft.drop(session.id)
+    for leftover in draft.remains.of_session(None):
+        if leftover.gone_at is not None and leftover.gone_at < retire.before:
+            draft.remains.drop(leftover)
     for request in [each.id for each in draft.page.requests.values() if each.at < retire.before]:
         draft.page.forget(request)
 
@@ -196,21 +218,37 @@ def _awake(draft: Draft, awake: Awake, now: float) -> None:
         collision.forget(draft, now)
 
 
+def _ending(draft: Draft, ending: Ending, now: float) -> None:
+    type = EventType.ENDING_FINISHED if ending.finished else EventType.ENDING_INTENDED
+    session = draft.sessions.get(ending.session) if ending.session is not None else None
+    if session is None:
+        draft.tell(type, ending.at, **ending.facts)
+    else:
+        changes = {"archived_at": ending.at} if ending.archived else {}
+        draft.emit(type, ending.at, session.id, facts=ending.facts, **changes)
+
+
 DECIDERS: dict[type, Callable[[Draft, Any, float], Any]] = {
     Report: _report,
     Record: hear_record,
     Found: hear_found,
     Glimpse: hear_glimpse,
-    Located: locate,
+    CheckoutSeen: hear_checkout,
     Looked: weigh_look,
     Declared: declare,
     Told: _told,
     Judged: _judged,
     Closed: hear_closed,
+    Located: locate,
     Rebooted: _rebooted,
     Tick: _tick,
     Retire: _retire,
     Awake: _awake,
+    Left: hear_left,
+    Gone: hear_gone,
+    Ending: _ending,
+    aftermath.Examined: aftermath.examined,
+    aftermath.Noticed: aftermath.noticed,
     Acquire: acquire,
     Release: release,
     HandOff: hand_off,

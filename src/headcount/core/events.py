@@ -5,7 +5,8 @@ Rules of this file
      rows are the fold of the events and nothing else.
   2. Sequence numbers grow by one and are given once.
   3. An event without a session or a claim speaks of headcount itself.
-  4. A claim's event carries the claim as it was held; its row follows from that alone.
+  4. A claim's event carries the claim as it was held; its row follows from that alone. A leftover's event
+     carries its row.
 
 Not here: why something became true (decide.py), how events are stored (store/) or shown (daemon/view.py).
 """
@@ -17,6 +18,7 @@ from typing import Any
 from headcount.core.change import changed
 from headcount.core.claim import Claim, Freed, freed
 from headcount.core.item import Item
+from headcount.core.leftover import Leftover
 from headcount.core.session import Session, SessionId
 
 
@@ -29,11 +31,18 @@ class EventType(Enum):
     SESSION_HEARD = "session.heard"  # a sign of life that changed nothing else
     SESSION_LOST = "session.lost"
     SESSION_ENDED = "session.ended"
+    SESSION_EXAMINED = "session.examined"  # what its end freed and left was looked for, all of it
+    SESSION_CLOSING = "session.closing"  # it has been idle for long, and will be closed
     SESSION_REOPENED = "session.reopened"  # an end that was only reported was wrong
     ALARM_RAISED = "alarm.raised"
     ALARM_CLEARED = "alarm.cleared"
     CLAIM_GRANTED = "claim.granted"
     CLAIM_RELEASED = "claim.released"  # facts: because (claim.Freed), by
+    LEFTOVER_FOUND = "leftover.found"
+    LEFTOVER_CHANGED = "leftover.changed"  # more is known of it
+    LEFTOVER_GONE = "leftover.gone"
+    ENDING_INTENDED = "ending.intended"  # written before a signal is sent
+    ENDING_FINISHED = "ending.finished"  # what came of it
     HEADCOUNT_STARTED = "headcount.started"
     HEADCOUNT_STOPPED = "headcount.stopped"
     STORE_LOST = "store.lost"
@@ -49,6 +58,7 @@ class Event:
     delta: dict[str, Any] = field(default_factory=dict)
     facts: dict[str, Any] = field(default_factory=dict)  # plain JSON
     claim: Claim | None = None  # as it was held, in events of a claim
+    leftover: Leftover | None = None  # as it is after the event
 
     @property
     def item(self) -> Item | None:

@@ -6,15 +6,19 @@ Rules of this file
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 from headcount.core.activity import Turned
+from headcount.core.aftermath import Examined, Noticed
 from headcount.core.commands import Command
 from headcount.core.detail import Checkout, Spent
 from headcount.core.identity import ProcessIdentity
+from headcount.core.leftover import Find, Gone, Left
 from headcount.core.registration import Register, Unregister
 from headcount.core.report import Found, Record, Report
 from headcount.core.session import SessionId
 from headcount.core.verdict import Verdict
+from headcount.core.where import Located
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +29,7 @@ class Judged:
     verdict: Verdict
     at: float
     away: bool = False  # learned after a restart: it happened while headcount was not running
+    left: tuple[Find, ...] = ()  # descendants that were seen under it, and live on
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +49,7 @@ class Glimpse:
 
 
 @dataclass(frozen=True, slots=True)
-class Located:
+class CheckoutSeen:
     """Which repository and branch a session's directory is in, as git's files say now."""
 
     session: SessionId
@@ -123,21 +128,38 @@ class Awake:
     seen_until: float | None = None  # the last event before it was away
 
 
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """Somebody is about to be signalled, or was: for the journal. Nothing is signalled before this is stored."""
+
+    at: float
+    session: SessionId | None
+    facts: dict[str, Any]  # plain JSON: pid, signal, verb, by, outcome
+    finished: bool = False
+    archived: bool = False  # the session was closed for good
+
+
 Evidence = (
     Report
     | Record
     | Found
     | Glimpse
-    | Located
+    | CheckoutSeen
     | Looked
     | Declared
     | Told
     | Judged
     | Closed
+    | Located
     | Rebooted
     | Tick
     | Retire
     | Awake
+    | Left
+    | Gone
+    | Ending
+    | Examined
+    | Noticed
     | Command
     | Register
     | Unregister

@@ -3,7 +3,9 @@
 Rules of this file
   1. Only a caller that is proved ALIVE now is granted anything. Doubt is refused, not granted.
   2. What overlaps and is held by another stands in the way; one's own claims never do.
-  3. The fence is bumped with the grant: each one is higher than all before, of any item.
+  3. An item may stay closed after a death until nothing of the dead holder runs: when the holder asked for that, or
+     when the asker does. As long as it was not searched for, something may.
+  4. The fence is bumped with the grant: each one is higher than all before, of any item.
 
 Not here: the order of those who wait (waiting.py), releasing (ledger.py).
 """
@@ -13,7 +15,7 @@ from headcount.core.commands import Acquire, Caller
 from headcount.core.effects import Watch
 from headcount.core.events import EventType
 from headcount.core.identity import Match, ProcessIdentity, same_process
-from headcount.core.item import Item
+from headcount.core.item import Item, overlaps
 from headcount.core.verdict import Standing
 from headcount.core.world import Draft
 
@@ -34,6 +36,35 @@ def others_in_the_way(draft: Draft, item: Item, process: ProcessIdentity) -> lis
     return [claim for claim in draft.page.in_the_way(item) if not claim.is_held_by(process)]
 
 
+def still_running(draft: Draft, item: Item) -> tuple[int, ...]:
+    """Processes that the dead holders before left, and that may still write."""
+    if not draft.remains.has_running:
+        return ()
+    left_by = (draft.left_by(claim) for claim in draft.page.last_of(item))
+    left = (each for process in left_by if process is not None for each in draft.remains.running_of(process))
+    return tuple(sorted({each.process.pid for each in left if each.process is not None}))
+
+
+def closed(draft: Draft, asks: Acquire) -> Refused | None:
+    """Why the item is not open although nobody holds it; None: it is."""
+    wished = draft.page.last_of(asks.item) if asks.until_empty else []
+    for claim in (
+        *wished,
+        *(draft.page.claims[each] for each in draft.page.closed if overlaps(each, asks.item)),
+    ):
+        process = draft.left_by(claim)
+        if process is None or process.boot != draft.place.boot:
+            continue
+        left = draft.remains.running_of(process)
+        if left or not draft.remains.is_searched(process):
+            pids = ", ".join(str(each.process.pid) for each in left if each.process is not None)
+            running = (
+                f"of its dead holder still run: {pids}" if pids else "of its dead holder are being looked for"
+            )
+            return Refused("still-running", f"{claim.item} stays closed: processes {running}.", claim)
+    return None
+
+
 def own_claim(draft: Draft, item: Item, process: ProcessIdentity) -> Claim | None:
     claim: Claim | None = draft.page.claims.get(item)
     return claim if claim is not None and claim.is_held_by(process) else None
@@ -44,13 +75,20 @@ def grant(draft: Draft, asks: Acquire, now: float) -> Granted:
     process = asks.caller.process
     assert process is not None
     mine = own_claim(draft, asks.item, process)
-    claim = mine or give(draft, asks.item, asks.caller, now, asks.note, asks.request)
+    running = () if mine else still_running(draft, asks.item)
+    claim = mine or give(draft, asks.item, asks.caller, now, asks.note, asks.request, asks.until_empty)
     draft.page.remember(asks.request, claim, now)
-    return Granted(claim, again=mine is not None)
+    return Granted(claim, again=mine is not None, still_running=running)
 
 
 def give(
-    draft: Draft, item: Item, caller: Caller, now: float, note: str | None, request: str | None
+    draft: Draft,
+    item: Item,
+    caller: Caller,
+    now: float,
+    note: str | None,
+    request: str | None,
+    until_empty: bool = False,
 ) -> Claim:
     assert caller.process is not None
     hosts = draft.hosted(caller.process)
@@ -66,6 +104,7 @@ def give(
         since=now,
         note=note,
         request=request,
+        until_empty=until_empty,
     )
     draft.emit_claim(EventType.CLAIM_GRANTED, now, claim)
     draft.decision.effects.append(Watch(holder))

@@ -13,7 +13,7 @@ Not here: who is alive (verdict.py), the grant itself (granting.py), the order o
 from headcount.core.claim import Accepted, Answer, Claim, Freed, Granted, Held, Refused, Released
 from headcount.core.commands import AcceptLoss, Acquire, Caller, CallerKind, HandOff, Release
 from headcount.core.events import EventType
-from headcount.core.granting import free, give, grant, others_in_the_way, own_claim, refuse
+from headcount.core.granting import closed, free, give, grant, others_in_the_way, own_claim, refuse
 from headcount.core.identity import Match, ProcessIdentity, same_process
 from headcount.core.waiting import REUSED, ahead_of, enqueue, held
 from headcount.core.world import Draft
@@ -44,11 +44,12 @@ def _acquire(draft: Draft, asks: Acquire, now: float) -> Answer:
     if in_the_way and all(_is_above(claim, asks.caller) for claim in in_the_way):
         return Granted(in_the_way[0], again=True, under=True)
     is_mine = own_claim(draft, asks.item, process) is not None
-    if not in_the_way and (is_mine or not ahead_of(draft, asks.item, process)):
+    shut = None if in_the_way or is_mine else closed(draft, asks)
+    if not in_the_way and shut is None and (is_mine or not ahead_of(draft, asks.item, process)):
         return grant(draft, asks, now)
     if asks.wait_until is not None and asks.wait_until > now:
         return enqueue(draft, asks, process)
-    return held(draft, asks.item, process)
+    return shut or held(draft, asks.item, process)
 
 
 def _not_now(draft: Draft, asks: Acquire) -> Refused | None:
@@ -57,10 +58,6 @@ def _not_now(draft: Draft, asks: Acquire) -> Refused | None:
             "loss-not-accepted",
             "A store was lost, and with it who holds what; living holders may not be known. "
             "The operator accepts that with: headcount claims --accept-loss",
-        )
-    if asks.until_empty:
-        return Refused(
-            "until-empty-unavailable", "Waiting for a dead holder's processes is not available yet."
         )
     return None
 
@@ -127,7 +124,9 @@ def hand_off(draft: Draft, asks: HandOff, now: float) -> Answer:
         return Refused("overlaps", f"{rest[0].item} overlaps it and stays with its holder.", rest[0])
     free(draft, claim, Freed.HANDED_OFF, now)
     draft.page.freed.remove(asks.item)  # it is not free: it changed hands
-    return Granted(give(draft, asks.item, Caller(heir.process, heir.id), now, claim.note, None))
+    return Granted(
+        give(draft, asks.item, Caller(heir.process, heir.id), now, claim.note, None, claim.until_empty)
+    )
 
 
 def free_all_of(draft: Draft, process: ProcessIdentity, at: float) -> None:

@@ -16,6 +16,7 @@ from headcount.core.activity import Activity, Status, Turned
 from headcount.core.detail import Checkout, Origin, Quiet, Spent, Stall
 from headcount.core.identity import ProcessIdentity
 from headcount.core.report import Background
+from headcount.core.terminal import Where
 
 SessionId = NewType("SessionId", str)
 
@@ -139,6 +140,7 @@ class Registration:
     name: str | None = None
     role: str | None = None
     groups: tuple[str, ...] = ()
+    window: bool = False  # a tmux window was opened for it
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +186,8 @@ class Session:
     alarms: tuple[str, ...] = ()
     notes: tuple[Note, ...] = ()
     registration: Registration | None = None
+    where: Where | None = None  # the terminal it was last found in
+    archived_at: float | None = None  # when it was closed for good
 
     @property
     def is_open(self) -> bool:

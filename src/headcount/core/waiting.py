@@ -16,9 +16,10 @@ from headcount.core.book import Page, Waiter
 from headcount.core.claim import Accepted, Answer, Claim, Held, Refused, Waiting
 from headcount.core.commands import Acquire, HandOff, Release, Withdraw
 from headcount.core.evidence import Evidence, Judged, Tick
-from headcount.core.granting import grant, others_in_the_way, refuse
+from headcount.core.granting import closed, grant, others_in_the_way, refuse
 from headcount.core.identity import Match, ProcessIdentity, same_process
 from headcount.core.item import Item, is_path, overlaps
+from headcount.core.leftover import Gone, Left
 from headcount.core.verdict import Standing
 from headcount.core.world import Draft, World
 from headcount.times import WAITER_LOOKED_AT_AGAIN
@@ -81,6 +82,8 @@ def _served(draft: Draft, waiter: Waiter, passed: list[Waiter], now: float) -> b
         return True
     if others_in_the_way(draft, item, process) or any(_before(each, waiter) for each in passed):
         return False
+    if closed(draft, waiter.asks) is not None:
+        return False
     if refuse(draft, process) is not None:
         draft.page.requeue(waiter, replace(waiter, retry_at=now + WAITER_LOOKED_AT_AGAIN))
         return True
@@ -105,7 +108,9 @@ def look_again(draft: Draft, now: float) -> None:
     for waiter in draft.page.all_waiters():
         assert waiter.asks.wait_until is not None
         if waiter.asks.wait_until <= now:
-            answer = held(draft, waiter.asks.item, waiter.process, but=waiter.asks.request)
+            answer: Answer = held(draft, waiter.asks.item, waiter.process, but=waiter.asks.request)
+            if not others_in_the_way(draft, waiter.asks.item, waiter.process):
+                answer = closed(draft, waiter.asks) or answer
             draft.page.answer(waiter, answer)
             draft.page.freed.append(waiter.asks.item)  # who stood behind this one may be free to go
         elif waiter.retry_at is not None and waiter.retry_at <= now:
@@ -131,7 +136,7 @@ def touched(world: World, batch: Iterable[Evidence]) -> set[ProcessIdentity]:
     found: set[ProcessIdentity | None] = set()
     page = None
     for each in batch:
-        if isinstance(each, Acquire | HandOff | Release | Withdraw | Tick) or (
+        if isinstance(each, Acquire | HandOff | Release | Withdraw | Tick | Left | Gone) or (
             isinstance(each, Judged) and each.verdict.standing is Standing.DEAD
         ):
             page = page or Page(world.book)
@@ -139,8 +144,12 @@ def touched(world: World, batch: Iterable[Evidence]) -> set[ProcessIdentity]:
     return {process for process in found if process is not None}
 
 
+def _is_left(world: World, each: Evidence) -> bool:
+    return isinstance(each, Judged) and each.process.pid in world.remains.by_pid
+
+
 def _touched(world: World, page: Page, each: Evidence) -> set[ProcessIdentity | None]:
-    if isinstance(each, Tick):
+    if isinstance(each, Tick | Left | Gone) or _is_left(world, each):  # what stayed closed may open
         return {waiter.process for waiter in world.book.waiters()}
     if isinstance(each, Judged):
         return {w.process for item in world.book.items_of(each.process) for w in page.waiters_of(item)}

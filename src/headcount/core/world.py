@@ -1,4 +1,4 @@
-"""The world: every session and claim that is remembered, and the draft on which a batch is decided.
+"""The world: every session, claim and leftover that is remembered, and the draft on which a batch is decided.
 
 Rules of this file
   1. The world holds what is stored and nothing else. A batch is decided on a draft above it; the
@@ -17,11 +17,13 @@ from types import MappingProxyType
 from typing import Any
 
 from headcount.core.book import Book, Entries, Page
-from headcount.core.claim import Claim
+from headcount.core.claim import Claim, Freed
 from headcount.core.effects import Effect, Watch
 from headcount.core.events import Event, EventType, apply, apply_claim
 from headcount.core.identity import Match, Place, ProcessIdentity, same_process
 from headcount.core.layer import Layer, add_to, take_from
+from headcount.core.leftover import Leftover, LeftoverId
+from headcount.core.remains import Remains, Sorting
 from headcount.core.session import IN_A_LIVING_PROCESS, Liveness, Session, SessionId
 from headcount.core.traces import Traces
 from headcount.core.verdict import Proof, Verdict, dead, unknown
@@ -42,10 +44,12 @@ class World:
         seq: int = 0,
         book: Book | None = None,
         boots: Mapping[str, str] = NO_BOOTS,
+        leftovers: Iterable[Leftover] = (),
     ) -> None:
         self.place = place
         self._boots = boots  # of remembered sessions: on which machine each boot was
         self.book = book or Book()
+        self.remains = Remains(leftovers)
         self.seq = seq
         self.sessions: dict[SessionId, Session] = {}
         self.by_conversation: dict[Conversation, tuple[SessionId, ...]] = {}
@@ -86,11 +90,13 @@ class Decision:
     effects: list[Effect] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
     ledger: Entries = field(default_factory=Entries)
+    leftovers: dict[LeftoverId, Leftover] = field(default_factory=dict)
+    cleared: list[LeftoverId] = field(default_factory=list)  # leftovers that retention forgets
 
     @property
     def is_blank(self) -> bool:
         """Nothing of it needs to be stored."""
-        return not (self.events or self.dropped) and self.ledger.is_blank
+        return not (self.events or self.dropped or self.cleared) and self.ledger.is_blank
 
 
 class Draft:
@@ -101,6 +107,7 @@ class Draft:
         self._verdicts = verdicts
         self._over: list[ProcessIdentity] = []  # proved dead in this batch
         self.page = Page(world.book)
+        self.remains = Sorting(world.remains)
         self.place = world.place
         self.traces = world.traces
         self.seq = world.seq
@@ -108,7 +115,7 @@ class Draft:
         self._by_conversation = Layer(world.by_conversation)
         self._by_pid = Layer(world.by_pid)
         self._adrift = Layer(world.adrift)
-        self.decision = Decision(ledger=self.page.entries)
+        self.decision = self._blank()
 
     # --- reading -----------------------------------------------------------------------------------
 
@@ -137,6 +144,11 @@ class Draft:
         if past and past[-1].ended is not None and past[-1].ended.kind not in IN_A_LIVING_PROCESS:
             return dead(Proof.EXITED, past[-1].ended.because)
         return self._verdicts.get(process) or unknown("it was not asked")
+
+    def left_by(self, claim: Claim) -> ProcessIdentity | None:
+        """The dead process that had that claim last, as far as its session is remembered."""
+        session = self.sessions.get(claim.session) if claim.freed is Freed.DIED and claim.session else None
+        return session.process if session is not None else None
 
     def is_over(self, boot: str) -> bool:
         """Whether this machine was restarted since. Of another machine's boots nothing can be said."""
@@ -172,6 +184,22 @@ class Draft:
         self.decision.events.append(event)
         self.page.put(apply_claim(event))
 
+    def emit_leftover(self, type: EventType, at: float, leftover: Leftover) -> None:
+        self.seq += 1
+        self.decision.events.append(Event(self.seq, at, type, leftover.session, leftover=leftover))
+        self.remains.put(leftover)
+        if leftover.is_there and leftover.process is not None:
+            self.decision.effects.append(Watch(leftover.process))
+
+    def reopen(self, process: ProcessIdentity) -> None:
+        """What stayed closed because of what that dead process left may be open now: who waits is looked at."""
+        for item in self.page.closed:
+            claim = self.page.claims[item]
+            left_by = self.left_by(claim)
+            if left_by is not None and same_process(left_by, process) is Match.SAME:
+                self.page.freed.append(item)
+        self.page.freed += [each.asks.item for each in self.page.all_waiters() if each.asks.until_empty]
+
     def bury(self, process: ProcessIdentity) -> None:
         """From here on in this batch nothing is granted to it."""
         self._over.append(process)
@@ -202,6 +230,8 @@ class Draft:
 
     def drop(self, id: SessionId) -> None:
         session = self.sessions[id]
+        for leftover in self.remains.of_session(id):
+            self.remains.drop(leftover)
         del self.sessions[id]
         self.decision.rows.pop(id, None)
         self.decision.dropped.append(id)
@@ -217,5 +247,10 @@ class Draft:
         for layer in (self.sessions, self._by_conversation, self._by_pid, self._adrift):
             layer.settle()
         self.page.settle()
+        self.remains.settle()
         self._world.seq = self.seq
-        self.decision = Decision(ledger=self.page.entries)
+        self.decision = self._blank()
+
+    def _blank(self) -> Decision:
+        kept = self.remains
+        return Decision(ledger=self.page.entries, leftovers=kept.written, cleared=kept.dropped)

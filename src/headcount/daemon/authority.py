@@ -44,9 +44,12 @@ AUTHORITY: dict[tuple[str, str], Rule] = {
     ("GET", "/v1/sessions/{id}"): ANYBODY,
     ("GET", "/v1/sessions/{id}/explain"): ANYBODY,
     ("GET", "/v1/reboot"): ANYBODY,
+    ("GET", "/v1/sessions/{id}/where"): ANYBODY,
+    ("GET", "/v1/sessions/{id}/resume"): ANYBODY,  # it tells a command; running it is another matter
     ("POST", "/v1/hooks/{agent}"): ANYBODY,  # a report is weighed, never refused
     ("GET", "/v1/claims"): ANYBODY,
     ("POST", "/v1/claims/{item}/check"): ANYBODY,  # whoever guards a resource asks
+    ("GET", "/v1/leftovers"): ANYBODY,
     ("POST", "/v1/guard/git"): ANYBODY,  # a guard asks and changes nothing
     ("POST", "/v1/guard/{agent}"): ANYBODY,
     ("POST", "/v1/context/{agent}"): ANYBODY,
@@ -61,6 +64,9 @@ AUTHORITY: dict[tuple[str, str], Rule] = {
     ("GET", "/v1/sessions/{id}/peek"): Rule(Need.SOMEBODY, "peek"),  # an agent: its own alone
     ("POST", "/v1/sessions/{id}/quiet"): Rule(Need.SOMEBODY, "quiet"),  # an agent: its own alone
     ("POST", "/v1/reboot/told"): Rule(Need.OPERATOR, "hearing of a reboot"),
+    ("POST", "/v1/sessions/{id}/stop"): Rule(Need.OPERATOR, "stop"),
+    ("POST", "/v1/sessions/{id}/close"): Rule(Need.OPERATOR, "close"),
+    ("POST", "/v1/leftovers/reap"): Rule(Need.OPERATOR, "reap"),
     ("POST", "/v1/stop"): Rule(Need.OPERATOR, "down"),
 }
 

@@ -15,7 +15,7 @@ from itertools import islice
 from headcount.core.activity import Doing
 from headcount.core.detail import Checkout
 from headcount.core.events import Event, EventType
-from headcount.core.evidence import Located
+from headcount.core.evidence import CheckoutSeen
 from headcount.core.session import Session, SessionId
 from headcount.core.world import World
 from headcount.daemon.loop import Loop
@@ -71,7 +71,7 @@ class Checkouts:
         now = self._clock.now()
         for id, cwd in wanted.items():
             if cwd in repos:
-                self._loop.put(Located(id, cwd, checkout_of(repos[cwd]), now))
+                self._loop.put(CheckoutSeen(id, cwd, checkout_of(repos[cwd]), now))
 
 
 def checkout_of(repo: Repo | None) -> Checkout | None:

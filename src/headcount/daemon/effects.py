@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from headcount.core.effects import Effect, Watch
 from headcount.core.evidence import Evidence, Judged
 from headcount.core.identity import ProcessIdentity
+from headcount.core.leftover import Find
 from headcount.core.verdict import Standing, Verdict
 from headcount.system.clock import Clock
 from headcount.system.processes.port import Processes
@@ -29,11 +30,13 @@ class Effects:
         clock: Clock,
         put: Callable[[Evidence], None],
         on_end: Callable[[ProcessIdentity], None],
+        left_by: Callable[[ProcessIdentity], tuple[Find, ...]] = lambda process: (),
     ) -> None:
         self._processes = processes
         self._clock = clock
         self._put = put
         self._on_end = on_end
+        self._left_by = left_by
 
     def start(self, effects: Sequence[Effect]) -> None:
         for effect in effects:
@@ -52,4 +55,4 @@ class Effects:
     def died(self, process: ProcessIdentity, verdict: Verdict) -> None:
         """The kernel's word; called on the event loop, once for each process."""
         self._on_end(process)
-        self._put(Judged(process, verdict, self._clock.now()))
+        self._put(Judged(process, verdict, self._clock.now(), left=self._left_by(process)))

@@ -41,6 +41,10 @@ class Follow:
             if session is not None:
                 self.see(session)
 
+    def close(self) -> None:
+        for id in list(self._followed):
+            self._leave(id)
+
     def see(self, session: Session) -> None:
         path = Path(session.transcript) if session.is_open and session.transcript else None
         if self._followed.get(session.id) == path:

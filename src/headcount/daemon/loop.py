@@ -28,6 +28,7 @@ from headcount.core.effects import Effect
 from headcount.core.events import Event
 from headcount.core.evidence import Evidence, Judged, Tick
 from headcount.core.identity import ProcessIdentity
+from headcount.core.leftover import Leftover, LeftoverId
 from headcount.core.session import Session, SessionId
 from headcount.core.verdict import Standing, Verdict
 from headcount.core.waiting import touched
@@ -59,6 +60,8 @@ class Writer(Protocol):
         rows: Sequence[Session],
         dropped: Sequence[SessionId] = (),
         ledger: Entries | None = None,
+        leftovers: Sequence[Leftover] = (),
+        cleared: Sequence[LeftoverId] = (),
     ) -> None: ...
 
 
@@ -168,7 +171,12 @@ class Loop:
         if not decision.is_blank:
             try:
                 await self._store.commit(
-                    decision.events, list(decision.rows.values()), decision.dropped, decision.ledger
+                    decision.events,
+                    list(decision.rows.values()),
+                    decision.dropped,
+                    decision.ledger,
+                    list(decision.leftovers.values()),
+                    decision.cleared,
                 )
             except StoreFault as fault:
                 if fault.kind == "corrupt":

@@ -2,7 +2,7 @@
 
 Rules of this file
   1. It reads before anything writes; what it finds goes in as the first batch of evidence.
-  2. Every remembered process, of a session or holding a claim, is re-proved and watched in one step.
+  2. Every remembered process, of a session, holding a claim or left behind, is re-proved and watched in one step.
      Alive: it goes on. Dead: it ended while headcount was away. Doubt: it stays, as unknown.
 
 Not here: the proof itself (system/processes), what follows from it (core/decide.py).
@@ -54,10 +54,11 @@ def open_book(loaded: Loaded, now: float) -> Book:
 
 
 def _remembered(world: World) -> dict[ProcessIdentity, None]:
-    """Every process that holds a claim or hosts a session."""
+    """Every process that holds a claim, hosts a session, or is a leftover of one."""
+    left = (leftover.process for leftover in world.remains.there())
     holders = (claim.holder for claim in world.book.holding())
     hosts = (session.process for session in world.open_sessions())
-    return dict.fromkeys(each for each in (*holders, *hosts) if each is not None)
+    return dict.fromkeys(each for each in (*holders, *hosts, *left) if each is not None)
 
 
 def _reprove(process: ProcessIdentity, processes: Processes, on_death: OnDeath, world: World) -> Verdict:

@@ -35,6 +35,7 @@ class Registries:
         self._drift = drift
         self._uid = os.getuid()
         self.directories: list[Path] = []
+        self._registries: dict[Path, Registry] = {}
         self._awaited: dict[
             Path, list[tuple[Registry, Path]]
         ] = {}  # nearest directory above: who waits there
@@ -47,12 +48,16 @@ class Registries:
         for root in dict.fromkeys(roots):
             self._arm(registry, registry.directory(root))
 
+    def places(self) -> list[tuple[Registry, Path]]:
+        return [(self._registries[directory], directory) for directory in self.directories]
+
     def _arm(self, registry: Registry, directory: Path) -> None:
         """Watches the directory, or the nearest one above it until it is made."""
         if not directory.is_dir():
             self._await(registry, directory)
             return
         self.directories.append(directory)
+        self._registries[directory] = registry
         self._files.watch(
             directory,
             IN_CLOSE_WRITE | IN_MOVED_TO,

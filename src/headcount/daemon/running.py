@@ -12,7 +12,7 @@ import os
 import signal
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from headcount import __version__
 from headcount.agents.drop_line import directory_of
@@ -24,16 +24,22 @@ from headcount.core.identity import ProcessIdentity
 from headcount.core.world import World
 from headcount.daemon.actor import Actors
 from headcount.daemon.adapters import Adapters
+from headcount.daemon.aftermath import Aftermath
 from headcount.daemon.anchor import Anchors
 from headcount.daemon.broadcast import Broadcast
 from headcount.daemon.census import Census
 from headcount.daemon.checkouts import Checkouts
+from headcount.daemon.closing import Closing
 from headcount.daemon.config import Config
+from headcount.daemon.descendants import Descendants
 from headcount.daemon.drift import Drift
 from headcount.daemon.effects import Effects
+from headcount.daemon.ending import Endings
 from headcount.daemon.follow import Follow
+from headcount.daemon.forks import Forks
 from headcount.daemon.hints import Hints
 from headcount.daemon.hosting import Hosting
+from headcount.daemon.idle_close import IdleClose
 from headcount.daemon.listen import Server, open_unix_socket
 from headcount.daemon.loop import Loop, NotStored
 from headcount.daemon.mailbox import Mailbox
@@ -41,11 +47,14 @@ from headcount.daemon.mailboxes import Mailboxes
 from headcount.daemon.recovery import boots_of, open_book, recover
 from headcount.daemon.registries import Registries
 from headcount.daemon.routes.table import build_app
+from headcount.daemon.search import Search
 from headcount.daemon.service import Service
 from headcount.daemon.stalls import Stalls
+from headcount.daemon.terminals import Terminals
 from headcount.daemon.tokens import Tokens
 from headcount.daemon.transcripts import Transcripts
 from headcount.daemon.watchdog import Watchdog
+from headcount.daemon.windows import TmuxWindows
 from headcount.daemon.worktrees import Worktrees
 from headcount.paths import Places
 from headcount.store.port import StoreFault
@@ -62,6 +71,14 @@ log = logging.getLogger("headcount.daemon")
 
 MEGABYTE = 1024 * 1024
 CLAUDE = "claude-code"
+
+
+class Listener(Protocol):
+    """Whoever looks further because of what became true, and stops looking at the end."""
+
+    def noticed(self, events: Sequence[Event], world: World) -> None: ...
+
+    def close(self) -> None: ...
 
 
 class StoreDamaged(Exception):
@@ -95,7 +112,8 @@ class Running:
         self.places = places
         book = open_book(store.loaded, clock.now())
         boots = boots_of(store.loaded)
-        world = World(processes.place(), store.loaded.sessions, store.loaded.seq, book, boots)
+        loaded = store.loaded
+        world = World(processes.place(), loaded.sessions, loaded.seq, book, boots, loaded.leftovers)
         self.server = Server()
         self.files = open_file_events(event_loop)
         self.hint_files = open_file_events(
@@ -114,12 +132,20 @@ class Running:
         self.follow = Follow(AGENTS, self.loop, self.hint_files, self.transcripts)
         self.adapters = Adapters(self.loop.counts)
         self.hosting = Hosting(self.loop, processes, self.anchors, clock, self.adapters)
-        self.tokens = Tokens(Path(places.state) / "tokens", store.tokens, processes, clock)
-        self.effects = Effects(processes, clock, self.loop.put, self._forget)
         drift, looks = Drift(), Looks()
         worktrees = Worktrees(clock, looks)
         self.checkouts = Checkouts(self.loop, worktrees, clock)
         self.stalls = Stalls(self.loop, processes, clock, config.stall_minutes * MINUTE)
+        self.descendants = Descendants(processes, clock, world.find_process, self.loop.counts)
+        self.search = Search(self.loop, processes, clock)
+        self.forks = Forks(AGENTS, self.loop, clock)
+        self.terminals = Terminals(self.loop, processes, clock, os.environ)
+        self.tokens = Tokens(Path(places.state) / "tokens", store.tokens, processes, clock)
+        self.effects = Effects(processes, clock, self.loop.put, self._forget, self.descendants.take)
+        registries = Registries(self.loop, processes, self.anchors, self.files, drift)
+        self.aftermath = Aftermath(
+            self.loop, processes, clock, config, self.terminals, registries, self.search
+        )
         self.service = Service(
             places=places,
             config=config,
@@ -137,18 +163,40 @@ class Running:
                 lambda mailbox: self.chores.append(self._chore(mailbox.run(), "mailbox")),
             ),
             adapters=self.adapters,
-            registries=Registries(self.loop, processes, self.anchors, self.files, drift),
+            registries=registries,
             census=Census(self.loop, processes, self.anchors, clock, self.adapters, self.hosting),
             drift=drift,
             worktrees=worktrees,
             looks=looks,
+            terminals=self.terminals,
+            aftermath=self.aftermath,
             tokens=self.tokens,
             actors=Actors(processes, self.loop, clock, self.tokens),
+            closing=Closing(
+                Endings(processes, self.loop, clock),
+                self.descendants,
+                self.search,
+                processes,
+                self.loop,
+                clock,
+            ),
             started_at=clock.now(),
             set_aside=store.loaded.set_aside,
             ask_to_stop=lambda: event_loop.call_soon(self.server.end),
         )
+        self.listeners: tuple[Listener, ...] = (
+            self.transcripts,
+            self.follow,
+            self.checkouts,
+            self.stalls,
+            self.descendants,
+            self.search,
+            self.forks,
+            self.aftermath,
+            self.terminals,
+        )
         self.hints = Hints(self.hint_files, self.service.census.hinted)
+        self.service.closing.windows = TmuxWindows(self.loop)
         self.watchdog = Watchdog(
             event_loop, Path(places.log).with_name("stacks.txt"), on_alive=lambda: notify("WATCHDOG=1")
         )
@@ -162,10 +210,8 @@ class Running:
 
     def _tell(self, events: Sequence[Event], world: World) -> None:
         self.service.tell(events, world)
-        self.transcripts.noticed(events, world)
-        self.checkouts.noticed(events, world)
-        self.stalls.noticed(events, world)
-        self.follow.noticed(events, world)
+        for listener in self.listeners:
+            listener.noticed(events, world)
 
     def _forget(self, process: ProcessIdentity) -> None:
         """It ended: nothing that was settled about it stands."""
@@ -188,15 +234,24 @@ class Running:
         for session in self.loop.world.open_sessions():
             self.transcripts.want(session)
             self.follow.see(session)
+            self.terminals.want(session)
+            if session.process is not None:
+                self.descendants.want(session.process)
         self.hosting.open(AGENTS, os.environ, Path.home())
         self.hints.open(place.directory for places in self.hosting.places().values() for place in places)
         self.checkouts.want(self.loop.world.open_sessions())
         self.stalls.want(self.loop.world)
+        self.search.start_up()
+        self.aftermath.start_up()
         sock = open_unix_socket(Path(service.places.socket))
         self.chores += [
             self._chore(service.census.run(), "census"),
             self._chore(_prune(service), "prune"),
         ]
+        limit = service.config.idle_limit
+        if limit is not None:
+            idle = IdleClose(self.loop, service.closing, service.clock, limit)
+            self.chores.append(self._chore(idle.run(), "idle close"))
         self.serving = asyncio.create_task(self.server.serve_on(sock))
         remembered = len(self.loop.world.sessions)
         notify(f"READY=1\nSTATUS=headcount {__version__}, {remembered} sessions remembered")
@@ -236,12 +291,11 @@ class Running:
         for chore in self.chores:
             chore.cancel()
         self.watchdog.stop()
+        for listener in self.listeners:
+            listener.close()
         self.hints.close()
         self.files.close()
         self.hint_files.close()
-        self.transcripts.close()
-        self.checkouts.close()
-        self.stalls.close()
         if self.deciding is not None:
             self.loop.put(Awake(service.clock.now(), stopping=True))
             self.loop.stop()

@@ -20,15 +20,18 @@ from headcount.core.session import Session
 from headcount.core.world import World
 from headcount.daemon.actor import Actors
 from headcount.daemon.adapters import Adapters
+from headcount.daemon.aftermath import Aftermath
 from headcount.daemon.anchor import Anchors
 from headcount.daemon.broadcast import Broadcast
 from headcount.daemon.census import Census
+from headcount.daemon.closing import Closing
 from headcount.daemon.config import Config
 from headcount.daemon.drift import Drift
 from headcount.daemon.loop import Loop
 from headcount.daemon.mailboxes import Mailboxes
 from headcount.daemon.metrics import Histogram
 from headcount.daemon.registries import Registries
+from headcount.daemon.terminals import Terminals
 from headcount.daemon.tokens import Tokens
 from headcount.daemon.view import LIVENESS_WORDS, ended_untold, time_text, visible
 from headcount.daemon.worktrees import Worktrees
@@ -61,8 +64,11 @@ class Service:
     drift: Drift
     worktrees: Worktrees
     looks: Looks
+    terminals: Terminals
+    aftermath: Aftermath
     tokens: Tokens
     actors: Actors
+    closing: Closing
     started_at: float
     ask_to_stop: Callable[[], object]
     set_aside: Path | None = None

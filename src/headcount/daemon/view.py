@@ -10,7 +10,6 @@ Not here: explanations (explain.py), drawing (cli/).
 
 import shlex
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
@@ -19,11 +18,15 @@ from headcount.core.change import changed
 from headcount.core.claim import Claim
 from headcount.core.events import Event
 from headcount.core.session import Ended, Liveness, Session
+from headcount.core.terminal import Where
+from headcount.core.where import TMUX
 from headcount.core.world import World
+from headcount.daemon.leftover_view import leftover_row
+from headcount.daemon.moment import time_text as time_text
 from headcount.times import HIDDEN_AFTER
 from headcount.wire import messages
 
-TEXTS_KEPT = 4096  # moments whose text is remembered
+COMMANDS_KEPT = 4096  # conversations whose command is remembered
 
 LIVENESS_WORDS = {
     Liveness.UNBOUND: "unknown",
@@ -32,17 +35,6 @@ LIVENESS_WORDS = {
     Liveness.LOST: "lost",
     Liveness.ENDED: "ended",
 }
-
-
-def time_text(at: float) -> str:
-    """Four a row, and a row for every event: the part down to the second is made once."""
-    milliseconds = int(at * 1000)
-    return f"{_second(milliseconds // 1000)}.{milliseconds % 1000:03d}Z"
-
-
-@lru_cache(maxsize=TEXTS_KEPT)
-def _second(at: int) -> str:
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def session_row(session: Session, world: World) -> messages.SessionRow:
@@ -94,6 +86,10 @@ def _more(session: Session) -> dict[str, Any]:
         "resume": resume_text(session.agent, session.conversation),
         "stalled": session.stall is not None,
     }
+    if session.archived_at is not None:
+        more["archived_at"] = time_text(session.archived_at)
+    if session.where is not None:
+        more |= {"where": session.where.text, "tmux": _tmux(session.where)}
     if checkout is not None:
         more |= {"repo": checkout.repo, "branch": checkout.branch, "worktree": checkout.worktree}
     if spent is not None:
@@ -104,7 +100,7 @@ def _more(session: Session) -> dict[str, Any]:
     return more
 
 
-@lru_cache(maxsize=TEXTS_KEPT)
+@lru_cache(maxsize=COMMANDS_KEPT)
 def resume_text(agent: str, conversation: str | None) -> str | None:
     """The agent's own command, as a person would type it; None: there is none for such an id."""
     known = AGENTS.get(agent)
@@ -115,6 +111,12 @@ def resume_text(agent: str, conversation: str | None) -> str | None:
 def ended_untold(world: World) -> list[Session]:
     """Whom a reboot ended, and no person was shown."""
     return [each for each in world.sessions.values() if each.ended is not None and not each.ended.told]
+
+
+def _tmux(where: Where) -> messages.TmuxPane | None:
+    if where.program != TMUX or where.socket is None or where.pane is None:
+        return None
+    return messages.TmuxPane(socket=where.socket, pane=where.pane)
 
 
 def held_by(session: Session, world: World) -> list[str]:
@@ -166,6 +168,7 @@ def event_row(event: Event, world: World) -> messages.EventRow:
         type=event.type.value,
         session=session_row(_as_of(session, event), world) if session else None,
     )
+    row.leftover = leftover_row(event.leftover) if event.leftover else None
     if event.claim is None:
         row.facts = {key: _fact(key, value) for key, value in event.facts.items()} or None
     else:

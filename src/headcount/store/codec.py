@@ -18,6 +18,7 @@ import msgspec
 from headcount.core.book import Remembered
 from headcount.core.claim import Claim
 from headcount.core.events import Event, EventType
+from headcount.core.leftover import Leftover
 from headcount.core.session import Session, SessionId
 from headcount.store.port import StoreFault
 
@@ -34,12 +35,14 @@ class _Body(TypedDict, total=False):
     delta: _Delta
     facts: dict[str, Any]
     claim: Claim
+    leftover: Leftover
 
 
 _ENCODER = msgspec.json.Encoder()
 _SESSION = msgspec.json.Decoder(Session)
 _CLAIM = msgspec.json.Decoder(Claim)
 _REQUEST = msgspec.json.Decoder(Remembered)
+_LEFTOVER = msgspec.json.Decoder(Leftover)
 _BODY = msgspec.json.Decoder(_Body)
 _TYPES = {kind.value: kind for kind in EventType}
 
@@ -86,6 +89,19 @@ def decode_request(body: bytes) -> Remembered:
     return _REQUEST.decode(body)
 
 
+def encode_leftover(leftover: Leftover) -> bytes:
+    try:
+        body = _ENCODER.encode(leftover)
+        _LEFTOVER.decode(body)
+    except UNSTORABLE as error:
+        raise StoreFault("other", f"leftover {leftover.id!r} cannot be stored: {error}") from error
+    return body
+
+
+def decode_leftover(body: bytes) -> Leftover:
+    return _LEFTOVER.decode(body)
+
+
 def encode_event(event: Event) -> EventRow:
     content: dict[str, Any] = {}
     if event.delta:
@@ -94,6 +110,8 @@ def encode_event(event: Event) -> EventRow:
         content["facts"] = event.facts
     if event.claim is not None:
         content["claim"] = event.claim
+    if event.leftover is not None:
+        content["leftover"] = event.leftover
     try:
         body = _ENCODER.encode(content)
         _BODY.decode(body)
@@ -116,4 +134,5 @@ def decode_event(row: EventRow) -> Event | None:
         delta=dict(content.get("delta", {})),
         facts=content.get("facts", {}),
         claim=content.get("claim"),
+        leftover=content.get("leftover"),
     )

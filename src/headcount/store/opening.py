@@ -4,7 +4,7 @@ What is checked at each start, in a time that does not grow with the journal
   - the header: a database, ours, of a version we know (schema.py);
   - SQLite's own look at the size: a file cut short is corrupt to it at the first read;
   - the tables are there, and every page of them but the journal's is sound (`quick_check` of those);
-  - every session, claim and request row decodes, and so do the newest and the oldest events.
+  - every session, claim, request and leftover row decodes, and so do the newest and the oldest events.
 A page of the journal's middle is not read. Damage there is met by the query, commit or prune that
 touches it, told as `corrupt`, and leaves a mark: the next start then checks the whole file.
 
@@ -25,14 +25,20 @@ import msgspec
 
 from headcount.core.session import Session, SessionId
 from headcount.store.aside import is_orphaned, is_suspect, set_aside, trust
-from headcount.store.codec import decode_claim, decode_event, decode_request, decode_session
+from headcount.store.codec import (
+    decode_claim,
+    decode_event,
+    decode_leftover,
+    decode_request,
+    decode_session,
+)
 from headcount.store.faults import translate
 from headcount.store.port import Loaded
 from headcount.store.queries import query
 from headcount.store.schema import Damaged, check_header, check_version, connect, create, migrate, version
 
 _TABLES: Final = frozenset({"meta", "sessions", "events"})
-_CHECKED: Final = ("meta", "sessions", "claims", "requests")  # as far as the file has them yet
+_CHECKED: Final = ("meta", "sessions", "claims", "requests", "leftovers")  # as far as the file has them yet
 LOSS_ACCEPTED: Final = "loss_accepted"
 _TRIED_EVENTS: Final = 50  # at each end of the journal
 _MS: Final = 1000
@@ -103,6 +109,7 @@ def _load(connection: sqlite3.Connection, is_new: bool) -> Loaded:
         machines[session.id] = machine
     claims = [decode_claim(body) for (body,) in connection.execute(query("load_claims"))]
     requests = [decode_request(body) for (body,) in connection.execute(query("load_requests"))]
+    leftovers = [decode_leftover(body) for (body,) in connection.execute(query("load_leftovers"))]
     seq, last_seen = _journal_end(connection)
     # Told again until the daemon has written that it knows: a crash in between must not hush it up.
     aside = meta.get("set_aside") if last_seen is None else None
@@ -115,6 +122,7 @@ def _load(connection: sqlite3.Connection, is_new: bool) -> Loaded:
         machines=machines,
         claims=claims,
         requests=requests,
+        leftovers=leftovers,
         loss=None if LOSS_ACCEPTED in meta else meta.get("set_aside"),
     )
 

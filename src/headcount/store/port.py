@@ -17,6 +17,7 @@ from typing import Literal, Protocol
 from headcount.core.book import Entries, Remembered
 from headcount.core.claim import Claim
 from headcount.core.events import Event
+from headcount.core.leftover import Leftover, LeftoverId
 from headcount.core.session import Session, SessionId
 
 FaultKind = Literal["full", "io", "readonly", "busy", "corrupt", "value", "other"]
@@ -54,6 +55,7 @@ class Loaded:
     machines: Mapping[SessionId, str] = field(default_factory=dict)  # where each session began
     claims: list[Claim] = field(default_factory=list)  # of every item that was ever claimed
     requests: list[Remembered] = field(default_factory=list)  # oldest first
+    leftovers: list[Leftover] = field(default_factory=list)
     loss: str | None = None  # where a lost store lies, until somebody has accepted that its claims are lost
 
 
@@ -67,6 +69,8 @@ class Store(Protocol):
         rows: Sequence[Session],
         dropped: Sequence[SessionId] = (),
         ledger: Entries | None = None,
+        leftovers: Sequence[Leftover] = (),
+        cleared: Sequence[LeftoverId] = (),
     ) -> None:
         """All of it or nothing. Cancelling the caller does not undo what is already on its way."""
 

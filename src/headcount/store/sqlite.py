@@ -14,14 +14,21 @@ from pathlib import Path
 
 from headcount.core.book import Entries
 from headcount.core.events import Event
+from headcount.core.leftover import Leftover, LeftoverId
 from headcount.core.session import Session, SessionId
-from headcount.store.codec import encode_claim, encode_event, encode_request, encode_session
+from headcount.store.codec import (
+    encode_claim,
+    encode_event,
+    encode_leftover,
+    encode_request,
+    encode_session,
+)
 from headcount.store.opening import LOSS_ACCEPTED, open_file
 from headcount.store.port import Loaded
 from headcount.store.pruning import prune
 from headcount.store.reader import Reader, Wanted, history, oldest
 from headcount.store.tokens import TokenTable
-from headcount.store.writer import LedgerRows, SessionRow, Write, Writer
+from headcount.store.writer import LedgerRows, LeftoverRow, SessionRow, Write, Writer
 
 
 class SqliteStore:
@@ -54,12 +61,16 @@ class SqliteStore:
         rows: Sequence[Session],
         dropped: Sequence[SessionId] = (),
         ledger: Entries | None = None,
+        leftovers: Sequence[Leftover] = (),
+        cleared: Sequence[LeftoverId] = (),
     ) -> None:
         write = Write(
             [encode_event(event) for event in events],
             [_row(session, self._machine) for session in rows],
             [(session,) for session in dropped],
             _ledger_rows(ledger) if ledger is not None else LedgerRows(),
+            [_leftover_row(leftover) for leftover in leftovers],
+            [(leftover,) for leftover in cleared],
         )
         await self._writer.write(write)
 
@@ -97,6 +108,11 @@ class SqliteStore:
         checkpoints the log and removes it."""
         self._reader.close()
         self._writer.close()
+
+
+def _leftover_row(leftover: Leftover) -> LeftoverRow:
+    body = encode_leftover(leftover)
+    return (leftover.id, leftover.kind.value, leftover.session, leftover.gone_at, body)
 
 
 def _row(session: Session, machine: str) -> SessionRow:

@@ -32,6 +32,7 @@ from headcount.store.queries import query
 T = TypeVar("T")
 Task = Callable[[sqlite3.Connection], Any]
 SessionRow = tuple[str, str, str | None, str, float, float | None, str, bytes]
+LeftoverRow = tuple[str, str, str | None, float | None, bytes]
 
 _APPEND = query("append_event")
 _KEEP = query("keep_session")
@@ -40,6 +41,8 @@ _KEEP_CLAIM = query("keep_claim")
 _KEEP_REQUEST = query("keep_request")
 _FORGET_REQUEST = query("forget_request")
 _REMEMBER = query("remember")
+_KEEP_LEFTOVER = query("keep_leftover")
+_DROP_LEFTOVER = query("drop_leftover")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,8 @@ class Write:
     rows: list[SessionRow]
     dropped: list[tuple[str]]
     ledger: LedgerRows = field(default_factory=LedgerRows)
+    leftovers: list[LeftoverRow] = field(default_factory=list)
+    cleared: list[tuple[str]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +173,9 @@ def _apply(writes: Sequence[Write], connection: sqlite3.Connection) -> None:
     _change(connection, _APPEND, [row for write in writes for row in write.events])
     for write in writes:  # one by one: a row that one keeps the next may drop
         _change(connection, _KEEP, write.rows)
+        _change(connection, _KEEP_LEFTOVER, write.leftovers)  # after the rows they belong to
+        if write.cleared:
+            connection.executemany(_DROP_LEFTOVER, write.cleared)
         if write.dropped:  # its promise is absence, which also holds for a session that was never stored
             connection.executemany(_DROP, write.dropped)
         _apply_ledger(connection, write.ledger)

@@ -32,6 +32,11 @@ class Tokens(msgspec.Struct, kw_only=True):
     output: int
 
 
+class TmuxPane(msgspec.Struct, kw_only=True):
+    socket: str  # of the server
+    pane: str  # %5
+
+
 class SessionRow(msgspec.Struct, kw_only=True):
     id: str
     agent: str
@@ -74,6 +79,9 @@ class SessionRow(msgspec.Struct, kw_only=True):
     stalled: bool = False  # working, and nothing stirs: a hint
     quiet_until: str | None = None  # a declared silence; over when that time has come
     quiet_why: str | None = None
+    archived_at: str | None = None  # closed for good
+    where: str | None = None  # the terminal, as people name it: work:3.1, vscode
+    tmux: TmuxPane | None = None
 
 
 class Sessions(msgspec.Struct, kw_only=True):
@@ -114,6 +122,24 @@ class Holder(msgspec.Struct, kw_only=True):
     name: str | None = None
 
 
+class LeftoverRow(msgspec.Struct, kw_only=True):
+    """What an ended session left. The figures are of now, and null where they cannot be read or make no sense."""
+
+    id: str
+    kind: str  # process, second-writer, pane, worktree, record
+    session: str | None  # null: nobody that is remembered left it
+    pid: int | None
+    what: str
+    evidence: list[str]
+    found_at: str
+    gone_at: str | None
+    age_s: float | None  # how long the process runs
+    cpu_s: float | None
+    memory_bytes: int | None
+    ports: list[int]  # on which it listens
+    facts: dict[str, Any]
+
+
 class EventRow(msgspec.Struct, kw_only=True, omit_defaults=True):
     seq: int
     at: str
@@ -125,6 +151,7 @@ class EventRow(msgspec.Struct, kw_only=True, omit_defaults=True):
     holder: Holder | None = None  # who got it, or who had it
     because: str | None = None  # of a release: released, died, forced, handed-off
     by: str | None = None  # who forced it
+    leftover: LeftoverRow | None = None
 
 
 class Snapshot(msgspec.Struct, kw_only=True):
@@ -211,6 +238,7 @@ class Registration(msgspec.Struct, kw_only=True):
     groups: list[str] = []
     anyway: bool = False  # although the conversation is alive elsewhere
     launch: bool = False  # a token is wanted
+    window: bool = False  # the tmux window that it is in was opened for it
 
 
 class Registered(msgspec.Struct, kw_only=True):
@@ -310,26 +338,3 @@ class HandOffWish(msgspec.Struct, kw_only=True):
 class LossAccepted(msgspec.Struct, kw_only=True):
     accepted: bool
     loss: str | None  # where the lost store lies
-
-
-# --- guarding ------------------------------------------------------------------------------------
-
-
-class GitIntent(msgspec.Struct, kw_only=True):
-    """What git is about to do: the files a commit touches, absolute, and the branches it moves, as items."""
-
-    paths: list[str] = []
-    items: list[str] = []
-
-
-class Conflict(msgspec.Struct, kw_only=True):
-    item: str
-    holder: Holder
-    since: str
-    liveness: str | None
-    activity: str | None
-    touches: list[str]  # of the paths asked for: those it covers, the first of them
-
-
-class Conflicts(msgspec.Struct, kw_only=True):
-    conflicts: list[Conflict]

@@ -8,9 +8,9 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from headcount.agents.claude_code import drift, peek, recognise, transcript, translate
+from headcount.agents.claude_code import drift, forks, peek, recognise, transcript, translate
 from headcount.agents.claude_code.hooks import HOOKS
-from headcount.agents.claude_code.registry import Sessions
+from headcount.agents.claude_code.registry import Sessions, home_of
 from headcount.agents.hook_files import HookFiles
 from headcount.agents.port import Hosted, OnFile, Place, Registry, Said, Scanned, Unread
 from headcount.core.evidence import Glimpse
@@ -56,8 +56,14 @@ class ClaudeCode:
     def drift(self, env: Mapping[str, str], home: Path, on_file: OnFile) -> Scanned:
         return drift.drift(env, home, on_file)
 
+    def branches(self, path: Path, conversation: str) -> list[dict[str, str]]:
+        return forks.branches(path, conversation)
+
     def resume(self, conversation: str) -> tuple[str, ...] | None:
         return ("claude", "--resume", conversation) if UUID.fullmatch(conversation) else None
+
+    def home_of(self, cwd: str | None, transcript: str | None) -> str | None:
+        return home_of(cwd, transcript)
 
     def unknown_fields(self, payload: bytes) -> tuple[str, ...]:
         return translate.unknown_fields(payload)

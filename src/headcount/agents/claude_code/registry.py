@@ -42,7 +42,7 @@ WAITING_FOR: dict[str, WaitingOn | None] = {
 
 SERVICE_KINDS = frozenset({"daemon", "daemon-worker"})
 
-NAMESPACE = re.compile(r"linux:.*:pid:\[([0-9]{1,10})\]", re.ASCII)
+NAMESPACE = re.compile(r"linux:(.*):pid:\[([0-9]{1,10})\]", re.ASCII)
 
 KNOWN = frozenset({
     "pid", "sessionId", "cwd", "startedAt", "procStart", "version", "peerProtocol", "peerFeatures",
@@ -115,6 +115,7 @@ def parse(content: bytes, pid: int, written_at: float = 0.0) -> Entry | None:
         pid=pid,
         started=_ticks(found.get("procStart")),
         namespace=_namespace(found.get("pidDomain")),
+        machine=_machine(found.get("pidDomain")),
         conversation=conversation,
         is_session=found.get("kind") not in SERVICE_KINDS and not found.get("spare"),
         cwd=_directory(found.get("cwd")),
@@ -132,12 +133,26 @@ def parse(content: bytes, pid: int, written_at: float = 0.0) -> Entry | None:
     )
 
 
+def home_of(cwd: str | None, transcript: str | None) -> str | None:
+    """The directory that the conversation belongs to: the CLI resumes it only there. The session may have gone
+    below it since."""
+    if cwd is None or transcript is None:
+        return cwd
+    project = Path(transcript).parent.name
+    return next(
+        (str(each) for each in (Path(cwd), *Path(cwd).parents) if _project(str(each)) == project), cwd
+    )
+
+
 def _transcript(root: Path, entry: Entry) -> str | None:
-    """The CLI writes a conversation under its directory's name, every other character as a dash."""
     if entry.cwd is None:
         return None
-    project = re.sub(r"[^0-9A-Za-z]", "-", entry.cwd)
-    return str(root / "projects" / project / f"{entry.conversation}.jsonl")
+    return str(root / "projects" / _project(entry.cwd) / f"{entry.conversation}.jsonl")
+
+
+def _project(directory: str) -> str:
+    """The CLI writes a conversation under its directory's name, every other character as a dash."""
+    return re.sub(r"[^0-9A-Za-z]", "-", directory)
 
 
 def _content(path: Path) -> tuple[bytes, float] | None:
@@ -174,7 +189,12 @@ def _ticks(value: Any) -> int | None:
 
 def _namespace(value: Any) -> int | None:
     match = NAMESPACE.fullmatch(value) if isinstance(value, str) else None
-    return int(match.group(1)) if match else None
+    return int(match.group(2)) if match else None
+
+
+def _machine(value: Any) -> str | None:
+    match = NAMESPACE.fullmatch(value) if isinstance(value, str) else None
+    return match.group(1) or None if match else None
 
 
 def _seconds(value: Any) -> float | None:

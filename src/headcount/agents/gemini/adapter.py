@@ -55,6 +55,9 @@ class Gemini:
     def drift(self, env: Mapping[str, str], home: Path, on_file: OnFile) -> Scanned:
         return Scanned(0, ())
 
+    def branches(self, path: Path, conversation: str) -> list[dict[str, str]]:
+        return []  # it lets one process write a conversation at a time
+
     def home_of(self, cwd: str | None, transcript: str | None) -> str | None:
         return cwd
 

@@ -1,29 +1,24 @@
 """`headcount launch -- CMD…`: start an agent as a session that is known from its first moment.
 
 Rules of this file
-  1. This process registers itself and then becomes the command (exec): pid and incarnation stay the same.
-  2. The token is in a private file. Its path is in the environment; the token is nowhere else.
-  3. A conversation that is alive elsewhere is not opened twice, unless --anyway.
+  1. A conversation that is alive elsewhere is not opened twice, unless --anyway.
+  2. With --tmux the agent runs in a window of its own, which is remembered as ours: `close` closes it.
 
-Not here: registering and tokens (daemon/), resuming what ended.
+Not here: how it is started (starting.py), resuming what ended (resume.py).
 """
 
 import os
-import shutil
 import sys
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from headcount.cli import printing
-from headcount.cli.sanitize import clean
-from headcount.client.token import VARIABLE
+from headcount.cli import printing, starting
+from headcount.client.faults import NotFound
+from headcount.client.reach import Client, quoted
 from headcount.wire import codes
 
 if TYPE_CHECKING:
     import argparse
-
-NO_SUCH_COMMAND = 127
-CANNOT_RUN = 126
 
 AGENTS = {
     "claude": "claude-code",
@@ -33,15 +28,20 @@ AGENTS = {
     "gemini": "gemini",
 }
 CONVERSATION_OPTIONS = ("--resume", "-r", "--session-id")
+SWITCHES = ("--anyway", "--window", "--json")
+VALUES = ("--name", "--role", "--agent", "--group")
 
 NOTE = (
     "The command becomes this process. It finds the path of its token in HEADCOUNT_TOKEN_FILE.\n"
+    "With --tmux it runs in a new window, of that session of tmux if one is named.\n"
     "Exit codes: the command's; 2 usage, 3 its conversation is alive elsewhere, 4 daemon unavailable."
 )
 
 
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
-    parser.usage = "headcount launch [--name N] [--role R] [--group G]... [--anyway] -- CMD ..."
+    parser.usage = (
+        "headcount launch [--name N] [--role R] [--group G]... [--tmux [SESSION]] [--anyway] -- CMD ..."
+    )
     parser.add_argument("--name", help="what the session is called in listings")
     parser.add_argument("--role", help="what it is for: reviewer, builder")
     parser.add_argument(
@@ -49,6 +49,8 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     )
     parser.add_argument("--agent", help="which agent it is, when the command's name does not say")
     parser.add_argument("--anyway", action="store_true", help="although the conversation is alive elsewhere")
+    parser.add_argument("--tmux", nargs="?", const="", metavar="SESSION", help="in a new tmux window")
+    parser.add_argument("--window", action="store_true", help="this terminal was opened for it")
     parser.add_argument("command", nargs="*", metavar="CMD", help="the command and its words, after --")
 
 
@@ -57,17 +59,17 @@ def parse_plain(words: list[str]) -> SimpleNamespace | None:
     if "--" not in words:
         return None
     at = words.index("--")
-    args = SimpleNamespace(
-        name=None, role=None, group=[], agent=None, anyway=False, json=False, command=words[at + 1 :]
-    )
-    rest = iter(words[:at])
-    for word in rest:
-        if word == "--anyway":
-            args.anyway = True
-        elif word in ("--name", "--role", "--agent", "--group"):
-            value = next(rest, None)
-            if value is None:
-                return None
+    args = SimpleNamespace(name=None, role=None, group=[], agent=None, tmux=None, command=words[at + 1 :])
+    rest = words[:at]
+    for switch in SWITCHES:
+        setattr(args, switch[2:], switch in rest)
+    rest = [word for word in rest if word not in SWITCHES]
+    while rest:
+        word = rest.pop(0)
+        if word == "--tmux":
+            args.tmux = rest.pop(0) if rest and not rest[0].startswith("-") else ""
+        elif word in VALUES and rest:
+            value = rest.pop(0)
             if word == "--group":
                 args.group.append(value)
             else:
@@ -81,22 +83,36 @@ def run(args: Any) -> int:
     if not args.command:
         print("headcount: launch needs a command after --. See: headcount launch --help", file=sys.stderr)
         return codes.USAGE
-    program = shutil.which(args.command[0])
+    program = starting.find_program(args.command[0])
     if program is None:
-        print(f"headcount: there is no command {clean(args.command[0])}.", file=sys.stderr)
-        return NO_SUCH_COMMAND
-    answer = printing.client().post("/v1/sessions/register", registration(args))
-    environment = dict(os.environ)
-    environment.pop(VARIABLE, None)  # another session's, if we were started inside one
-    if answer.get("token_file"):
-        environment[VARIABLE] = str(answer["token_file"])
-    sys.stdout.flush()
-    sys.stderr.flush()
+        return starting.NO_SUCH_COMMAND
+    client = printing.client()
+    if args.tmux is None:
+        return starting.become(client, program, args.command, registration(args))
+    _check_free(client, args)
+    words = ["launch", *_own_words(args), "--", *args.command]
+    return starting.in_window(client, args.tmux, os.getcwd(), words, as_json=args.json)  # noqa: PTH109
+
+
+def _own_words(args: Any) -> list[str]:
+    """What was asked, for the headcount that runs in the window."""
+    given = (("--name", args.name), ("--role", args.role), ("--agent", args.agent))
+    words = [word for option, value in given if value for word in (option, str(value))]
+    words += [word for group in args.group for word in ("--group", str(group))]
+    return ["--window", *words, *(["--anyway"] if args.anyway else [])]
+
+
+def _check_free(client: Client, args: Any) -> None:
+    """Before a window is opened; the one that runs in it is asked again."""
+    conversation = conversation_of(args.command)
+    if conversation is None or args.anyway:
+        return
     try:
-        os.execve(program, args.command, environment)  # noqa: S606 (no shell is the point)
-    except OSError as error:
-        print(f"headcount: {clean(program)} cannot be run: {error.strerror}.", file=sys.stderr)
-        return CANNOT_RUN
+        raw = client.get(f"/v1/sessions/{quoted(conversation)}")
+    except NotFound:
+        return
+    if raw.get("liveness") != "ended" and raw.get("conversation") == conversation:
+        raise starting.alive_elsewhere(raw)
 
 
 def registration(args: Any) -> dict[str, Any]:
@@ -104,12 +120,11 @@ def registration(args: Any) -> dict[str, Any]:
     given = {
         "agent": args.agent or AGENTS.get(command[0].rpartition("/")[2], command[0].rpartition("/")[2]),
         "conversation": conversation_of(command),
-        "pid": os.getpid(),
         "name": args.name,
         "role": args.role,
         "groups": list(args.group) or None,
         "anyway": True if args.anyway else None,
-        "launch": True,
+        "window": True if args.window else None,
     }
     return {name: value for name, value in given.items() if value is not None}
 

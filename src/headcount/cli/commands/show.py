@@ -83,6 +83,7 @@ def _about(raw: dict[str, Any], row: rows.Row, now: float) -> list[Fact]:
         plain("directory", "cwd"),
         Fact("repository", "" if row.repo == "-" else row.repo, "repo"),
         plain("worktree", "worktree"),
+        Fact("terminal", "" if row.where == "-" else row.where),
         plain("model", "model"),
         Fact("context", wide.context(raw), "context_tokens"),
         Fact("tokens", wide.tokens(raw), "tokens"),

@@ -4,6 +4,7 @@ Rules of this file
   1. --json is one event a line as the wire has it, all types, beginning with a `snapshot` unless
      --since asks for what came after a number.
   2. It goes on when the daemon is back; that it was away is said on stderr. --once ends with it.
+  3. A death is told at once; what it freed and left is the line under it, when that was looked for.
 
 Not here: resuming (following.py), words (story.py).
 """
@@ -12,6 +13,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from headcount.cli import moments, printing
+from headcount.cli.aftermath import Deaths, text_of
 from headcount.cli.reboot import tell_once
 from headcount.cli.rows import rows_of
 from headcount.cli.screen import Screen, standard
@@ -42,7 +44,7 @@ def _sequence(text: str) -> int:
 
 
 def run(args: Any) -> int:
-    screen = standard()
+    screen, deaths = standard(), Deaths()
     client = printing.client()
     if not args.json:
         tell_once(client)
@@ -50,16 +52,30 @@ def run(args: Any) -> int:
         if args.json:
             printing.print_line(_dated(event))
         else:
-            for line in told(event, screen):
+            for line in told(event, screen, deaths):
                 print(line, flush=True)
     return codes.DONE
 
 
-def told(event: dict[str, Any], screen: Screen) -> list[str]:
+def told(event: dict[str, Any], screen: Screen, deaths: Deaths) -> list[str]:
     now = time.time()
+    if deaths.takes(event) or not is_told(event):
+        return []
     if event["type"] == "snapshot":
         return [f"{moments.clock(now, now)}   {summary(rows_of(event.get('sessions') or [], now))}"]
-    return lines_of(event, screen, now) if is_told(event) else []
+    lines = [under(event, now)] if deaths.follows(event) else lines_of(event, screen, now)
+    deaths.is_over(event)
+    lines = [line for line in lines if line]
+    if lines:
+        deaths.told(event)
+    return lines
+
+
+def under(event: dict[str, Any], now: float) -> str:
+    """The second line of a death, under its first."""
+    at = moments.parse(event.get("at"))
+    text = text_of(event)
+    return f"{' ' * len(moments.clock(now if at is None else at, now))} {text}" if text else ""
 
 
 def _dated(event: dict[str, Any]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from headcount.daemon.claim_view import held_sentence, holder_row
 from headcount.daemon.gate import Refused
 from headcount.daemon.routes.route import Call, json_response
 from headcount.daemon.view import LIVENESS_WORDS, hosted_by, time_text
-from headcount.wire.messages import Conflict, Conflicts, GitIntent
+from headcount.wire.guarding import Conflict, Conflicts, GitIntent
 
 WAIT_SUGGESTED = 600
 TOUCHES_MOST = 20

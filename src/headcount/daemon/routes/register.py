@@ -47,7 +47,7 @@ async def register(call: Call) -> Any:
         host.process for host in lineage.hosts if host.process and not _same(host.process, facts.identity)
     ]
     by = call.actor.session or "operator"
-    given = Given(now, by, asked.name, asked.role, tuple(asked.groups))
+    given = Given(now, by, asked.name, asked.role, tuple(asked.groups), asked.window)
     outcome = await service.loop.ask(
         Register(
             agent=asked.agent,
@@ -145,11 +145,10 @@ def _turned_away(call: Call, asked: Registration, away: TurnedAway) -> NotRegist
     session = call.service.loop.world.sessions[away.session]
     if away.code == "alive-elsewhere":
         call.service.actors.count_inheritance("register")
-    where = ", ".join(filter(None, (f"pid {session.process.pid}" if session.process else "", session.cwd)))
     texts = {
         "alive-elsewhere": (
-            f"Conversation is alive in {session.id[:4]} ({where}); a second writer would fork it.",
-            f"headcount show {session.id[:4]}, or --anyway.",
+            f"Conversation is alive in {session.id[:4]} ({_where(session)}); a second writer would fork it.",
+            f"headcount {'jump' if session.where else 'show'} {session.id[:4]}, or --anyway.",
         ),
         "hosts-another": (
             f"The process hosts {session.agent} session {session.id[:4]} already, by its own word.",
@@ -162,6 +161,13 @@ def _turned_away(call: Call, asked: Registration, away: TurnedAway) -> NotRegist
         error=Fault(code=away.code, message=message, hint=hint),
         session=session_row(session, call.service.loop.world),
     )
+
+
+def _where(session: Session) -> str:
+    """The terminal, as people know it; where none is known, the process."""
+    if session.where is not None:
+        return session.where.text
+    return ", ".join(filter(None, (f"pid {session.process.pid}" if session.process else "", session.cwd)))
 
 
 async def _token_file(call: Call, process: ProcessIdentity) -> str:

@@ -21,10 +21,13 @@ from headcount.daemon.routes import (
     claims,
     context,
     daemon,
+    ending,
     events,
     guard,
     hooks,
+    leftovers,
     peek,
+    places,
     quiet,
     reboot,
     register,
@@ -34,7 +37,9 @@ from headcount.daemon.routes import (
 from headcount.daemon.routes.openapi import document
 from headcount.daemon.routes.route import Call, Route, json_response
 from headcount.daemon.service import Service
-from headcount.wire import closer, messages
+from headcount.wire import closer, guarding, messages
+from headcount.wire import ending as ending_messages
+from headcount.wire.places import Resumption, Whereabouts
 
 
 async def openapi(call: Call) -> Any:
@@ -144,6 +149,20 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
         closer.Rebooted,
     ),
     Route(
+        "GET",
+        "/v1/sessions/{id}/where",
+        places.find_terminal,
+        "Which terminal it is in, looked up now",
+        Whereabouts,
+    ),
+    Route(
+        "GET",
+        "/v1/sessions/{id}/resume",
+        places.how_to_resume,
+        "The command that goes on with its conversation, and who has it now",
+        Resumption,
+    ),
+    Route(
         "POST",
         "/v1/hooks/{agent}",
         hooks.take_report,
@@ -153,10 +172,42 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
     ),
     Route(
         "POST",
+        "/v1/sessions/{id}/stop",
+        ending.stop,
+        "End a session's process",
+        ending_messages.StopAnswer,
+        takes="StopWish: kill_after",
+    ),
+    Route(
+        "POST",
+        "/v1/sessions/{id}/close",
+        ending.close,
+        "End a session's process, then what it left",
+        ending_messages.CloseAnswer,
+        takes="CloseWish: kill_after, all, close_window",
+    ),
+    Route(
+        "POST",
+        "/v1/leftovers/reap",
+        ending.reap,
+        "End processes that were left behind; a dry run unless `yes`",
+        ending_messages.ReapAnswer,
+        takes="ReapWish: yes, sessions, pids, ids, kind, kill_after",
+    ),
+    Route(
+        "GET",
+        "/v1/leftovers",
+        leftovers.list_leftovers,
+        "What ended sessions left behind",
+        ending_messages.Leftovers,
+        ("all", "session", "kind"),
+    ),
+    Route(
+        "POST",
         "/v1/guard/git",
         guard.guard_git,
         "Whether a commit or push touches what another session holds",
-        messages.Conflicts,
+        guarding.Conflicts,
         takes="GitIntent: paths, items",
     ),
     Route(

@@ -110,3 +110,13 @@ ON CONFLICT (hash) DO UPDATE SET body = excluded.body
 
 -- name: drop_token
 DELETE FROM tokens WHERE hash = ?
+
+-- name: load_leftovers
+SELECT body FROM leftovers ORDER BY id
+
+-- name: keep_leftover
+INSERT INTO leftovers (id, kind, session, gone_at, body) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (id) DO UPDATE SET gone_at = excluded.gone_at, body = excluded.body
+
+-- name: drop_leftover
+DELETE FROM leftovers WHERE id = ?

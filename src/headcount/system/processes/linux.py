@@ -21,8 +21,9 @@ from functools import partial
 from headcount.core.identity import Place, ProcessFacts, ProcessIdentity
 from headcount.core.open_files import OpenFiles
 from headcount.core.verdict import Proof, Standing, Verdict, alive, dead, judge_place, unknown
-from headcount.system.processes import descriptors, exits, pidfd, place, procfs
+from headcount.system.processes import descriptors, exits, kin, pidfd, place, procfs
 from headcount.system.processes.features import Features
+from headcount.system.processes.held import NotHeld, ProcessHandle
 from headcount.system.processes.nofile import highest_for_watching, raise_nofile
 from headcount.system.processes.pinning import Pinning
 from headcount.system.processes.polling import Polling
@@ -131,6 +132,32 @@ class LinuxProcesses:
         with _closing(pinned):
             found = descriptors.read_open_files(identity.pid)
             return None if pidfd.has_ended(pinned) else found
+
+    def children(self, identity: ProcessIdentity) -> tuple[int, ...]:
+        found = kin.children_of(identity.pid) if self._proc_is_ours else ()
+        return found if self._prove_here(identity).standing is Standing.ALIVE else ()
+
+    def carriers(self, names: frozenset[str]) -> dict[int, dict[str, str]]:
+        return kin.carriers(names) if self._proc_is_ours else {}
+
+    def hold(self, identity: ProcessIdentity) -> ProcessHandle | NotHeld:
+        if self._stat_only:
+            return NotHeld("this kernel gives no handle for a process")
+        pinned = self._pin(identity)
+        if not isinstance(pinned, int):
+            return NotHeld(pinned.because, over=pinned.standing is Standing.DEAD)
+        try:
+            with procfs.open_directory(identity.pid) as directory:
+                uid = os.fstat(directory).st_uid
+        except OSError as error:
+            uid, failure = -1, error.strerror or str(error)
+        if pidfd.has_ended(pinned):  # asked last: until then the number was its own
+            os.close(pinned)
+            return NotHeld("it has already ended", over=True)
+        if uid < 0:
+            os.close(pinned)
+            return NotHeld(f"it cannot be read: {failure}")
+        return ProcessHandle(identity, uid, pinned, self.features.exit_info)
 
     def _look_pinned(self, pinned: int, pid: int) -> Look:
         seen: ProcessFacts | None = None

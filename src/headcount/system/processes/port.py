@@ -11,11 +11,14 @@ Implementations: linux.py, portable.py, and the fake kernel of the tests; one co
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from headcount.core.identity import Place, ProcessFacts, ProcessIdentity
 from headcount.core.open_files import OpenFiles
 from headcount.core.verdict import Verdict
+
+if TYPE_CHECKING:
+    from headcount.system.processes.held import NotHeld, ProcessHandle
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,19 @@ class Processes(Protocol):
 
     def open_files(self, identity: ProcessIdentity) -> OpenFiles | None:
         """What that very process has open, read and then verified; None: over, another, or not ours to read."""
+        ...
+
+    def children(self, identity: ProcessIdentity) -> tuple[int, ...]:
+        """Pids below that very process now, one step. A missing one proves nothing."""
+        ...
+
+    def carriers(self, names: frozenset[str]) -> dict[int, dict[str, str]]:
+        """Pids of our user whose environment has any of these variables, with them. A hint, to be verified by
+        `environ`; it reads every process, so it is for a thread."""
+        ...
+
+    def hold(self, identity: ProcessIdentity) -> "ProcessHandle | NotHeld":
+        """A handle of that very process, to be signalled through and closed; or why there is none here."""
         ...
 
     def prove(self, identity: ProcessIdentity, remembered_machine: str) -> Verdict: ...

@@ -11,6 +11,7 @@ Not here: pidfds (linux.py).
 """
 
 import asyncio
+import os
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
@@ -20,6 +21,7 @@ from headcount.core.identity import Place, ProcessFacts, ProcessIdentity
 from headcount.core.open_files import OpenFile, OpenFiles
 from headcount.core.verdict import Proof, Standing, Verdict, alive, dead, judge_place, unknown
 from headcount.system.processes import place
+from headcount.system.processes.held import NotHeld, ProcessHandle
 from headcount.system.processes.pidfd import is_vacant
 from headcount.system.processes.polling import Polling
 from headcount.system.processes.port import Gone, Look, OnDeath, Unreadable
@@ -103,6 +105,29 @@ class PortableProcesses:
         if not isinstance(seen, ProcessFacts) or seen.identity != identity:
             return None
         return tuple(OpenFile(path) for path in dict.fromkeys(each.path for each in found))
+
+    def children(self, identity: ProcessIdentity) -> tuple[int, ...]:
+        try:
+            found = tuple(child.pid for child in psutil.Process(identity.pid).children())
+        except (psutil.Error, OSError, OverflowError):
+            return ()
+        return found if self._prove_here(identity).standing is Standing.ALIVE else ()
+
+    def carriers(self, names: frozenset[str]) -> dict[int, dict[str, str]]:
+        uid, found = os.geteuid(), {}
+        for process in psutil.process_iter():
+            try:
+                if process.uids().effective != uid:
+                    continue
+                carried = {name: value for name, value in process.environ().items() if name in names}
+            except (psutil.Error, OSError):
+                continue
+            if carried:
+                found[process.pid] = carried
+        return found
+
+    def hold(self, identity: ProcessIdentity) -> ProcessHandle | NotHeld:
+        return NotHeld("here a process cannot be pinned, so that a signal could reach another")
 
     def _read(self, process: psutil.Process) -> Look:
         started = read_start(process)

@@ -39,6 +39,11 @@ def read_stat(directory: int) -> StatLine | None:
     return parse_stat(_read(directory, "stat", STAT_MOST))
 
 
+def read_line(directory: int, name: str) -> bytes:
+    """One of its short files as it is."""
+    return _read(directory, name, STAT_MOST)
+
+
 def read_facts(directory: int, stat: StatLine, identity: ProcessIdentity) -> ProcessFacts:
     return ProcessFacts(
         identity=identity,

@@ -11,12 +11,12 @@ from typing import Any
 
 from headcount.core.detail import traced
 from headcount.core.events import EventType
-from headcount.core.evidence import Located
+from headcount.core.evidence import CheckoutSeen
 from headcount.core.session import SessionId
 from headcount.core.world import Draft
 
 
-def locate(draft: Draft, located: Located, now: float) -> SessionId | None:
+def hear_checkout(draft: Draft, located: CheckoutSeen, now: float) -> SessionId | None:
     session = draft.sessions.get(located.session)
     if session is None or not session.is_open or session.cwd != located.cwd:
         return None

@@ -1,0 +1,78 @@
+"""Forks of a transcript: the branches into which two writers split one conversation.
+
+Rules of this file
+  1. Only the last TAIL bytes are read, and only their uuids and times: no text.
+  2. A branch is told by its leaf: a line that no other follows, of whatever kind: a turn ends with the CLI's own
+     notes. One leaf is no fork.
+  3. Subagents' lines are not of the conversation itself.
+
+Not here: the turn at the end of a transcript (transcript.py), who writes (core/second_writer.py).
+"""
+
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from headcount.agents.label import plain
+
+TAIL = 512 * 1024
+LEAVES_MOST = 8
+UUID_MOST = 64
+
+
+class Line(msgspec.Struct):
+    """By the CLI's own names."""
+
+    uuid: Any = None
+    parentUuid: Any = None
+    timestamp: Any = None
+    isSidechain: Any = False
+
+
+_decoder = msgspec.json.Decoder(Line)
+
+
+def branches(path: Path, conversation: str) -> list[dict[str, str]]:
+    """The leaves of that conversation's tail, the newest last; empty when there is nothing to read."""
+    if path.name != f"{conversation}.jsonl":
+        return []
+    content = _tail(path)
+    lines: dict[str, Line] = {}
+    for row in content.split(b"\n"):
+        line = _line(row)
+        uuid = plain(line.uuid, UUID_MOST) if line is not None else None
+        if line is not None and uuid is not None and not line.isSidechain:
+            lines[uuid] = line
+    parents = {plain(line.parentUuid, UUID_MOST) for line in lines.values()}
+    leaves = [uuid for uuid in lines if uuid not in parents]
+    return [{"leaf": uuid, "at": plain(lines[uuid].timestamp, 40) or ""} for uuid in leaves[-LEAVES_MOST:]]
+
+
+def _tail(path: Path) -> bytes:
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return b""
+    try:
+        seen = os.fstat(fd)
+        if not stat.S_ISREG(seen.st_mode) or seen.st_uid != os.geteuid():
+            return b""
+        start = max(0, seen.st_size - TAIL)
+        content = os.pread(fd, TAIL, start)
+    except OSError:
+        return b""
+    finally:
+        os.close(fd)
+    return content if start == 0 else content.partition(b"\n")[2]
+
+
+def _line(row: bytes) -> Line | None:
+    if not row.startswith(b"{"):
+        return None
+    try:
+        return _decoder.decode(row)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None

@@ -1,0 +1,56 @@
+"""`headcount close S`: end a session's process, then what it left, then its window if headcount opened it.
+
+Not here: the order of things and what is verified (the daemon).
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from headcount.cli import endings, printing
+from headcount.cli.sanitize import clean
+from headcount.client.reach import quoted
+
+if TYPE_CHECKING:
+    import argparse
+
+NOTE = (
+    "First the agent, then its surviving processes: an agent that ignores SIGTERM keeps everything it has.\n"
+    "Undone by: headcount resume S. Worktrees and files stay as they are.\n"
+    "Exit codes: 0 closed, 1 somebody survived, 2 usage, 3 refused, 4 daemon unavailable, 5 not found."
+)
+ROUNDS = 3  # the agent, a second writer, what they left
+
+
+def add_arguments(parser: "argparse.ArgumentParser") -> None:
+    parser.add_argument("session", metavar="S", help="an id, the beginning of one, or a name")
+    parser.add_argument(
+        "--all", action="store_true", help="also other live processes of the same conversation"
+    )
+    parser.add_argument("--close-window", action="store_true", help="its tmux window too, whoever opened it")
+    endings.add_kill_after(parser)
+
+
+def run(args: Any) -> int:
+    wish = {"all": args.all, "close_window": args.close_window, "kill_after": args.kill_after}
+    path = f"/v1/sessions/{quoted(args.session)}/close"
+    answer = endings.ask(printing.client(), path, wish, rounds=ROUNDS)
+    results = answer.get("results") or []
+    if args.json:
+        printing.print_document(answer)
+    else:
+        printing.print_lines(lines_of(answer, results))
+    return endings.code_of(results)
+
+
+def lines_of(answer: dict[str, Any], results: list[dict[str, Any]]) -> list[str]:
+    session = clean(answer.get("session"))[:4]
+    lines = [endings.sentence(result) for result in results]
+    if not answer.get("closed"):
+        return [*lines, f"{session} is not closed; nothing else was touched."]
+    others = answer.get("others") or []
+    if others:
+        pids = ", ".join(clean(pid) for pid in others)
+        lines.append(f"The conversation is still open in {pids}, left alone: --all ends it too.")
+    if answer.get("window"):
+        lines.append(clean(answer.get("window")))
+    again = f" To go on: headcount resume {session}" if answer.get("resume") else ""
+    return [*lines, f"{session} is closed.{again}"]

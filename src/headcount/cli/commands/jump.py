@@ -1,0 +1,66 @@
+"""`headcount jump S`: go to a session's terminal.
+
+Rules of this file
+  1. Exit 0: it is on a screen now. 1: it is not; what to type is printed. 5: it has ended, or there is none.
+
+Not here: how one gets there (going.py).
+"""
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from headcount.cli import going, printing, rows
+from headcount.cli.sanitize import clean
+from headcount.client.faults import NotFound
+from headcount.client.reach import Client, quoted
+from headcount.wire import codes
+
+if TYPE_CHECKING:
+    import argparse
+
+NOTE = "Exit codes: 0 it is on a screen now, 1 it is not (what to type is printed), 5 it has ended or is not known."
+
+
+def add_arguments(parser: "argparse.ArgumentParser") -> None:
+    parser.add_argument("session", metavar="S", help="an id, the beginning of one, or a name")
+
+
+def run(args: Any) -> int:
+    return to(printing.client(), args.session, as_json=args.json)
+
+
+def to(client: Client, wanted: str, *, as_json: bool) -> int:
+    place = client.get(f"/v1/sessions/{quoted(wanted)}/where")
+    raw = place["session"]
+    if raw.get("liveness") == "ended":
+        raise NotFound(410, "ended", *_ended(raw))
+    went = going.go(place, os.environ)
+    if as_json:
+        printing.print_document(
+            {
+                "session": raw,
+                "shown": went.shown,
+                "how": went.how,
+                "command": went.command,
+                "known": place.get("known"),
+            }
+        )
+    else:
+        _tell(went, raw, place)
+    return codes.DONE if went.shown else codes.FAULT
+
+
+def _tell(went: going.Went, raw: dict[str, Any], place: dict[str, Any]) -> None:
+    print(f"{rows.who(raw)}: {went.how}", file=sys.stdout if went.shown else sys.stderr)
+    if not place.get("known"):
+        print(
+            f"Where it was last; it cannot be found out now: {clean(place.get('because'))}.", file=sys.stderr
+        )
+    if went.command:
+        print(f"Run: {going.by_hand(went.command)}", file=sys.stderr)
+
+
+def _ended(raw: dict[str, Any]) -> tuple[str, str]:
+    id = clean(raw.get("id"))[: rows.SHORTEST_ID]
+    return f"{id} has ended: {rows.end_of(raw.get('ended') or {})}.", f"headcount resume {id}"

@@ -1,0 +1,44 @@
+"""`headcount next`: go to the agent that has waited for you longest.
+
+Rules of this file
+  1. Only those that wait for their user: at a permission, a question or a plan. Whoever is done or stopped is in `ps`.
+  2. Exit codes are those of `jump`; 5 when nobody waits.
+
+Not here: how one gets there (going.py).
+"""
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from headcount.cli import printing, rows
+from headcount.cli.commands import jump
+from headcount.wire import codes
+
+if TYPE_CHECKING:
+    import argparse
+
+NOTE = "Exit codes: 0 it is on a screen now, 1 it is not (what to type is printed), 5 nobody waits for you."
+
+
+def add_arguments(parser: "argparse.ArgumentParser") -> None:
+    parser.add_argument("--print", action="store_true", help="only say which one it is")
+
+
+def run(args: Any) -> int:
+    client = printing.client()
+    sessions = client.get("/v1/sessions")["sessions"]
+    waiting = [row for row in rows.rows_of(sessions, time.time()) if row.group == "needs you"]
+    if not waiting:
+        if args.json:
+            printing.print_document({"session": None})
+        else:
+            print("Nobody waits for you.")
+        return codes.NOT_FOUND
+    first = waiting[0]
+    if args.print:
+        if args.json:
+            printing.print_document({"session": next(raw for raw in sessions if raw["id"] == first.full_id)})
+        else:
+            print(f"{first.id}  {first.state} for {first.age}  {first.name}  {first.doing}")
+        return codes.DONE
+    return jump.to(client, first.full_id, as_json=args.json)

@@ -1,0 +1,65 @@
+"""`headcount reap [S] [--yes]`: end processes that dead sessions left. Without --yes it only tells what it would do.
+
+Not here: what is verified before a signal (the daemon), listing (leftovers.py).
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from headcount.cli import endings, printing
+from headcount.cli.commands.leftovers import KINDS
+from headcount.cli.sanitize import clean
+from headcount.wire import codes
+
+if TYPE_CHECKING:
+    import argparse
+
+NOTE = (
+    "Only processes are ended, each verified through the handle that is signalled. Panes, worktrees and files stay.\n"
+    "Exit codes: 0 done, 1 somebody survived, 3 refused, 4 daemon unavailable, 5 no such leftover."
+)
+ROUNDS = 1
+
+
+def add_arguments(parser: "argparse.ArgumentParser") -> None:
+    parser.add_argument("sessions", nargs="*", metavar="S", help="what these sessions left; all without any")
+    parser.add_argument("--yes", action="store_true", help="do it; without it nothing is done")
+    parser.add_argument(
+        "--pid", type=int, action="append", metavar="PID", help="only that process; repeatable"
+    )
+    parser.add_argument("--id", action="append", metavar="ID", help="only that leftover, as --json lists it")
+    parser.add_argument("--kind", choices=KINDS, help="only of that kind; of all only processes are ended")
+    endings.add_kill_after(parser)
+
+
+def run(args: Any) -> int:
+    wish = {
+        "yes": args.yes,
+        "sessions": args.sessions,
+        "pids": args.pid or [],
+        "ids": args.id or [],
+        "kind": args.kind,
+        "kill_after": args.kill_after,
+    }
+    answer = endings.ask(printing.client(), "/v1/leftovers/reap", wish, rounds=ROUNDS)
+    results = answer.get("results") or []
+    if args.json:
+        printing.print_document(answer)
+    else:
+        printing.print_lines(lines_of(answer, results))
+    return endings.code_of(results) if args.yes else codes.DONE
+
+
+def lines_of(answer: dict[str, Any], results: list[dict[str, Any]]) -> list[str]:
+    alone = [f"Left alone, a {clean(each)}" for each in answer.get("left_alone") or ()]
+    if not results:
+        return [*alone, "No process to end. Nothing done."]
+    if not answer.get("dry"):
+        return [*(endings.sentence(result) for result in results), *alone]
+    would = [clean(each.get("pid")) for each in results if each.get("outcome") == "would"]
+    others = [endings.sentence(each) for each in results if each.get("outcome") != "would"]
+    plan = (
+        [f"Would send SIGTERM to {', '.join(would)}. Nothing done; add --yes."]
+        if would
+        else ["Nothing done."]
+    )
+    return [*others, *alone, *plan]

@@ -1,0 +1,79 @@
+"""`headcount resume S`: go on with a session's conversation, by the agent's own command, in its directory.
+
+Rules of this file
+  1. First it is asked whether somebody has the conversation: two processes on one transcript fork it (K1).
+  2. The command comes from the daemon, which makes it from ids of the agent's own form only (K10). It is run
+     without a shell.
+  3. What it held before is not its own again: claims were freed at the death.
+
+Not here: how it is started (starting.py), who has it (daemon/routes/places.py).
+"""
+
+import os
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headcount.cli import printing, starting
+from headcount.cli.sanitize import clean
+from headcount.client.faults import ClientFault
+from headcount.client.reach import quoted
+from headcount.wire import codes
+
+if TYPE_CHECKING:
+    import argparse
+
+NOTE = (
+    "The agent's command becomes this process, or runs in a new tmux window.\n"
+    "Exit codes: the command's; 3 somebody has the conversation, 4 daemon unavailable, 5 not known."
+)
+
+
+def add_arguments(parser: "argparse.ArgumentParser") -> None:
+    parser.add_argument("session", metavar="S", help="an id, the beginning of one, or a name")
+    parser.add_argument("--anyway", action="store_true", help="although somebody has the conversation")
+    parser.add_argument("--tmux", nargs="?", const="", metavar="SESSION", help="in a new tmux window")
+    parser.add_argument("--print", action="store_true", help="only say the command and its directory")
+    parser.add_argument("--window", action="store_true", help="this terminal was opened for it")
+
+
+def run(args: Any) -> int:
+    client = printing.client()
+    found = client.get(f"/v1/sessions/{quoted(args.session)}/resume")
+    raw, command, cwd = found["session"], [str(word) for word in found["command"]], found.get("cwd")
+    if found.get("alive_in") and not args.anyway:
+        raise starting.alive_elsewhere(found["alive_in"])
+    if args.print:
+        return _say(found, as_json=args.json)
+    if not cwd or not Path(cwd).is_dir():
+        raise ClientFault(
+            f"Its directory {cwd or ''} is not there any more.", f"The command is: {shlex.join(command)}"
+        )
+    program = starting.find_program(command[0])
+    if program is None:
+        return starting.NO_SUCH_COMMAND
+    if args.tmux is not None:
+        words = ["resume", "--window", *(["--anyway"] if args.anyway else []), str(raw["id"])]
+        return starting.in_window(client, args.tmux, cwd, words, as_json=args.json)
+    os.chdir(cwd)
+    return starting.become(client, program, command, registration(raw, args))
+
+
+def registration(raw: dict[str, Any], args: Any) -> dict[str, Any]:
+    given = {
+        "agent": raw["agent"],
+        "conversation": raw["conversation"],
+        "role": raw.get("role"),
+        "groups": raw.get("groups") or None,
+        "anyway": True if args.anyway else None,
+        "window": True if args.window else None,
+    }
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _say(found: dict[str, Any], *, as_json: bool) -> int:
+    if as_json:
+        printing.print_document(found)
+    else:
+        print(clean(f"cd {shlex.quote(found.get('cwd') or '.')} && {shlex.join(found['command'])}"))
+    return codes.DONE

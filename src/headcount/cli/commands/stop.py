@@ -1,0 +1,33 @@
+"""`headcount stop S`: ask a session's process to end, wait for it, and tell whether it did.
+
+Not here: what is verified before a signal (the daemon).
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from headcount.cli import endings, printing
+from headcount.client.reach import quoted
+
+if TYPE_CHECKING:
+    import argparse
+
+NOTE = (
+    "SIGTERM to the agent's own process and to nothing else. Its claims fall when it is dead, not before.\n"
+    "Exit codes: 0 ended, 1 it survived, 2 usage, 3 refused, 4 daemon unavailable, 5 not found or ended before."
+)
+
+
+def add_arguments(parser: "argparse.ArgumentParser") -> None:
+    parser.add_argument("session", metavar="S", help="an id, the beginning of one, or a name")
+    endings.add_kill_after(parser)
+
+
+def run(args: Any) -> int:
+    path = f"/v1/sessions/{quoted(args.session)}/stop"
+    answer = endings.ask(printing.client(), path, {"kill_after": args.kill_after})
+    results = answer.get("results") or []
+    if args.json:
+        printing.print_document(answer)
+    else:
+        printing.print_lines([endings.sentence(result) for result in results])
+    return endings.code_of(results)

@@ -1,0 +1,125 @@
+"""Starting an agent: this process becomes it, or a new tmux window does.
+
+Rules of this file
+  1. This process registers itself and then becomes the command (exec): pid and incarnation stay the same.
+  2. The token is in a private file. Its path is in the environment; the token is nowhere else.
+  3. A window runs headcount itself, which then does the same: what runs in the pane is the agent. Of the
+     environment only what it needs to find the same daemon and the same programs is passed, since it is on a
+     command line that others can read.
+
+Not here: registering and tokens (daemon/), which command (commands/launch.py, commands/resume.py).
+"""
+
+import os
+import shutil
+import sys
+import time
+from typing import Any
+
+from headcount import times
+from headcount.cli import printing, rows
+from headcount.cli.sanitize import clean
+from headcount.client.faults import ClientFault, Refused
+from headcount.client.reach import Client
+from headcount.client.token import VARIABLE
+from headcount.core.where import Pane
+from headcount.system import tmux
+from headcount.wire import codes
+
+NO_SUCH_COMMAND = 127
+CANNOT_RUN = 126
+
+PASSED = ("HEADCOUNT_HOME", "PATH", "CLAUDE_CONFIG_DIR", "CODEX_HOME")
+
+
+def find_program(name: str) -> str | None:
+    program = shutil.which(name)
+    if program is None:
+        print(f"headcount: there is no command {clean(name)}.", file=sys.stderr)
+    return program
+
+
+def become(client: Client, program: str, command: list[str], registration: dict[str, Any]) -> int:
+    """Returns only when the command cannot be run."""
+    answer = client.post("/v1/sessions/register", {**registration, "pid": os.getpid(), "launch": True})
+    environment = dict(os.environ)
+    environment.pop(VARIABLE, None)  # another session's, if we were started inside one
+    if answer.get("token_file"):
+        environment[VARIABLE] = str(answer["token_file"])
+    sys.stdout.flush()
+    sys.stderr.flush()
+    try:
+        os.execve(program, command, environment)  # noqa: S606 (no shell is the point)
+    except OSError as error:
+        print(f"headcount: {clean(program)} cannot be run: {error.strerror}.", file=sys.stderr)
+        return CANNOT_RUN
+
+
+def alive_elsewhere(raw: dict[str, Any]) -> Refused:
+    """Somebody has the conversation: where, and what to do instead."""
+    id = str(raw.get("id"))[: rows.SHORTEST_ID]
+    where = raw.get("where") or f"pid {raw.get('pid')}"
+    return Refused(
+        409,
+        "alive-elsewhere",
+        f"Conversation is alive in {id} ({where}); a second writer would fork it.",
+        f"headcount {'jump' if raw.get('where') else 'show'} {id}, or --anyway.",
+    )
+
+
+# --- in a window -----------------------------------------------------------------------------------------
+
+
+def in_window(client: Client, session: str | None, directory: str, words: list[str], *, as_json: bool) -> int:
+    """Runs `headcount` with those words in a new window, and says where that is."""
+    client.get("/healthz")  # a daemon must be there before the window asks it
+    opened = tmux.open_window(
+        _own_server(),
+        session or None,
+        directory,
+        _passed(client),
+        [sys.executable, "-P", "-m", "headcount", *words],
+    )
+    if not isinstance(opened, Pane):
+        raise ClientFault(f"No window was opened: {opened.why}.", "See: headcount launch --help")
+    raw = _registered(client, opened)
+    if raw is None:
+        raise ClientFault(
+            f"The window {opened.text} was opened, and what was to run in it ended at once.",
+            f"See why: {' '.join(words[:1])} without --tmux.",
+        )
+    if as_json:
+        printing.print_document({"session": raw, "tmux": {"socket": opened.socket, "pane": opened.id}})
+    else:
+        id = clean(raw.get("id"))[: rows.SHORTEST_ID]
+        print(f"{id} runs in {clean(opened.text)}. Go there: headcount jump {id}")
+    return codes.DONE
+
+
+def _registered(client: Client, pane: Pane) -> dict[str, Any] | None:
+    """The session of the window's process; None: the window is gone without one."""
+    until = time.monotonic() + times.READY_WITHIN
+    while time.monotonic() < until:
+        for raw in client.get("/v1/sessions")["sessions"]:
+            if raw.get("pid") == pane.pid:
+                return dict(raw)
+        panes = tmux.list_panes(pane.socket)
+        if not isinstance(panes, tmux.Unreachable) and not _is_open(pane, panes):
+            return None
+        time.sleep(times.WINDOW_LOOKED_AT_EVERY)
+    return None
+
+
+def _is_open(pane: Pane, panes: "list[Pane] | tmux.NoServer") -> bool:
+    return isinstance(panes, list) and any(each.id == pane.id and not each.dead for each in panes)
+
+
+def _own_server() -> str | None:
+    """The server that we are in; None: the one that tmux takes by itself."""
+    socket = os.environ.get("TMUX", "").rsplit(",", 2)[0]
+    return socket if socket.startswith("/") else None
+
+
+def _passed(client: Client) -> dict[str, str]:
+    found = {name: os.environ[name] for name in PASSED if name in os.environ}
+    return found | ({"HEADCOUNT_HOME": client.places.home} if client.places.home else {})

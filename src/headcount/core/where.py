@@ -1,0 +1,132 @@
+"""Where a session is: the terminal that shows it, as far as that is certain.
+
+Rules of this file
+  1. A place is for people to look at and to go to. It is never identity: several sessions may share it (I3).
+  2. In tmux the kernel's word counts: the pane whose own process is the agent or the nearest above it. What the
+     environment says is inherited by other terminals that were started inside a pane, and only names the server.
+  3. Not known is no place. Who could not be asked changes nothing.
+
+Not here: asking tmux (system/tmux.py), when it is asked (daemon/terminals.py), going there (cli/going.py).
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from headcount.core.events import EventType
+from headcount.core.session import SessionId
+from headcount.core.terminal import Where
+from headcount.core.world import Draft
+
+TMUX = "tmux"
+NUMBER = re.compile("[0-9]{1,10}")
+
+NAMES = frozenset({
+    "TMUX", "TMUX_PANE", "TERM_PROGRAM", "TERMINAL_EMULATOR", "KITTY_WINDOW_ID", "KITTY_LISTEN_ON", "WEZTERM_PANE",
+    "WEZTERM_UNIX_SOCKET", "ZELLIJ_SESSION_NAME", "STY", "SSH_TTY",
+})  # fmt: skip
+"""What is read of an agent's environment to find its terminal."""
+
+PROGRAMS = {
+    "vscode": "vscode",
+    "iTerm.app": "iterm",
+    "Apple_Terminal": "terminal",
+    "ghostty": "ghostty",
+    "WarpTerminal": "warp",
+    "zed": "zed",
+}
+"""TERM_PROGRAM in our words; what is not here is not shown, since it is foreign text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pane:
+    """One pane of one tmux server, as that server lists it."""
+
+    socket: str
+    server: int  # its pid
+    server_since: int  # when it began, by its own word: a later server has the same pane ids
+    id: str  # %5
+    window: str  # @3
+    pid: int  # of the process that tmux started in it
+    dead: bool  # that process has ended, and the pane was kept
+    attached: bool  # somebody looks at its session
+    session: str
+    window_index: int
+    index: int
+    window_name: str = ""
+    program: str = ""  # what its terminal runs in front, by tmux's word
+
+    @property
+    def text(self) -> str:
+        """As people and tmux name it: `work:3.1`."""
+        return f"{self.session}:{self.window_index}.{self.index}"
+
+    def is_same(self, where: Where) -> bool:
+        """Whether that is where somebody was: this pane of this very server."""
+        return (self.socket, self.server, self.server_since, self.id) == (
+            where.socket,
+            where.server,
+            where.server_since,
+            where.pane,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """Where a session was found; None: in no terminal that is known, and all that could say so were asked."""
+
+    session: SessionId
+    where: Where | None
+    at: float
+
+
+def locate(draft: Draft, found: Located, now: float) -> None:
+    session = draft.sessions.get(found.session)
+    if session is None or not session.is_open or session.where == found.where:
+        return
+    draft.emit(EventType.SESSION_CHANGED, min(found.at, now), session.id, where=found.where)
+
+
+def pane_of(chain: Sequence[int], panes: Iterable[Pane]) -> Pane | None:
+    """The pane whose process is the nearest in the chain: an agent's pid first, then those above it. A pane that
+    several sessions of tmux show is named by the one that somebody looks at."""
+    living = [pane for pane in panes if not pane.dead]
+    for pid in chain:
+        mine = [pane for pane in living if pane.pid == pid]
+        if mine:
+            return max(mine, key=lambda pane: pane.attached)
+    return None
+
+
+def in_tmux(pane: Pane) -> Where:
+    return Where(
+        program=TMUX,
+        text=pane.text,
+        socket=pane.socket,
+        pane=pane.id,
+        window=pane.window,
+        server=pane.server,
+        server_since=pane.server_since,
+    )
+
+
+def server_socket(environ: Mapping[str, str]) -> str | None:
+    """The tmux server that an environment names: `/tmp/tmux-1000/default,4711,0`."""
+    parts = environ.get("TMUX", "").rsplit(",", 2)
+    return parts[0] if len(parts) == 3 and parts[0].startswith("/") else None
+
+
+def by_environment(environ: Mapping[str, str]) -> Where | None:
+    """The terminal that the environment names, of those that are not tmux."""
+    kitty, wezterm = environ.get("KITTY_WINDOW_ID", ""), environ.get("WEZTERM_PANE", "")
+    if NUMBER.fullmatch(kitty):
+        return Where("kitty", "kitty", environ.get("KITTY_LISTEN_ON"), kitty)
+    if NUMBER.fullmatch(wezterm):
+        return Where("wezterm", "wezterm", environ.get("WEZTERM_UNIX_SOCKET"), wezterm)
+    program = PROGRAMS.get(environ.get("TERM_PROGRAM", ""))
+    if program is None and environ.get("TERMINAL_EMULATOR") == "JetBrains-JediTerm":
+        program = "jetbrains"
+    for name, word in (("ZELLIJ_SESSION_NAME", "zellij"), ("STY", "screen"), ("SSH_TTY", "ssh")):
+        if program is None and environ.get(name):
+            program = word
+    return Where(program, program) if program else None

@@ -1,0 +1,253 @@
+"""The aftermath of a death: its pane, its worktree and its record are looked for, and then it is told as one line.
+
+Rules of this file
+  1. Off the loop, with deadlines; all that died meanwhile in one go. A death is told before any of this.
+  2. Looked for once, at the end of a session and at a start; looked at again only when somebody asks for leftovers.
+  3. What could not be looked for is not found and not gone.
+  4. Nothing is deleted, closed or signalled here.
+
+Not here: processes (search.py), what a find changes (core/behind.py), the words of the line (cli/story.py).
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
+
+from headcount.agents.table import AGENTS
+from headcount.core.aftermath import Examined
+from headcount.core.attribution import is_dead
+from headcount.core.claim import Freed
+from headcount.core.events import Event, EventType
+from headcount.core.evidence import Evidence
+from headcount.core.leftover import Find, Gone, Kind, Left, Leftover, LeftoverId
+from headcount.core.session import Session, SessionId
+from headcount.core.where import TMUX
+from headcount.core.world import World
+from headcount.daemon import left_panes, left_records, left_worktrees
+from headcount.daemon.config import Config
+from headcount.daemon.left_panes import Soon
+from headcount.daemon.loop import Loop
+from headcount.daemon.registries import Registries
+from headcount.daemon.search import Search
+from headcount.daemon.terminals import Terminals
+from headcount.system.clock import Clock
+from headcount.system.processes.port import Processes
+from headcount.times import LEFTOVERS_FRESH, LEFTOVERS_WAITED_FOR, PANE_SETTLES
+
+log = logging.getLogger("headcount.aftermath")
+
+Finds = dict[SessionId | None, list[Find]]
+Work = Callable[[], Coroutine[Any, Any, None]]
+
+
+class Aftermath:
+    def __init__(
+        self,
+        loop: Loop,
+        processes: Processes,
+        clock: Clock,
+        config: Config,
+        terminals: Terminals,
+        registries: Registries,
+        search: Search,
+    ) -> None:
+        self._loop = loop
+        self._processes = processes
+        self._clock = clock
+        self._config = config
+        self._terminals = terminals
+        self._registries = registries
+        self._search = search
+        self._dead: dict[SessionId, tuple[str, ...]] = {}  # to be examined: what their deaths freed
+        self._running: asyncio.Task[None] | None = None
+        self._looked_at: float | None = None
+
+    # --- when ----------------------------------------------------------------------------------------
+
+    def noticed(self, events: Sequence[Event], world: World) -> None:
+        for event in events:
+            session = world.sessions.get(event.session) if event.session else None
+            if event.type is EventType.SESSION_ENDED and session is not None and is_dead(session):
+                self._dead[session.id] = _freed_by(session, events)
+        if self._dead:
+            self._go_on(self._examine_all)
+
+    def start_up(self) -> None:
+        """Once, after what was remembered is proved: records and windows that nobody owns."""
+        self._go_on(self._look_again)
+
+    async def be_fresh(self) -> None:
+        """Returns at once when all was looked at a moment ago, else after a look, but not much later."""
+        now = self._clock.boottime()
+        if self._looked_at is not None and now - self._looked_at < LEFTOVERS_FRESH:
+            return
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LEFTOVERS_WAITED_FOR):
+                while self._running is not None and not self._running.done():
+                    await asyncio.wait([self._running])
+                self._go_on(self._look_again)
+                if self._running is not None:
+                    await asyncio.wait([self._running])
+
+    def close(self) -> None:
+        if self._running is not None:
+            self._running.cancel()
+
+    def _go_on(self, work: Work) -> None:
+        if self._running is None or self._running.done():
+            self._running = asyncio.create_task(self._run(work))
+
+    async def _run(self, work: Work) -> None:
+        try:
+            await work()
+            while self._dead:
+                await self._examine_all()
+        except Exception:
+            log.exception("what was left could not be looked for")
+            self._loop.counts["bugs"] += 1
+
+    # --- after a death -------------------------------------------------------------------------------
+
+    async def _examine_all(self) -> None:
+        dead, self._dead = self._dead, {}
+        world = self._loop.world
+        sessions = [world.sessions[id] for id in dead if id in world.sessions]
+        finds: Finds = await asyncio.to_thread(self._look_for, sessions, self._busy())
+        for id, pane in await self._panes_of(sessions):
+            finds[id].append(pane)
+        for session in sessions:
+            if session.process is not None:
+                await self._search.searched(session.process)
+        now = self._clock.now()
+        told: list[Evidence] = [Left(id, tuple(found), now) for id, found in finds.items() if found]
+        told += [Examined(each.id, now, dead[each.id], _is_resumable(each)) for each in sessions]
+        await self._tell(told)
+
+    def _look_for(self, sessions: list[Session], busy: list[str]) -> Finds:
+        finds: Finds = {each.id: [] for each in sessions}
+        seen = left_worktrees.tops_of(busy)
+        for session in sessions:
+            worktree = left_worktrees.left_by(session, seen)
+            if worktree is not None:
+                seen.add(worktree.key)  # of several that died in it the first is told
+                finds[session.id].append(worktree)
+        ended = {(each.process.pid, each.process.started): each.id for each in sessions if each.process}
+        pids = {pid for pid, _ in ended}
+        for entry, find in left_records.stale(self._registries.places(), self._processes, pids):
+            if (entry.pid, entry.started) in ended:
+                finds[ended[entry.pid, entry.started]].append(find)
+        return finds
+
+    async def _panes_of(self, sessions: list[Session]) -> list[tuple[SessionId, Find]]:
+        """A pane whose own process was the agent is closed by tmux a moment later; it is looked at twice."""
+        found: list[tuple[SessionId, Find]] = []
+        asked = [each for each in sessions if each.where is not None and each.where.program == TMUX]
+        for last in (False, True):
+            if not asked:
+                break
+            taken = left_panes.taken_by(self._loop.world.open_sessions())
+            said = await asyncio.to_thread(self._ask_panes, asked, set(taken))
+            found += [(each.id, find) for each, find in said if isinstance(find, Find)]
+            asked = [each for each, find in said if find is Soon.SETTLING]
+            if asked and not last:
+                await asyncio.sleep(PANE_SETTLES)
+        return found
+
+    def _ask_panes(
+        self, sessions: list[Session], taken: set[str]
+    ) -> list[tuple[Session, Find | Soon | None]]:
+        sockets = {each.where.socket for each in sessions if each.where and each.where.socket}
+        panes = left_panes.seen_in(self._terminals.servers(sockets))
+        return [(each, left_panes.left_by(each, panes, taken)) for each in sessions]
+
+    # --- when somebody asks --------------------------------------------------------------------------
+
+    async def _look_again(self) -> None:
+        world = self._loop.world
+        known = [
+            each for each in world.remains.there() if each.kind in (Kind.PANE, Kind.WORKTREE, Kind.RECORD)
+        ]
+        taken = left_panes.taken_by(world.open_sessions())
+        finds, records, gone = await asyncio.to_thread(self._look_at, known, self._busy(), taken)
+        for entry, find in records:
+            owner = left_records.owner_of(entry, world)
+            finds.setdefault(owner.id if owner else None, []).append(find)
+        now = self._clock.now()
+        told: list[Evidence] = [Gone(tuple(ids), now, because) for because, ids in gone.items()]
+        told += [Left(id, tuple(found), now) for id, found in finds.items()]
+        await self._tell(told)
+        self._looked_at = self._clock.boottime()
+
+    def _look_at(
+        self, known: list[Leftover], busy: list[str], taken: dict[str, Session]
+    ) -> tuple[Finds, list[left_records.Stale], dict[str, list[LeftoverId]]]:
+        finds: Finds = {}
+        gone: dict[str, list[LeftoverId]] = {}
+        tops = left_worktrees.tops_of(busy)
+        servers = self._terminals.servers(
+            str(each.facts["socket"]) for each in known if "socket" in each.facts
+        )
+        nobodys = left_panes.owned_by_nobody(
+            servers, self._config.tmux_sessions, self._config.tmux_reserved_windows, taken
+        )
+        if nobodys:
+            finds[None] = list(nobodys)
+        for id, find in left_panes.bound_to_nothing(
+            taken.values(), left_panes.seen_in(servers), self._clock.now()
+        ):
+            finds.setdefault(id, []).append(find)
+        records = left_records.stale(self._registries.places(), self._processes)
+        for leftover in known:
+            verdict = self._verdict(leftover, tops, servers, taken, {find.key for find in nobodys})
+            if isinstance(verdict, str):
+                gone.setdefault(verdict, []).append(leftover.id)
+            elif verdict is not None:
+                finds.setdefault(leftover.session, []).append(verdict)
+        return finds, records, gone
+
+    def _verdict(
+        self,
+        leftover: Leftover,
+        tops: set[str],
+        servers: left_panes.Servers,
+        taken: dict[str, Session],
+        nobodys: set[str],
+    ) -> str | Find | None:
+        if leftover.kind is Kind.PANE:
+            return left_panes.why_gone(leftover, servers, taken, nobodys)
+        if leftover.kind is Kind.WORKTREE:
+            return left_worktrees.why_gone(leftover, tops)
+        return left_records.why_gone(leftover)
+
+    # --- both ----------------------------------------------------------------------------------------
+
+    def _busy(self) -> list[str]:
+        """Where open sessions are."""
+        return [each.cwd for each in self._loop.world.open_sessions() if each.cwd]
+
+    async def _tell(self, told: list[Evidence]) -> None:
+        answers = [self._loop.submit(each) for each in told]
+        await asyncio.gather(*answers, return_exceptions=True)  # not stored now: looked for when asked
+
+
+def _freed_by(session: Session, events: Sequence[Event]) -> tuple[str, ...]:
+    """The items whose claims this death ended: they are in the same breath."""
+    return tuple(
+        event.claim.item
+        for event in events
+        if event.type is EventType.CLAIM_RELEASED
+        and event.facts.get("because") == Freed.DIED.value
+        and event.claim is not None
+        and event.claim.is_held_by(session.process)
+    )
+
+
+def _is_resumable(session: Session) -> bool:
+    agent = AGENTS.get(session.agent)
+    return (
+        agent is not None
+        and session.conversation is not None
+        and agent.resume(session.conversation) is not None
+    )

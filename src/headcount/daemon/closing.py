@@ -1,0 +1,137 @@
+"""Closing: what `stop`, `close` and `reap` end, and in which order.
+
+Rules of this file
+  1. `stop` ends the agent's process and nothing else. `close` ends it first, then what it left, then the window.
+  2. Claims fall by the death, never before: an agent that survives keeps them, and nothing else is touched.
+  3. Another live process of the conversation is ended only when all were asked for.
+  4. `reap` ends processes only. A second writer is an agent: `stop` is for those. Panes, worktrees and files are
+     never ended or deleted here.
+
+Not here: the signal and its audit (ending.py), windows (terminals).
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from headcount.core.evidence import Ending, Judged
+from headcount.core.identity import ProcessIdentity
+from headcount.core.leftover import Kind, Left, Leftover
+from headcount.core.session import Session
+from headcount.core.verdict import Proof, Standing, dead
+from headcount.daemon.descendants import Descendants
+from headcount.daemon.ending import Endings, Result, Target, Wish
+from headcount.daemon.loop import Loop
+from headcount.daemon.search import Search
+from headcount.system.clock import Clock
+from headcount.system.processes.port import Processes
+
+
+class Windows(Protocol):
+    async def close_window(self, session: Session, *, anyway: bool) -> str | None:
+        """Closes the window that headcount opened for it, or, with `anyway`, the one it is in. What was done, in
+        words; None: nothing."""
+        ...
+
+
+@dataclass(slots=True)
+class Closed:
+    session: Session
+    results: list[Result] = field(default_factory=list)
+    others: list[Session] = field(default_factory=list)  # alive in the same conversation, and left alone
+    window: str | None = None
+    is_closed: bool = False
+
+
+class Closing:
+    def __init__(
+        self,
+        endings: Endings,
+        descendants: Descendants,
+        search: Search,
+        processes: Processes,
+        loop: Loop,
+        clock: Clock,
+    ) -> None:
+        self._endings = endings
+        self._descendants = descendants
+        self._search = search
+        self._processes = processes
+        self._loop = loop
+        self._clock = clock
+        self.windows: Windows | None = None
+
+    async def stop(self, session: Session, wish: Wish) -> Result:
+        """Of a session with a process."""
+        assert session.process is not None
+        await self._descendants.look(session.process)  # while it can be asked what runs below it
+        (result,) = await self._endings.end([_agent(session)], wish)
+        if result.is_over:
+            await self._settle(session.process)
+        return result
+
+    async def close(self, session: Session, wish: Wish, *, all: bool, window: bool) -> Closed:
+        closed = Closed(session)
+        others = self._others(session)
+        for each in [session, *(others if all else ())]:
+            if each.is_open and each.process is not None:
+                result = await self.stop(each, wish)
+                closed.results.append(result)
+                if not result.is_over:
+                    return closed
+        closed.others = [] if all else others
+        for each in [session, *(others if all else ())]:
+            await self.refresh(self._loop.world.remains.of_session(each.id))
+            closed.results += await self._endings.end(self.processes_left_by(each), wish)
+        if self.windows is not None:
+            closed.window = await self.windows.close_window(session, anyway=window)
+        closed.is_closed = True
+        facts = {"verb": wish.verb, "by": wish.by, "outcome": "closed", "window": closed.window}
+        await self._loop.ask(Ending(self._clock.now(), session.id, facts, finished=True, archived=True))
+        return closed
+
+    async def reap(self, leftovers: Sequence[Leftover], wish: Wish, *, dry: bool) -> list[Result]:
+        targets = [_leftover(each) for each in leftovers if each.kind is Kind.PROCESS]
+        return self._endings.try_out(targets, wish) if dry else await self._endings.end(targets, wish)
+
+    async def refresh(self, leftovers: Iterable[Leftover]) -> None:
+        """Adds what leftovers have started since they were found: ending a parent must not hide its child."""
+        now = self._clock.now()
+        for each in [each for each in leftovers if each.kind is Kind.PROCESS and each.is_there]:
+            assert each.process is not None
+            found = await self._descendants.below(each.process)
+            if found:
+                await self._loop.ask(Left(each.session, found, now))
+
+    def processes_left_by(self, session: Session) -> list[Target]:
+        left = self._loop.world.remains.of_session(session.id)
+        return [_leftover(each) for each in left if each.kind is Kind.PROCESS and each.is_there]
+
+    def _others(self, session: Session) -> list[Session]:
+        if session.conversation is None:
+            return []
+        world = self._loop.world
+        same = (
+            world.sessions[id] for id in world.by_conversation.get((session.agent, session.conversation), ())
+        )
+        return [each for each in same if each.id != session.id and each.is_open and each.process is not None]
+
+    async def _settle(self, process: ProcessIdentity) -> None:
+        """Its death is believed, and what it left was searched for, before anybody is told of it."""
+        world = self._loop.world
+        verdict = self._processes.prove(process, world.machine_of(process.boot))
+        if verdict.standing is not Standing.DEAD:
+            verdict = dead(Proof.EXITED, "its handle reported the exit")
+        left = self._descendants.take(process)
+        await self._loop.ask(Judged(process, verdict, self._clock.now(), left=left))
+        await self._search.searched(process)
+
+
+def _agent(session: Session) -> Target:
+    assert session.process is not None
+    return Target(session.process, session.name or session.agent, session.id)
+
+
+def _leftover(leftover: Leftover) -> Target:
+    assert leftover.process is not None
+    return Target(leftover.process, leftover.what, leftover.session, leftover.id)

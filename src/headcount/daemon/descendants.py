@@ -1,0 +1,155 @@
+"""Descendants: what runs below a living agent, seen while that is certain.
+
+Rules of this file
+  1. Looked at shortly after an agent did something, in a thread, and only below that agent. An idle machine is not
+     looked at.
+  2. Whoever was seen below an agent stays its descendant when it is re-parented: descent is by birth.
+  3. Another agent is a session of its own, and what runs below it is that one's. A helper of an agent and what runs
+     below it belong to nobody.
+  4. Memory only. What an agent left is told with its death, of those that are proved alive then.
+
+Not here: marks in an environment (search.py), what is made of a find (core/behind.py).
+"""
+
+import asyncio
+import logging
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from headcount.agents.table import AGENTS
+from headcount.core.events import Event, EventType
+from headcount.core.identity import ProcessFacts, ProcessIdentity
+from headcount.core.leftover import Find, Kind, process_key
+from headcount.core.verdict import Standing
+from headcount.core.world import World
+from headcount.daemon.called import called
+from headcount.system.clock import Clock
+from headcount.system.processes.port import Processes
+from headcount.times import DESCENDANTS_AFTER
+
+log = logging.getLogger("headcount.descendants")
+
+LOOKED_FOR = frozenset({
+    EventType.SESSION_STARTED, EventType.SESSION_BOUND, EventType.SESSION_ACTIVITY, EventType.SESSION_CHANGED,
+    EventType.SESSION_HEARD,
+})  # fmt: skip
+SEEN_MOST = 256  # of one agent; far more than people find readable
+
+TERMINALS = ("tmux: server", "screen", "SCREEN", "zellij", "dtach", "abduco")
+"""They outlive whoever started them, and what people open in them later is not a session's."""
+
+Known = Callable[[ProcessIdentity], ProcessIdentity | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    at: float
+    what: str
+
+
+class Descendants:
+    def __init__(self, processes: Processes, clock: Clock, known: Known, counts: Counter[str]) -> None:
+        self._processes = processes
+        self._clock = clock
+        self._known = known
+        self._uid = os.getuid()
+        self._seen: dict[ProcessIdentity, dict[ProcessIdentity, Seen]] = {}
+        self._due: dict[ProcessIdentity, asyncio.TimerHandle] = {}
+        self._looking: set[asyncio.Task[None]] = set()
+        self._counts = counts
+
+    def noticed(self, events: Sequence[Event], world: World) -> None:
+        for event in events:
+            if event.type in LOOKED_FOR and event.session is not None:
+                session = world.sessions.get(event.session)
+                if session is not None and session.is_open and session.process is not None:
+                    self.want(session.process)
+
+    def want(self, agent: ProcessIdentity) -> None:
+        """Soon, once: the tool that a hook tells of starts a moment later."""
+        if agent not in self._due:
+            loop = asyncio.get_running_loop()
+            self._due[agent] = loop.call_later(DESCENDANTS_AFTER, self._start, agent)
+
+    async def look(self, agent: ProcessIdentity) -> None:
+        """Now, and done when it returns."""
+        seen = await asyncio.to_thread(self._below, agent)
+        before = self._seen.get(agent, {})
+        gone = await asyncio.to_thread(self._gone, [each for each in before if each not in seen])
+        if not self._lives(agent):  # its death has taken what was known; marks tell of the rest
+            self._seen.pop(agent, None)
+            return
+        kept = {each: before[each] for each in before if each not in gone}
+        self._seen[agent] = dict(list({**seen, **kept}.items())[-SEEN_MOST:])
+        self._counts["descendant_looks"] += 1
+
+    async def below(self, left: ProcessIdentity) -> tuple[Find, ...]:
+        """What a leftover has started since: its children are its session's too."""
+        seen = await asyncio.to_thread(self._below, left)
+        because = (f"child of {left.pid}, which was left",)
+        return tuple(
+            Find(Kind.PROCESS, process_key(each), known.what, because, each) for each, known in seen.items()
+        )
+
+    def take(self, agent: ProcessIdentity) -> tuple[Find, ...]:
+        """It died: those of its descendants that are proved alive now. Some microseconds each."""
+        timer = self._due.pop(agent, None)
+        if timer is not None:
+            timer.cancel()
+        seen = self._seen.pop(agent, {})
+        return tuple(_find(each, seen[each]) for each in seen if self._lives(each))
+
+    def close(self) -> None:
+        for timer in self._due.values():
+            timer.cancel()
+        for task in self._looking:
+            task.cancel()
+
+    def _start(self, agent: ProcessIdentity) -> None:
+        self._due.pop(agent, None)
+        task = asyncio.create_task(self._look_safely(agent))
+        self._looking.add(task)
+        task.add_done_callback(self._looking.discard)
+
+    async def _look_safely(self, agent: ProcessIdentity) -> None:
+        try:
+            await self.look(agent)
+        except Exception:
+            log.exception("what runs below pid %d could not be looked at", agent.pid)
+
+    # --- in a thread ---------------------------------------------------------------------------------
+
+    def _below(self, agent: ProcessIdentity) -> dict[ProcessIdentity, Seen]:
+        now = self._clock.now()
+        found: dict[ProcessIdentity, Seen] = {}
+        todo = [agent]
+        while todo and len(found) < SEEN_MOST:
+            above = todo.pop()
+            for pid in self._processes.children(above):
+                facts = self._processes.look(pid)
+                if isinstance(facts, ProcessFacts) and facts.parent == above.pid and self._is_mere(facts):
+                    found[facts.identity] = Seen(now, called(facts))
+                    if not facts.comm.startswith(TERMINALS):
+                        todo.append(facts.identity)
+        return found
+
+    def _is_mere(self, facts: ProcessFacts) -> bool:
+        """Ours to list: of our user, no agent, no agent's helper."""
+        agents = AGENTS.values()
+        is_agent = any(agent.recognise(facts) or agent.is_helper(facts) for agent in agents)
+        return facts.uid == self._uid and not is_agent and self._known(facts.identity) is None
+
+    def _gone(self, identities: list[ProcessIdentity]) -> set[ProcessIdentity]:
+        return {each for each in identities if not self._lives(each)}
+
+    def _lives(self, identity: ProcessIdentity) -> bool:
+        verdict = self._processes.prove(identity, self._processes.place().machine)
+        return verdict.standing is Standing.ALIVE
+
+
+def _find(process: ProcessIdentity, seen: Seen) -> Find:
+    when = time.strftime("%H:%M", time.localtime(seen.at))
+    return Find(Kind.PROCESS, process_key(process), seen.what, (f"child seen {when}",), process)

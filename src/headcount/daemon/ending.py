@@ -1,0 +1,192 @@
+"""Ending: the one way in which a process is signalled, always because somebody asked for it.
+
+Rules of this file
+  1. Identify, verify through the handle, write the intent, signal through that same handle, wait on it, record what
+     came of it and who survived. What was not stored is not signalled.
+  2. Refused: what cannot be pinned here, another user's, pid 1, this daemon and whoever is above it, and whoever is
+     above the caller. Doubt about any of these is a refusal.
+  3. SIGTERM, and SIGCONT after it for one that is stopped. SIGKILL only when a time for it was named.
+  4. A survivor is an answer, not an error.
+
+Not here: who may ask (authority.py), what is to be ended (closing.py), sending itself (system/signals.py).
+"""
+
+import asyncio
+import os
+import signal
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headcount.core.evidence import Ending
+from headcount.core.identity import Match, ProcessIdentity, same_process
+from headcount.core.leftover import LeftoverId
+from headcount.core.session import SessionId
+from headcount.daemon.loop import Loop
+from headcount.system.clock import Clock
+from headcount.system.processes.ancestry import ancestors
+from headcount.system.processes.held import NotHeld, ProcessHandle
+from headcount.system.processes.port import Processes
+from headcount.system.signals import NotSent, send
+from headcount.times import END_WITHIN, KILLED_WITHIN
+
+INIT = 1
+
+EXITED, KILLED, SURVIVED, OVER, REFUSED, WOULD = "exited", "killed", "survived", "over", "refused", "would"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    process: ProcessIdentity
+    what: str
+    session: SessionId | None = None
+    leftover: LeftoverId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    verb: str
+    by: str  # "operator", or "policy"
+    above: tuple[ProcessIdentity, ...] = ()  # the caller and its ancestors: never ended
+    kill_after: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    target: Target
+    outcome: str
+    because: str = ""
+    seconds: float | None = None
+
+    @property
+    def is_over(self) -> bool:
+        return self.outcome in (EXITED, KILLED, OVER)
+
+
+class Endings:
+    def __init__(self, processes: Processes, loop: Loop, clock: Clock) -> None:
+        self._processes = processes
+        self._loop = loop
+        self._clock = clock
+
+    def try_out(self, targets: Sequence[Target], wish: Wish) -> list[Result]:
+        """What `end` would do, verified in the same way; nothing is written and nothing is sent."""
+        results = []
+        for target, held in self._verified(targets, wish):
+            if isinstance(held, ProcessHandle):
+                held.close()
+                results.append(Result(target, WOULD))
+            else:
+                results.append(_not_held(target, held))
+        return results
+
+    async def end(self, targets: Sequence[Target], wish: Wish) -> list[Result]:
+        """Raises NotStored when the intent could not be written: then nobody was signalled."""
+        pairs = self._verified(targets, wish)
+        held = [(target, handle) for target, handle in pairs if isinstance(handle, ProcessHandle)]
+        refused = [_not_held(target, handle) for target, handle in pairs if isinstance(handle, NotHeld)]
+        self._loop.counts["signals_refused"] += sum(each.outcome == REFUSED for each in refused)
+        try:
+            await self._write(self._intent(target, wish) for target, _ in held)
+            done = await asyncio.gather(*(self._end_one(target, handle, wish) for target, handle in held))
+            await self._write(self._outcome(result, wish) for result in done)
+        finally:
+            for _, handle in held:
+                handle.close()
+        return [*done, *refused]
+
+    async def _end_one(self, target: Target, handle: ProcessHandle, wish: Wish) -> Result:
+        began = self._clock.boottime()
+        sent = send(handle, signal.SIGTERM)
+        if isinstance(sent, NotSent):
+            return Result(target, OVER if sent.over else REFUSED, sent.why)
+        self._loop.counts["signals_sent"] += 1
+        if handle.is_stopped():
+            send(handle, signal.SIGCONT)  # a stopped process takes its SIGTERM only when it goes on
+        ended = await handle.wait_ended(END_WITHIN if wish.kill_after is None else wish.kill_after)
+        outcome, because = EXITED, "it ended after SIGTERM"
+        if not ended and wish.kill_after is not None:
+            send(handle, signal.SIGKILL)
+            self._loop.counts["signals_sent"] += 1
+            ended = await handle.wait_ended(KILLED_WITHIN)
+            outcome, because = KILLED, "it ignored SIGTERM and was ended by SIGKILL"
+        if not ended:
+            outcome, because = SURVIVED, "it ignored SIGTERM and is still alive"
+        return Result(target, outcome, because, round(self._clock.boottime() - began, 3))
+
+    # --- verifying -----------------------------------------------------------------------------------
+
+    def _verified(
+        self, targets: Sequence[Target], wish: Wish
+    ) -> list[tuple[Target, ProcessHandle | NotHeld]]:
+        ours = [facts.identity for facts in ancestors(self._processes, os.getpid())]
+        return [(target, self._hold(target.process, ours, wish.above)) for target in targets]
+
+    def _hold(
+        self, process: ProcessIdentity, ours: Sequence[ProcessIdentity], above: Sequence[ProcessIdentity]
+    ) -> ProcessHandle | NotHeld:
+        why = forbidden(process, ours, above)
+        if why is not None:
+            return NotHeld(why)
+        handle = self._processes.hold(process)
+        if isinstance(handle, NotHeld):
+            return handle
+        if handle.uid != os.geteuid():
+            handle.close()
+            return NotHeld("it is another user's process")
+        return handle
+
+    # --- the audit -----------------------------------------------------------------------------------
+
+    async def _write(self, entries: Iterable[Ending]) -> None:
+        await asyncio.gather(*[self._loop.submit(each) for each in entries])
+
+    def _intent(self, target: Target, wish: Wish) -> Ending:
+        facts = _facts(target, wish) | {"signal": "SIGTERM", "kill_after": wish.kill_after}
+        return Ending(self._clock.now(), target.session, facts)
+
+    def _outcome(self, result: Result, wish: Wish) -> Ending:
+        facts = _facts(result.target, wish) | {
+            "outcome": result.outcome,
+            "because": result.because,
+            "seconds": result.seconds,
+        }
+        return Ending(self._clock.now(), result.target.session, facts, finished=True)
+
+
+def forbidden(
+    process: ProcessIdentity, ours: Sequence[ProcessIdentity], above: Sequence[ProcessIdentity]
+) -> str | None:
+    """Why that process is never ended by us; None: it may be."""
+    if process.pid <= INIT:
+        return "it is the first process of the machine"
+    if process.pid == os.getpid():
+        return "it is headcount itself"
+    if _may_be_among(process, ours):
+        return "headcount runs below it"
+    if _may_be_among(process, above):
+        return "the caller is it, or runs below it"
+    return None
+
+
+def _may_be_among(process: ProcessIdentity, others: Sequence[ProcessIdentity]) -> bool:
+    return any(
+        each.pid == process.pid and same_process(each, process) is not Match.DIFFERENT for each in others
+    )
+
+
+def _not_held(target: Target, held: NotHeld) -> Result:
+    return Result(target, OVER if held.over else REFUSED, held.why)
+
+
+def _facts(target: Target, wish: Wish) -> dict[str, Any]:
+    process = target.process
+    return {
+        "verb": wish.verb,
+        "by": wish.by,
+        "pid": process.pid,
+        "started": process.started,
+        "inode": process.inode,
+        "what": target.what,
+        "leftover": target.leftover,
+    }

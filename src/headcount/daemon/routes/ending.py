@@ -1,0 +1,133 @@
+"""Stop, close and reap on the wire. The operator's alone (authority.py).
+
+Rules of this file
+  1. Nothing is signalled in a dry run, and `reap` is one unless it is told otherwise.
+  2. Who survived is told with 200: the wish was carried out as far as it was allowed. Only what was refused
+     altogether is a 409.
+
+Not here: the order of things (closing.py), the signal (ending.py).
+"""
+
+from headcount.agents.table import AGENTS
+from headcount.core.leftover import Kind, Leftover
+from headcount.core.session import Session
+from headcount.daemon.ending import REFUSED, Result, Wish
+from headcount.daemon.gate import Refused
+from headcount.daemon.routes.route import Call
+from headcount.daemon.selection import ended_words
+from headcount.times import KILL_AFTER_MOST
+from headcount.wire.ending import (
+    CloseAnswer,
+    CloseWish,
+    ReapAnswer,
+    ReapWish,
+    Signalled,
+    StopAnswer,
+    StopWish,
+)
+
+
+async def stop(call: Call) -> StopAnswer:
+    asked = await call.body(StopWish)
+    session = call.session()
+    if not session.is_open:
+        raise Refused(410, "ended", f"{session.id[:4]} {ended_words(session)}.", f"See: headcount show {session.id[:4]}")
+    _need_process(session)
+    result = await call.service.closing.stop(session, _wish(call, "stop", asked.kill_after))
+    _raise_if_refused(result)
+    return StopAnswer(session=session.id, ended=result.is_over, results=[_row(result)])
+
+
+async def close(call: Call) -> CloseAnswer:
+    asked = await call.body(CloseWish)
+    session = call.session()
+    if session.is_open:
+        _need_process(session)
+    wish = _wish(call, "close", asked.kill_after)
+    done = await call.service.closing.close(session, wish, all=asked.all, window=asked.close_window)
+    if not done.is_closed and done.results:
+        _raise_if_refused(done.results[-1])
+    return CloseAnswer(
+        session=session.id,
+        closed=done.is_closed,
+        results=[_row(result) for result in done.results],
+        others=[each.process.pid for each in done.others if each.process is not None],
+        window=done.window,
+        resume=_resume(session),
+    )
+
+
+async def reap(call: Call) -> ReapAnswer:
+    asked = await call.body(ReapWish)
+    wish = _wish(call, "reap", asked.kill_after)
+    await call.service.closing.refresh(_chosen(call, asked))
+    chosen = _chosen(call, asked)
+    results = await call.service.closing.reap(chosen, wish, dry=not asked.yes)
+    others = [each for each in chosen if each.kind is not Kind.PROCESS]
+    return ReapAnswer(
+        dry=not asked.yes,
+        results=[_row(result) for result in results],
+        left_alone=[f"{each.kind.value}: {each.what}" for each in others],
+    )
+
+
+def _chosen(call: Call, asked: ReapWish) -> list[Leftover]:
+    chosen = sorted(call.service.loop.world.remains.there(), key=lambda each: (each.found_at, each.id))
+    if asked.kind is not None:
+        if asked.kind not in [kind.value for kind in Kind]:
+            raise Refused(400, "bad-parameter", f"kind is one of {', '.join(kind.value for kind in Kind)}.")
+        chosen = [each for each in chosen if each.kind.value == asked.kind]
+    if asked.sessions:
+        wanted = {call.select(each).id for each in asked.sessions}
+        chosen = [each for each in chosen if each.session in wanted]
+    if asked.pids:
+        chosen = [each for each in chosen if each.process is not None and each.process.pid in asked.pids]
+        missing = set(asked.pids) - {each.process.pid for each in chosen if each.process is not None}
+        if missing:
+            listed = ", ".join(map(str, sorted(missing)))
+            raise Refused(
+                404, "no-such-leftover", f"No leftover is process {listed}.", "See: headcount leftovers"
+            )
+    if asked.ids:
+        chosen = [each for each in chosen if any(each.id.startswith(id) for id in asked.ids if id)]
+    return chosen
+
+
+def _wish(call: Call, verb: str, kill_after: float | None) -> Wish:
+    if kill_after is not None and not 0 <= kill_after <= KILL_AFTER_MOST:
+        raise Refused(400, "bad-parameter", f"kill_after is between 0 and {KILL_AFTER_MOST:g} seconds.")
+    above = tuple(facts.identity for facts in call.request.scope["state"]["seen"].chain)
+    return Wish(verb, "operator", above, kill_after)
+
+
+def _need_process(session: Session) -> None:
+    if session.process is None:
+        raise Refused(
+            409, "no-process", f"No process of {session.id[:4]} is known, so there is nothing to end.",
+            f"See: headcount explain {session.id[:4]}",
+        )  # fmt: skip
+
+
+def _raise_if_refused(result: Result) -> None:
+    if result.outcome == REFUSED:
+        pid = result.target.process.pid
+        raise Refused(409, "not-ended", f"{pid} is not ended: {result.because}.", "Nothing was done.")
+
+
+def _resume(session: Session) -> list[str] | None:
+    agent = AGENTS.get(session.agent)
+    command = agent.resume(session.conversation) if agent is not None and session.conversation else None
+    return list(command) if command else None
+
+
+def _row(result: Result) -> Signalled:
+    target = result.target
+    return Signalled(
+        pid=target.process.pid,
+        what=target.what,
+        session=target.session,
+        leftover=target.leftover,
+        outcome=result.outcome,
+        because=result.because,
+        seconds=result.seconds,
+    )

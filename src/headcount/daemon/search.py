@@ -1,0 +1,214 @@
+"""The search for what the dead left: one look at all environments after a death, for its marks.
+
+Rules of this file
+  1. In a thread, once for all that died since the last: never on the loop, never by a timer.
+  2. Marks are read again from the verified process before they count, and whose they are is decided by when it
+     started (core/attribution.py). An agent, its helper, and what runs below a living agent are nobody's leftovers.
+  3. A search that fails finds nothing and says nothing: what was not searched stays so.
+  4. At a start all that ended in this boot is searched for, and those that carry the marks of an agent that nobody
+     remembers and that is over. One warning each.
+
+Not here: the tree below a living agent (descendants.py), what is made of a find (core/behind.py).
+"""
+
+import asyncio
+import logging
+import os
+from collections.abc import Sequence
+from itertools import chain
+
+from headcount.agents.marks import MARKS, NAMES
+from headcount.agents.table import AGENTS
+from headcount.core.attribution import Carried, Life, is_dead, lives, whose
+from headcount.core.events import Event, EventType
+from headcount.core.identity import Match, ProcessFacts, ProcessIdentity, same_process
+from headcount.core.leftover import Find, Kind, Left, process_key
+from headcount.core.session import SessionId
+from headcount.core.world import World
+from headcount.daemon.anchor import parse_pid
+from headcount.daemon.called import called
+from headcount.daemon.loop import Loop
+from headcount.system.clock import Clock
+from headcount.system.processes.ancestry import above
+from headcount.system.processes.port import Gone, Processes
+
+log = logging.getLogger("headcount.search")
+
+TICKS = os.sysconf("SC_CLK_TCK")
+NOBODY: SessionId | None = None
+
+Finds = dict[SessionId | None, list[Find]]
+
+
+class Search:
+    def __init__(self, loop: Loop, processes: Processes, clock: Clock) -> None:
+        self._loop = loop
+        self._processes = processes
+        self._clock = clock
+        self._uid = os.getuid()
+        self._ended: dict[ProcessIdentity, int] = {}  # when each was seen to end, in ticks since boot
+        self._wanted: dict[ProcessIdentity, SessionId] = {}
+        self._failed: dict[ProcessIdentity, SessionId] = {}
+        self._waiting: dict[ProcessIdentity, list[asyncio.Future[None]]] = {}
+        self._running: asyncio.Task[None] | None = None
+
+    # --- on the loop ---------------------------------------------------------------------------------
+
+    def noticed(self, events: Sequence[Event], world: World) -> None:
+        for event in events:
+            if event.type is not EventType.SESSION_ENDED or event.session is None:
+                continue
+            session = world.sessions.get(event.session)
+            if session is not None and session.process is not None and is_dead(session):
+                self._ended[session.process] = self._now()
+                self.want(session.process, session.id)
+
+    def want(self, process: ProcessIdentity, session: SessionId) -> None:
+        self._wanted[process] = session
+        self._go_on()
+
+    async def searched(self, process: ProcessIdentity) -> None:
+        """Returns once what that dead process left was searched for and told; at once when nobody is at it."""
+        if process in self._wanted or (self._running is not None and not self._running.done()):
+            done = asyncio.get_running_loop().create_future()
+            self._waiting.setdefault(process, []).append(done)
+            await done
+
+    def start_up(self) -> None:
+        """All that is remembered of this boot, and the orphans of those that are not."""
+        for session in self._loop.world.sessions.values():
+            if session.process is not None and is_dead(session):
+                self._wanted.setdefault(session.process, session.id)
+        self._go_on(strangers=True)
+
+    def close(self) -> None:
+        if self._running is not None:
+            self._running.cancel()
+
+    def _go_on(self, strangers: bool = False) -> None:
+        if self._running is None or self._running.done():
+            self._running = asyncio.create_task(self._run(strangers))
+
+    async def _run(self, strangers: bool) -> None:
+        while self._wanted or strangers:
+            wanted, self._wanted = {**self._failed, **self._wanted}, {}
+            self._failed = {}
+            known = self._lives()
+            try:
+                found = await asyncio.to_thread(self._search, known, strangers)
+            except Exception:
+                log.exception("a search for leftovers failed")
+                self._loop.counts["bugs"] += 1
+                found = None
+                self._failed |= wanted  # looked for again with the next death, or the next start
+            self._loop.counts["leftover_searches"] += 1
+            strangers = False
+            await self._tell(wanted, found)
+            for process in wanted:
+                for waiting in self._waiting.pop(process, ()):
+                    if not waiting.done():
+                        waiting.set_result(None)
+        for waiting in chain.from_iterable(self._waiting.values()):
+            if not waiting.done():
+                waiting.set_result(None)
+        self._waiting.clear()
+
+    async def _tell(self, wanted: dict[ProcessIdentity, SessionId], found: Finds | None) -> None:
+        if found is None:
+            return
+        now = self._clock.now()
+        told = [Left(id, tuple(found.pop(id, ())), now, process) for process, id in wanted.items()]
+        told += [Left(id, tuple(finds), now) for id, finds in found.items()]
+        answers = [self._loop.submit(each) for each in told]
+        await asyncio.gather(
+            *answers, return_exceptions=True
+        )  # not stored now: the next start searches again
+
+    def _lives(self) -> list[Life]:
+        world = self._loop.world
+        for session in world.sessions.values():
+            if session.process is not None and is_dead(session) and session.process not in self._ended:
+                assert session.ended is not None
+                self._ended[session.process] = (
+                    self._now() if session.ended.away else self._ticks(session.ended.at)
+                )
+        self._ended = {each: at for each, at in self._ended.items() if world.find_process(each) is not None}
+        return lives(world.sessions.values(), world.place.boot, self._ended)
+
+    def _now(self) -> int:
+        return int(self._clock.boottime() * TICKS) + 1
+
+    def _ticks(self, at: float) -> int:
+        return int((at - self._clock.now() + self._clock.boottime()) * TICKS)
+
+    # --- in a thread ---------------------------------------------------------------------------------
+
+    def _search(self, known: list[Life], strangers: bool) -> Finds:
+        found: Finds = {}
+        conversations = {each for life in known for each in life.hosted}
+        for pid, carried in self._processes.carriers(NAMES).items():
+            marks = _marks(carried)
+            if strangers or any((mark.agent, mark.conversation) in conversations for mark in marks):
+                self._weigh(pid, known, strangers, found)
+        return found
+
+    def _weigh(self, pid: int, known: list[Life], strangers: bool, found: Finds) -> None:
+        facts = self._processes.look(pid)
+        if not isinstance(facts, ProcessFacts) or facts.uid != self._uid or facts.identity.started is None:
+            return
+        marks = _marks(self._processes.environ(facts.identity, NAMES))
+        life = whose(marks, facts.identity.started, known)
+        if life is not None:
+            if not self._is_an_agents(facts):
+                found.setdefault(life[0].session, []).append(_find(facts, life[1]))
+        elif strangers and (mark := self._strange(facts, marks, known)) and not self._is_an_agents(facts):
+            found.setdefault(NOBODY, []).append(_find(facts, mark, conversation=mark.conversation))
+
+    def _strange(self, facts: ProcessFacts, marks: list[Carried], known: list[Life]) -> Carried | None:
+        """The mark of an agent that is certainly over: nobody has its number now, or only one that came later."""
+        hosted = {each for life in known for each in life.hosted}
+        for mark in marks:
+            if mark.pid is None or (mark.agent, mark.conversation) in hosted:
+                continue
+            owner = self._processes.look(mark.pid)
+            if isinstance(owner, Gone) or (
+                isinstance(owner, ProcessFacts)
+                and (owner.identity.started or 0) > (facts.identity.started or 0)
+            ):
+                return mark
+        return None
+
+    def _is_an_agents(self, facts: ProcessFacts) -> bool:
+        """It is an agent, a helper, ourselves, or runs below one of those: then it is not a leftover."""
+        if facts.pid == os.getpid():
+            return True
+        for each in chain((facts,), above(self._processes, facts)):
+            if any(agent.recognise(each) or agent.is_helper(each) for agent in AGENTS.values()):
+                return True
+            if self._hosts(each.identity):
+                return True
+        return False
+
+    def _hosts(self, process: ProcessIdentity) -> bool:
+        known = self._loop.world.find_process(process)
+        return known is not None and same_process(known, process) is Match.SAME
+
+
+def _marks(carried: dict[str, str]) -> list[Carried]:
+    found = []
+    for mark in MARKS:
+        conversation = carried.get(mark.conversation)
+        if not conversation:
+            continue
+        named = carried.get(mark.pid) if mark.pid is not None else None
+        pid = parse_pid(named) if named else None
+        if named and pid is None:
+            continue  # a pid that is none makes the mark worth nothing (accident I8)
+        variables = " and ".join(name for name in (mark.conversation, mark.pid if pid else None) if name)
+        found.append(Carried(mark.agent, conversation, pid, variables))
+    return found
+
+
+def _find(facts: ProcessFacts, mark: Carried, **more: str) -> Find:
+    because = (f"{mark.variables} in its environment",)
+    return Find(Kind.PROCESS, process_key(facts.identity), called(facts), because, facts.identity, dict(more))

@@ -1,0 +1,129 @@
+"""leftovers, reap, stop and close: the words that people read."""
+
+from typing import Any
+
+import pytest
+
+from headcount.cli import endings, story
+from headcount.cli.commands import close, leftovers, reap
+from headcount.cli.screen import Screen
+from tests.rig.agent import Agent
+from tests.rig.callers import bare
+from tests.rig.daemon import Daemon, eventually
+from tests.rig.left import left_by
+from tests.rig.scenes import Make, seated
+
+PIPE = Screen(columns=None, colour=False, unicode=True)
+MB = 1024 * 1024
+
+
+def row(**more: Any) -> dict[str, Any]:
+    given = {
+        "id": "l1", "kind": "process", "session": "02b7aa", "pid": 41377, "what": "node vite", "ports": [5173],
+        "evidence": ["child seen 13:58", "CLAUDE_PID in its environment"], "age_s": 372.0,
+        "memory_bytes": 1331 * MB, "found_at": "2026-11-15T14:02:11.000Z", "gone_at": None,
+    }  # fmt: skip
+    return {**given, **more}
+
+
+def result(outcome: str, pid: int = 41377, **more: Any) -> dict[str, Any]:
+    return {
+        "pid": pid,
+        "outcome": outcome,
+        "seconds": 0.21,
+        "because": "it is another user's process",
+        **more,
+    }
+
+
+def test_leftovers_are_listed_with_age_memory_and_evidence() -> None:
+    second = row(pid=41402, what="bash", ports=[], memory_bytes=4 * MB)
+    lines = leftovers.table([row(), second], 0.0, PIPE)
+    assert lines[1] == (
+        "02b7  process  41377 node vite :5173  6m   1.3 GB  child seen 13:58; CLAUDE_PID in its environment"
+    )
+    assert lines[2].split() == ["02b7", "process", "41402", "bash", "6m", "4", "MB", "same"]
+    assert leftovers.table([], 0.0, PIPE) == ["Nothing was left behind."]
+
+
+def test_foreign_text_in_a_leftover_cannot_drive_the_terminal() -> None:
+    lines = leftovers.table([row(what="\x1b[2Jnode", evidence=["\x1b]0;x\x07"])], 0.0, PIPE)
+    assert "\x1b" not in "".join(lines)
+
+
+def test_a_dry_run_says_that_nothing_was_done() -> None:
+    answer = {"dry": True, "results": [result("would"), result("would", 41402)]}
+    assert reap.lines_of(answer, answer["results"]) == [
+        "Would send SIGTERM to 41377, 41402. Nothing done; add --yes."
+    ]
+
+
+def test_what_came_of_it_is_a_sentence_each_and_the_exit_code() -> None:
+    results = [result("exited"), result("survived", 41402)]
+    assert [endings.sentence(each) for each in results] == [
+        "41377 exited in 0.2 s.",
+        "41402 ignored SIGTERM and is still alive: --kill-after 5.",
+    ]
+    assert (
+        endings.code_of(results),
+        endings.code_of([result("refused")]),
+        endings.code_of([result("killed")]),
+    ) == (
+        1,
+        3,
+        0,
+    )
+    assert "not signalled: it is another user's process" in endings.sentence(result("refused"))
+
+
+def test_an_agent_that_survives_is_not_called_closed() -> None:
+    lines = close.lines_of({"session": "7f3aaa", "closed": False}, [result("survived", 41022)])
+    assert lines[-1] == "7f3a is not closed; nothing else was touched."
+    lines = close.lines_of({"session": "7f3aaa", "closed": True, "others": [41877], "resume": ["claude"]}, [])
+    assert "still open in 41877, left alone" in lines[0] and lines[-1].endswith("headcount resume 7f3a")
+
+
+@pytest.mark.parametrize(
+    ("event", "said"),
+    [
+        ({"type": "ending.intended", "facts": {"pid": 7, "what": "bash", "signal": "SIGTERM", "verb": "reap",
+                                               "by": "operator"}}, "SIGTERM to 7 bash (reap, by operator)"),
+        ({"type": "ending.finished", "facts": {"pid": 7, "outcome": "exited", "seconds": 0.1}}, "7 exited in 0.1 s."),
+    ],
+)  # fmt: skip
+def test_the_audit_is_told_in_watch(event: dict[str, Any], said: str) -> None:
+    assert story.lines_of(event, PIPE, 0.0)[0].endswith(said)
+
+
+def test_reap_by_the_command_line(daemon: Daemon, agent: Make) -> None:
+    claude: Agent = agent()
+    id = seated(daemon, claude)["id"]
+    with left_by(claude) as child:
+        claude.kill()
+        eventually(lambda: child.pid in {each["pid"] for each in daemon.get("/v1/leftovers")["leftovers"]})
+        dry = run(daemon, "reap", id[:6])
+        assert (dry[0], f"Would send SIGTERM to {child.pid}. Nothing done; add --yes." in dry[1]) == (
+            0,
+            True,
+        ), dry
+        assert not child.has_ended()
+        done = run(daemon, "reap", id[:6], "--yes")
+        assert (done[0], f"{child.pid} exited in" in done[1]) == (0, True), done
+        stopped = run(daemon, "stop", id[:6])
+        assert stopped[0] == 5 and "ended" in stopped[2]
+
+
+def run(daemon: Daemon, *words: str) -> tuple[int, str, str]:
+    """As a person does: below no agent, also when these tests run in one."""
+    import subprocess
+    import sys
+
+    env = {**bare(), **daemon.env}
+    out, err, code = (daemon.home / name for name in ("said", "told", "code"))
+    code.unlink(missing_ok=True)
+    script = '"$@" >"$OUT" 2>"$ERR"; echo $? >"$CODE.new"; mv "$CODE.new" "$CODE"'
+    argv = ["setsid", "-f", "sh", "-c", script, "sh", sys.executable, "-m", "headcount", *words]
+    places = {"OUT": str(out), "ERR": str(err), "CODE": str(code)}
+    subprocess.run(argv, env={**env, **places}, check=True, stdin=subprocess.DEVNULL)
+    eventually(code.exists, within=30)
+    return int(code.read_text()), out.read_text(), err.read_text()
