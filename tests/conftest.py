@@ -7,6 +7,7 @@ import pytest
 
 from tests.rig.agent import Agent
 from tests.rig.daemon import Daemon
+from tests.rig.postgres import Postgres
 
 
 @pytest.fixture
@@ -26,3 +27,10 @@ def agent(tmp_path: Path) -> Iterator[Callable[..., Agent]]:
     yield make
     for each in made:
         each.close()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """One server for all tests that share claims; each begins with `fresh`."""
+    with Postgres() as server:
+        yield server

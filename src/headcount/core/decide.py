@@ -16,14 +16,23 @@ from typing import Any
 
 from headcount.core import collision
 from headcount.core.claim import Answer
-from headcount.core.commands import AcceptLoss, Acquire, HandOff, Release, Withdraw
+from headcount.core.commands import (
+    AcceptLoss,
+    Acquire,
+    HandOff,
+    Release,
+    SharedFreed,
+    SharedGranted,
+    Withdraw,
+)
 from headcount.core.events import EventType
-from headcount.core.evidence import Awake, Evidence, Glimpse, Judged, Rebooted, Retire, Tick
+from headcount.core.evidence import Awake, Evidence, FleetNews, Glimpse, Judged, Rebooted, Retire, Tick
 from headcount.core.hear import hear_found, hear_glimpse, hear_record, hear_report
 from headcount.core.ledger import accept_loss, acquire, free_all_of, hand_off, release
 from headcount.core.registration import Register, TurnedAway, Unregister, register, unregister
 from headcount.core.report import Found, Record, Report
 from headcount.core.session import Ended, EndKind, Liveness, Session, SessionId, Turnpoint, after, can
+from headcount.core.shared import mirror_freed, mirror_granted
 from headcount.core.verdict import Proof, Standing, Verdict
 from headcount.core.waiting import look_again, next_look, serve, withdraw
 from headcount.core.world import NOT_ASKED, Draft, Verdicts, World
@@ -201,6 +210,10 @@ def _awake(draft: Draft, awake: Awake, now: float) -> None:
         collision.forget(draft, now)
 
 
+def _fleet_news(draft: Draft, news: FleetNews, now: float) -> None:
+    draft.tell(EventType(f"fleet.{news.what}"), news.at, because=news.because)
+
+
 DECIDERS: dict[type, Callable[[Draft, Any, float], Any]] = {
     Report: _report,
     Record: hear_record,
@@ -216,6 +229,9 @@ DECIDERS: dict[type, Callable[[Draft, Any, float], Any]] = {
     HandOff: hand_off,
     Withdraw: withdraw,
     AcceptLoss: accept_loss,
+    SharedGranted: mirror_granted,
+    SharedFreed: mirror_freed,
+    FleetNews: _fleet_news,
     Register: register,
     Unregister: unregister,
 }

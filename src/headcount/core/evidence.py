@@ -69,6 +69,15 @@ class Awake:
     seen_until: float | None = None  # the last event before it was away
 
 
+@dataclass(frozen=True, slots=True)
+class FleetNews:
+    """What became of our membership in a fleet."""
+
+    what: str  # joined, left, away, back
+    at: float
+    because: str
+
+
 Evidence = (
     Report
     | Record
@@ -79,6 +88,7 @@ Evidence = (
     | Tick
     | Retire
     | Awake
+    | FleetNews
     | Command
     | Register
     | Unregister

@@ -58,6 +58,10 @@ AUTHORITY: dict[tuple[str, str], Rule] = {
     ("POST", "/v1/claims/{item}/handoff"): Rule(Need.SOMEBODY, "handoff"),
     ("POST", "/v1/claims/accept-loss"): Rule(Need.OPERATOR, "claims --accept-loss"),
     ("POST", "/v1/stop"): Rule(Need.OPERATOR, "down"),
+    ("GET", "/v1/fleet"): ANYBODY,
+    ("GET", "/v1/fleet/sessions"): ANYBODY,
+    ("POST", "/v1/fleet/join"): Rule(Need.OPERATOR, "fleet join"),
+    ("POST", "/v1/fleet/leave"): Rule(Need.OPERATOR, "fleet leave"),
 }
 
 

@@ -19,6 +19,7 @@ from headcount.agents.table import AGENTS
 from headcount.core.events import Event
 from headcount.core.evidence import Awake, Retire
 from headcount.core.identity import ProcessIdentity
+from headcount.core.verdict import Verdict
 from headcount.core.world import World
 from headcount.daemon.actor import Actors
 from headcount.daemon.anchor import Anchors
@@ -27,6 +28,8 @@ from headcount.daemon.census import Census
 from headcount.daemon.config import Config
 from headcount.daemon.drift import Drift
 from headcount.daemon.effects import Effects
+from headcount.daemon.fleet.fleet import Fleet
+from headcount.daemon.fleet.pace import Pace
 from headcount.daemon.listen import Server, open_unix_socket
 from headcount.daemon.loop import Loop, NotStored
 from headcount.daemon.mailbox import Mailbox
@@ -85,6 +88,10 @@ class Running:
         boots = boots_of(store.loaded)
         world = World(processes.place(), store.loaded.sessions, store.loaded.seq, book, boots)
         self.server = Server()
+
+        def prove(process: ProcessIdentity) -> Verdict:
+            return processes.prove(process, world.machine_of(process.boot))
+
         self.files = open_file_events(event_loop)
         self.anchors = Anchors(processes, clock, world.find_process)
         self.loop = Loop(
@@ -93,12 +100,13 @@ class Running:
             clock,
             start_effects=lambda effects: self.effects.start(effects),
             tell=self._tell,
-            prove=lambda process: processes.prove(process, world.machine_of(process.boot)),
+            prove=prove,
         )
         self.transcripts = Transcripts(AGENTS, self.loop)
         self.tokens = Tokens(Path(places.state) / "tokens", store.tokens, processes, clock)
         self.effects = Effects(processes, clock, self.loop.put, self._forget)
         drift, worktrees = Drift(), Worktrees(clock)
+        self.fleet = Fleet(Path(places.state), self.loop, clock, prove, Pace(config.fleet_pace))
         self.service = Service(
             places=places,
             config=config,
@@ -124,6 +132,7 @@ class Running:
             worktrees=worktrees,
             tokens=self.tokens,
             actors=Actors(processes, self.loop, clock, self.tokens),
+            fleet=self.fleet,
             started_at=clock.now(),
             set_aside=store.loaded.set_aside,
             ask_to_stop=lambda: event_loop.call_soon(self.server.end),
@@ -138,6 +147,7 @@ class Running:
     def _tell(self, events: Sequence[Event], world: World) -> None:
         self.service.tell(events, world)
         self.transcripts.noticed(events, world)
+        self.fleet.noticed(events)
 
     def _forget(self, process: ProcessIdentity) -> None:
         """It ended: nothing that was settled about it stands."""
@@ -163,6 +173,7 @@ class Running:
             self._chore(service.census.run(), "census"),
             self._chore(_prune(service), "prune"),
         ]
+        self.fleet.start()
         self.serving = asyncio.create_task(self.server.serve_on(sock))
         remembered = len(self.loop.world.sessions)
         notify(f"READY=1\nSTATUS=headcount {__version__}, {remembered} sessions remembered")
@@ -198,6 +209,7 @@ class Running:
         service.broadcast.close()
         if self.serving is not None:
             await self.serving
+        await self.fleet.close()
         service.mailbox.close(for_good=True)
         for chore in self.chores:
             chore.cancel()

@@ -22,6 +22,7 @@ from headcount.daemon.broadcast import Broadcast
 from headcount.daemon.census import Census
 from headcount.daemon.config import Config
 from headcount.daemon.drift import Drift
+from headcount.daemon.fleet.fleet import Fleet
 from headcount.daemon.loop import Loop
 from headcount.daemon.mailbox import Mailbox
 from headcount.daemon.metrics import Histogram
@@ -55,6 +56,7 @@ class Service:
     worktrees: Worktrees
     tokens: Tokens
     actors: Actors
+    fleet: Fleet
     started_at: float
     ask_to_stop: Callable[[], object]
     set_aside: Path | None = None
@@ -112,6 +114,10 @@ class Service:
         if self.loop.counts["bugs"]:
             found.append(
                 f"{self.loop.counts['bugs']} pieces of evidence could not be weighed; see {self.places.log}"
+            )
+        if self.fleet.is_joined and not self.fleet.member.lease.holds:
+            found.append(
+                f"the fleet cannot be reached: {self.fleet.member.lease.fault or 'the lease ran out'}"
             )
         if shutil.disk_usage(self.places.state).free < DISK_LOW:
             found.append("the disk of the store is nearly full")

@@ -94,6 +94,7 @@ class Holder(msgspec.Struct, kw_only=True):
     conversation: str | None
     pid: int | None
     name: str | None = None
+    host: str | None = None  # of a shared claim: on which host of the fleet
 
 
 class EventRow(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -105,7 +106,7 @@ class EventRow(msgspec.Struct, kw_only=True, omit_defaults=True):
     item: str | None = None  # these are of claims
     fence: int | None = None
     holder: Holder | None = None  # who got it, or who had it
-    because: str | None = None  # of a release: released, died, forced, handed-off
+    because: str | None = None  # of a release: released, died, forced, handed-off, lease-lost
     by: str | None = None  # who forced it
 
 
@@ -220,11 +221,14 @@ class ClaimRow(msgspec.Struct, kw_only=True):
     since: str
     note: str | None
     waiting: int  # how many wait for it
+    shared: bool = False  # kept in the fleet's ledger
+    vouched: bool = True  # false: its host has not been heard of for longer than its lease
 
 
 class Claims(msgspec.Struct, kw_only=True):
     claims: list[ClaimRow]
     loss: str | None  # a lost store that nobody has accepted yet: nothing is granted
+    fleet: str | None = None  # why the fleet's claims are not all here; null: they are, or none was joined
 
 
 class ClaimHistory(msgspec.Struct, kw_only=True):
@@ -311,3 +315,49 @@ class Conflict(msgspec.Struct, kw_only=True):
 
 class Conflicts(msgspec.Struct, kw_only=True):
     conflicts: list[Conflict]
+
+
+# --- fleet ---------------------------------------------------------------------------------------
+
+
+class JoinWish(msgspec.Struct, kw_only=True):
+    """The address may hold a password. It is written to a private file and given out by nobody."""
+
+    address: str
+    name: str | None = None
+
+
+class LeaveWish(msgspec.Struct, kw_only=True):
+    anyway: bool = False  # although the database cannot be told
+
+
+class FleetHost(msgspec.Struct, kw_only=True):
+    id: str
+    name: str
+    here: bool  # this host
+    state: str  # alive: its lease holds; unknown: it does not
+    seen_at: str  # its last renewal, by the database's clock
+    age_s: float
+    sessions: int
+    claims: int
+    version: str
+    epoch: int  # lives of its daemon
+
+
+class FleetStatus(msgspec.Struct, kw_only=True):
+    joined: bool
+    database: str | None  # where it is, without what opens it
+    name: str | None  # of this host
+    vouched: bool  # this host's lease holds
+    fault: str | None  # why not
+    hosts: list[FleetHost]
+
+
+class FleetLeft(msgspec.Struct, kw_only=True):
+    left: bool
+    freed: int  # claims of this host
+
+
+class FleetSessions(msgspec.Struct, kw_only=True):
+    sessions: list[dict[str, Any]]  # a SessionRow each, with host, host_state and host_age_s
+    hosts: list[FleetHost]

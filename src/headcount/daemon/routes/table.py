@@ -16,7 +16,18 @@ from starlette.responses import Response
 
 from headcount.daemon.authority import AUTHORITY, Need, check
 from headcount.daemon.gate import Gate, Receive, Refused, Scope, Send
-from headcount.daemon.routes import claims, context, daemon, events, guard, hooks, register, sessions, whoami
+from headcount.daemon.routes import (
+    claims,
+    context,
+    daemon,
+    events,
+    fleet,
+    guard,
+    hooks,
+    register,
+    sessions,
+    whoami,
+)
 from headcount.daemon.routes.openapi import document
 from headcount.daemon.routes.route import Call, Route, json_response
 from headcount.daemon.service import Service
@@ -144,6 +155,32 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
         "Events of the past",
         messages.History,
         ("after", "limit", "session", "type", "since", "newest"),
+    ),
+    Route(
+        "GET", "/v1/fleet", fleet.status, "The hosts that share claims with this one", messages.FleetStatus
+    ),
+    Route(
+        "GET",
+        "/v1/fleet/sessions",
+        fleet.list_sessions,
+        "Sessions of all hosts, each as its own host showed it",
+        messages.FleetSessions,
+    ),
+    Route(
+        "POST",
+        "/v1/fleet/join",
+        fleet.join,
+        "Share claims through a database",
+        messages.FleetStatus,
+        takes="JoinWish: address, name",
+    ),
+    Route(
+        "POST",
+        "/v1/fleet/leave",
+        fleet.leave,
+        "Free what this host holds and share no longer",
+        messages.FleetLeft,
+        takes="LeaveWish: anyway",
     ),
     Route("GET", "/metrics", daemon.metrics, "Prometheus metrics", media="text/plain"),
     Route("GET", "/openapi.json", openapi, "This document"),
