@@ -96,7 +96,11 @@ class LocalDesk:
     ) -> Answer:
         until = None if wait is None else self.clock.now() + wait
         asks = Acquire(
-            Item(item), Caller(process, above=tuple(above)), request or self.request(), wait_until=until, **more
+            Item(item),
+            Caller(process, above=tuple(above)),
+            request or self.request(),
+            wait_until=until,
+            **more,
         )
         answer: Answer = await self.ledger.command(asks)
         return answer

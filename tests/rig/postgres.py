@@ -55,7 +55,9 @@ class Postgres:
             secret.write_text(self.password)
             secret.chmod(0o644)
             words += [f"--pwfile={secret}"]
-        subprocess.run([*self._as_user(), str(binaries() / "initdb"), *words], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(
+            [*self._as_user(), str(binaries() / "initdb"), *words], check=True, stdout=subprocess.DEVNULL
+        )
         return self.start()
 
     def __exit__(self, *_: object) -> None:
@@ -71,12 +73,14 @@ class Postgres:
             "autovacuum_naptime=10s",
             *self.settings,
         ]
-        words = [str(binaries() / "postgres"), "-D", str(self.data), *(w for s in settings for w in ("-c", s))]
-        log = open(self.directory / "log", "ab")
-        try:
+        words = [
+            str(binaries() / "postgres"),
+            "-D",
+            str(self.data),
+            *(w for s in settings for w in ("-c", s)),
+        ]
+        with open(self.directory / "log", "ab") as log:
             self.process = subprocess.Popen([*self._as_user(), *words], stdout=log, stderr=log)
-        finally:
-            log.close()
         deadline = time.monotonic() + WITHIN
         while True:
             try:
@@ -104,8 +108,11 @@ class Postgres:
         return f"postgresql://{user}{secret}@127.0.0.1:{port or self.port}/{database}"
 
     def fresh(self) -> str:
-        """Without anything of ours; its address."""
-        self.ask("DROP SCHEMA IF EXISTS headcount CASCADE")
+        """Without anything of earlier tests; its address."""
+        (made,) = self.ask("SELECT to_regclass('headcount.schema_version') IS NOT NULL")
+        if made[0]:
+            names = ("hosts", "claims", "requests", "waiters", "claim_events", "sessions")
+            self.ask(f"TRUNCATE {', '.join(f'headcount.{name}' for name in names)}")
         return self.uri()
 
     def ask(self, sql: str, database: str = "postgres") -> list[tuple[object, ...]]:

@@ -24,7 +24,13 @@ VERBS = {
             "ps",
             "Look",
             "list the agents that are alive",
-            ("headcount ps", "headcount ps .", "headcount ps --all --json"),
+            (
+                "headcount ps",
+                "headcount ps .",
+                "headcount ps --all --json",
+                "headcount ps --host ws,laptop",
+                "headcount ps --fleet",
+            ),
         ),
         Verb(
             "show",
@@ -37,7 +43,7 @@ VERBS = {
             "watch",
             "Look",
             "tell what happens, as it happens",
-            ("headcount watch", "headcount watch --json --since 1200"),
+            ("headcount watch", "headcount watch --json --since 1200", "headcount watch --host ws"),
         ),
         Verb(
             "wait",
@@ -147,6 +153,17 @@ VERBS = {
                 "headcount hooks install",
                 "headcount hooks install --guard --context",
                 "headcount hooks uninstall",
+            ),
+        ),
+        Verb(
+            "fleet",
+            "Run",
+            "share claims with other hosts through one PostgreSQL",
+            (
+                "headcount fleet join postgresql://headcount@db.example.org/agents --name ws",
+                "headcount fleet join - < address",
+                "headcount fleet status",
+                "headcount fleet leave",
             ),
         ),
         Verb(

@@ -17,18 +17,22 @@ from headcount.wire import codes
 if TYPE_CHECKING:
     import argparse
 
-SWITCHES = {"--all": "all", "-a": "all", "--json": "json", "--wide": "wide", "-w": "wide"}
+SWITCHES = {
+    "--all": "all", "-a": "all", "--json": "json", "--wide": "wide", "-w": "wide", "--fleet": "fleet",
+}  # fmt: skip
 
 
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument("where", nargs="?", choices=["."], help="only this repository (here: this directory)")
     parser.add_argument("-a", "--all", action="store_true", help="ended sessions too")
     parser.add_argument("-w", "--wide", action="store_true", help="every column and row, uncut")
+    parser.add_argument("--host", metavar="H,…", help="these hosts too, over ssh")
+    parser.add_argument("--fleet", action="store_true", help="all hosts of the fleet that this one joined")
 
 
 def parse_plain(words: list[str]) -> SimpleNamespace | None:
     """The arguments, when they are switches and `.` only; None: ask argparse."""
-    args = SimpleNamespace(where=None, all=False, json=False, wide=False)
+    args = SimpleNamespace(where=None, all=False, json=False, wide=False, fleet=False, host=None)
     for word in words:
         if word == "." and args.where is None:
             args.where = "."
@@ -40,7 +44,7 @@ def parse_plain(words: list[str]) -> SimpleNamespace | None:
 
 
 def run(args: Any) -> int:
-    answer = printing.client().get("/v1/sessions?all=1" if args.all else "/v1/sessions")
+    answer = _asked(args)
     sessions = answer["sessions"]
     if args.where:
         from headcount.cli import repo
@@ -55,4 +59,36 @@ def run(args: Any) -> int:
     from headcount.cli.table import draw
 
     printing.print_lines(draw(rows_of(sessions, time.time()), standard(), everything=args.wide))
+    for host in answer.get("hosts") or ():
+        if host.get("state") != "alive":
+            printing.note(_silent(host))
     return codes.DONE
+
+
+def _asked(args: Any) -> dict[str, Any]:
+    if args.fleet:
+        return dict(printing.client().get("/v1/fleet/sessions"))
+    here = printing.client().get("/v1/sessions?all=1" if args.all else "/v1/sessions")
+    return _with_hosts(here, args) if args.host else dict(here)
+
+
+def _with_hosts(here: dict[str, Any], args: Any) -> dict[str, Any]:
+    from headcount.cli import remote
+
+    hosts = remote.parse_hosts(args.host)
+    known = [
+        remote.Known(remote.HERE, here["sessions"], time.time(), None),
+        *remote.ask_all(hosts, ended=args.all),
+    ]
+    now = time.time()
+    sessions = [row for each in known for row in each.marked(now)]
+    return {**here, "sessions": sessions, "hosts": [each.summary(now) for each in known]}
+
+
+def _silent(host: dict[str, Any]) -> str:
+    from headcount.cli.moments import span
+
+    age = host.get("age_s")
+    since = "nothing is known of it" if age is None else f"its rows are {span(float(age))} old"
+    because = host.get("fault")
+    return f"{host.get('name')} is unknown{f' ({because})' if because else ''}: {since}."

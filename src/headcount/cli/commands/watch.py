@@ -8,10 +8,12 @@ Not here: resuming (following.py), words (story.py).
 """
 
 import time
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from headcount.cli import moments, printing
 from headcount.cli.rows import rows_of
+from headcount.cli.sanitize import clean
 from headcount.cli.screen import Screen, standard
 from headcount.cli.story import is_told, lines_of
 from headcount.cli.table import summary
@@ -27,6 +29,8 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
         "--since", type=_sequence, metavar="SEQ", help="begin with what came after this event number"
     )
 
+    parser.add_argument("--host", metavar="H,…", help="these hosts too, over ssh")
+
 
 def _sequence(text: str) -> int:
     from argparse import ArgumentTypeError
@@ -38,7 +42,7 @@ def _sequence(text: str) -> int:
 
 def run(args: Any) -> int:
     screen = standard()
-    for event in follow(printing.client(), args.since):
+    for event in _followed(args):
         if args.json:
             printing.print_line(_dated(event))
         else:
@@ -47,11 +51,23 @@ def run(args: Any) -> int:
     return codes.DONE
 
 
+def _followed(args: Any) -> Iterator[dict[str, Any]]:
+    if not args.host:
+        return follow(printing.client(), args.since)
+    from headcount.cli.remote import parse_hosts
+    from headcount.cli.remote_watch import follow_hosts
+
+    return follow_hosts(parse_hosts(args.host))
+
+
 def told(event: dict[str, Any], screen: Screen) -> list[str]:
     now = time.time()
     if event["type"] == "snapshot":
-        return [f"{moments.clock(now, now)}   {summary(rows_of(event.get('sessions') or [], now))}"]
-    return lines_of(event, screen, now) if is_told(event) else []
+        lines = [f"{moments.clock(now, now)}   {summary(rows_of(event.get('sessions') or [], now))}"]
+    else:
+        lines = lines_of(event, screen, now) if is_told(event) else []
+    host = clean(event.get("host"))
+    return [f"{host}: {line}" for line in lines] if host else lines
 
 
 def _dated(event: dict[str, Any]) -> dict[str, Any]:
