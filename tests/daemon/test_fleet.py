@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+import uuid
 from pathlib import Path
 
 import pytest
@@ -11,39 +12,63 @@ from tests.rig.daemon import Daemon, eventually
 from tests.rig.fleet import Host, fleet
 from tests.rig.proxy import CLEAN, SILENT
 
-TASK = "task:AUTH-12"
+
+@pytest.fixture(scope="module")
+def standing(tmp_path_factory, postgres):
+    with fleet(tmp_path_factory.mktemp("fleet"), postgres, "alpha", "beta") as hosts:
+        yield hosts
 
 
 @pytest.fixture
-def pair(tmp_path, postgres):
+def pair(standing):
+    """Two hosts that hold nothing; they serve all tests that leave them whole."""
+    yield standing
+    for host in standing:
+        for worker in host.workers:
+            worker.close()
+        host.workers.clear()
+        host.line.mend()
+    for host in standing:
+        host.vouches()
+    eventually(lambda: not standing[0].daemon.get("/v1/claims")["claims"])
+
+
+@pytest.fixture
+def task():
+    """A name that no other test uses."""
+    return f"task:{uuid.uuid4().hex[:8]}"
+
+
+@pytest.fixture
+def pair_alone(tmp_path, postgres):
     with fleet(tmp_path, postgres, "alpha", "beta") as hosts:
         yield hosts
 
 
-def test_what_one_host_holds_the_other_is_told_of_by_name(pair):
+def test_what_one_host_holds_the_other_is_told_of_by_name(pair, task):
     alpha, beta = pair
     a, b = alpha.worker(), beta.worker()
-    status, granted = a.claim(TASK, note="the login")
+    status, granted = a.claim(task, note="the login")
     assert (status, granted["holder"]["host"]) == (200, "alpha")
-    status, refused = b.claim(TASK)
+    status, refused = b.claim(task)
     assert (status, refused["code"], refused["holder"]["pid"]) == (409, "held", a.pid)
     assert refused["holder"]["host"] == "alpha"
     (row,) = beta.daemon.get("/v1/claims")["claims"]
-    assert (row["item"], row["fence"], row["shared"], row["vouched"]) == (TASK, granted["fence"], True, True)
-    assert b.check(TASK, granted["fence"])
+    assert (row["item"], row["fence"], row["shared"], row["vouched"]) == (task, granted["fence"], True, True)
+    assert b.check(task, granted["fence"])
 
 
-def test_a_death_on_one_host_is_a_grant_on_the_other_with_a_higher_fence(pair):
+def test_a_death_on_one_host_is_a_grant_on_the_other_with_a_higher_fence(pair, task):
     alpha, beta = pair
     a, b = alpha.worker(), beta.worker()
-    fence = a.claim(TASK)[1]["fence"]
-    b.ask("POST", "/v1/claims", {"item": TASK, "own": True, "wait": 30})
+    fence = a.claim(task)[1]["fence"]
+    b.ask("POST", "/v1/claims", {"item": task, "own": True, "wait": 30})
     eventually(lambda: beta.daemon.get("/v1/claims")["claims"][0]["waiting"])
     a.kill()
     status, answer = b.hear()
     assert (status, answer["granted"]) == (200, True)
     assert answer["fence"] > fence
-    history = alpha.daemon.get(f"/v1/claims?history={TASK}")["history"]
+    history = alpha.daemon.get(f"/v1/claims?history={task}")["history"]
     assert [(e["type"], e.get("because"), e["holder"]["host"]) for e in history] == [
         ("claim.granted", None, "alpha"),
         ("claim.released", "died", "alpha"),
@@ -68,57 +93,59 @@ def test_fences_grow_over_hosts_and_items(pair):
     assert fences == sorted(set(fences))
 
 
-def test_another_hosts_operator_may_force_and_the_holder_learns_it(pair):
+def test_another_hosts_operator_may_force_and_the_holder_learns_it(pair, task):
     alpha, beta = pair
     a = alpha.worker()
-    fence = a.claim(TASK)[1]["fence"]
-    answer = beta.operate("DELETE", f"/v1/claims/{TASK}?force=1")
+    fence = a.claim(task)[1]["fence"]
+    answer = beta.operate("DELETE", f"/v1/claims/{task}?force=1")
     assert answer.status == 200, answer
-    assert not a.check(TASK, fence)
-    (event,) = eventually(lambda: alpha.events("claim.released"))
-    assert (event["item"], event["because"]) == (TASK, "forced")
+    assert not a.check(task, fence)
+    (event,) = eventually(lambda: [e for e in alpha.events("claim.released") if e["item"] == task])
+    assert event["because"] == "forced"
 
 
 @pytest.mark.parametrize("how", [CLEAN, SILENT])
-def test_a_host_that_is_cut_off_stops_vouching_before_another_may_take_and_learns_what_it_lost(pair, how):
+def test_a_host_that_is_cut_off_stops_vouching_before_another_may_take_and_learns_what_it_lost(
+    pair, how, task
+):
     alpha, beta = pair
     a, b = alpha.worker(), beta.worker()
-    fence = a.claim(TASK)[1]["fence"]
+    fence = a.claim(task)[1]["fence"]
     alpha.line.cut(how)
-    b.ask("POST", "/v1/claims", {"item": TASK, "own": True, "wait": 30})
-    refused_at = eventually(lambda: _refused_at(a, fence))
+    b.ask("POST", "/v1/claims", {"item": task, "own": True, "wait": 30})
+    refused_at = eventually(lambda: _refused_at(a, task, fence))
     status, answer = b.hear()
     granted_at = time.monotonic()
     assert status == 200 and answer["fence"] > fence
     assert refused_at < granted_at
-    status, data = a.call("POST", f"/v1/claims/{TASK}/check", {"fence": fence})
+    status, data = a.call("POST", f"/v1/claims/{task}/check", {"fence": fence})
     assert (status, data["error"]["code"]) == (503, "fleet-unavailable")
     status, data = a.claim("task:other")
     assert (status, data["error"]["code"]) == (503, "fleet-unavailable")
     assert a.claim("path:/here")[0] == 200
     alpha.line.mend()
     alpha.vouches()
-    assert not a.check(TASK, fence)
-    lost = eventually(lambda: [e for e in alpha.events("claim.released") if e["item"] == TASK])
+    assert not a.check(task, fence)
+    lost = eventually(lambda: [e for e in alpha.events("claim.released") if e["item"] == task])
     assert [event["because"] for event in lost] == ["lease-lost"]
     assert alpha.events("fleet.away") and alpha.events("fleet.back")
 
 
-def _refused_at(worker, fence):
-    status, _ = worker.call("POST", f"/v1/claims/{TASK}/check", {"fence": fence})
+def _refused_at(worker, task, fence):
+    status, _ = worker.call("POST", f"/v1/claims/{task}/check", {"fence": fence})
     return time.monotonic() if status == 503 else None
 
 
-def test_a_host_that_comes_back_before_anybody_took_it_keeps_its_claim(pair):
+def test_a_host_that_comes_back_before_anybody_took_it_keeps_its_claim(pair, task):
     alpha, _ = pair
     a = alpha.worker()
-    fence = a.claim(TASK)[1]["fence"]
+    fence = a.claim(task)[1]["fence"]
     alpha.line.cut(CLEAN)
     eventually(lambda: not alpha.status()["vouched"])
     alpha.line.mend()
     alpha.vouches()
-    assert a.check(TASK, fence)
-    assert a.claim(TASK)[1]["fence"] == fence
+    assert a.check(task, fence)
+    assert a.claim(task)[1]["fence"] == fence
 
 
 def test_the_sessions_of_a_host_that_is_away_are_unknown_to_the_others(pair, agent):
@@ -145,13 +172,13 @@ def _row_of(host, wanted):
     return found[0] if found else None
 
 
-def test_without_the_database_shared_grants_are_refused_and_nothing_is_queued(tmp_path, postgres):
+def test_without_the_database_shared_grants_are_refused_and_nothing_is_queued(tmp_path, postgres, task):
     with fleet(tmp_path, postgres, "alpha") as (alpha,):
         a, b = alpha.worker(), alpha.worker()
         alpha.line.cut(CLEAN)
-        status, data = a.claim(TASK)
+        status, data = a.claim(task)
         assert (status, data["error"]["code"]) == (503, "fleet-unavailable")
-        status, data = b.claim(TASK, wait=0.2)
+        status, data = b.claim(task, wait=0.2)
         assert (status, data["error"]["code"]) == (503, "fleet-unavailable")
         assert a.claim("port:8080")[0] == 200
         assert alpha.daemon.get("/v1/claims")["fleet"] is not None
@@ -159,54 +186,54 @@ def test_without_the_database_shared_grants_are_refused_and_nothing_is_queued(tm
         alpha.line.mend()
         alpha.vouches()
         assert [c["item"] for c in alpha.daemon.get("/v1/claims")["claims"]] == ["port:8080"]
-        assert a.claim(TASK)[0] == 200
+        assert a.claim(task)[0] == 200
 
 
-def test_who_waits_hears_that_the_database_is_away_instead_of_waiting_on(pair):
+def test_who_waits_hears_that_the_database_is_away_instead_of_waiting_on(pair, task):
     alpha, beta = pair
-    alpha.worker().claim(TASK)
+    alpha.worker().claim(task)
     b = beta.worker()
-    b.ask("POST", "/v1/claims", {"item": TASK, "own": True, "wait": 60})
+    b.ask("POST", "/v1/claims", {"item": task, "own": True, "wait": 60})
     eventually(lambda: alpha.daemon.get("/v1/claims")["claims"][0]["waiting"])
     beta.line.cut(SILENT)
     status, data = b.hear()
     assert (status, data["error"]["code"]) == (503, "fleet-unavailable")
 
 
-def test_a_restarted_database_costs_no_claim(pair, postgres):
+def test_a_restarted_database_costs_no_claim(pair, postgres, task):
     alpha, beta = pair
     a = alpha.worker()
-    fence = a.claim(TASK)[1]["fence"]
+    fence = a.claim(task)[1]["fence"]
     postgres.restart(signal.SIGQUIT)
     for host in pair:
         host.vouches()
-    assert eventually(lambda: a.check(TASK, fence))
-    assert beta.worker().claim(TASK)[0] == 409
+    assert eventually(lambda: a.check(task, fence))
+    assert beta.worker().claim(task)[0] == 409
 
 
-def test_a_killed_daemon_comes_back_with_its_living_holders_claims_and_without_the_deads(pair):
-    alpha, beta = pair
+def test_a_killed_daemon_comes_back_with_its_living_holders_claims_and_without_the_deads(pair_alone, task):
+    alpha, beta = pair_alone
     living, dying = alpha.worker(), alpha.worker()
-    fence = living.claim(TASK)[1]["fence"]
+    fence = living.claim(task)[1]["fence"]
     dying.claim("task:other")
     alpha.daemon.kill()
     dying.kill()
     alpha.daemon.ready()
     alpha.vouches()
-    assert beta.worker().claim(TASK)[0] == 409
+    assert beta.worker().claim(task)[0] == 409
     b = beta.worker()
     status, answer = b.claim("task:other", wait=20)
     assert status == 200
     rows = {c["item"]: c["fence"] for c in beta.daemon.get("/v1/claims")["claims"]}
-    assert rows == {TASK: fence, "task:other": answer["fence"]}
+    assert rows == {task: fence, "task:other": answer["fence"]}
     epochs = {host["name"]: host["epoch"] for host in beta.status()["hosts"]}
     assert epochs == {"alpha": 2, "beta": 1}
 
 
-def test_a_lost_local_store_finds_its_claims_in_the_ledger_again(pair):
-    alpha, beta = pair
+def test_a_lost_local_store_finds_its_claims_in_the_ledger_again(pair_alone, task):
+    alpha, beta = pair_alone
     a = alpha.worker()
-    fence = a.claim(TASK)[1]["fence"]
+    fence = a.claim(task)[1]["fence"]
     alpha.daemon.kill()
     for path in alpha.directory.glob("headcount.db*"):
         path.unlink()
@@ -214,50 +241,49 @@ def test_a_lost_local_store_finds_its_claims_in_the_ledger_again(pair):
     alpha.vouches()
     eventually(lambda: [c for c in alpha.daemon.get("/v1/claims")["claims"] if c["fence"] == fence])
     a.kill()
-    assert beta.worker().claim(TASK, wait=20)[0] == 200
+    assert beta.worker().claim(task, wait=20)[0] == 200
 
 
-def test_leaving_frees_for_all_and_coming_back_is_the_same_host(pair):
-    alpha, beta = pair
+def test_leaving_frees_for_all_and_coming_back_is_the_same_host(pair_alone, task):
+    alpha, beta = pair_alone
     a = alpha.worker()
-    a.claim(TASK)
+    a.claim(task)
     before = {host["name"]: host["id"] for host in beta.status()["hosts"]}
     answer = alpha.operate("POST", "/v1/fleet/leave", {})
     assert (answer.status, answer.data) == (200, {"left": True, "freed": 1})
-    assert beta.worker().claim(TASK)[0] == 200
+    assert beta.worker().claim(task)[0] == 200
     assert [host["name"] for host in beta.status()["hosts"]] == ["beta"]
     assert alpha.status()["joined"] is False
     alpha.joined()
     assert {host["name"]: host["id"] for host in beta.status()["hosts"]} == before
 
 
-def test_a_copied_home_takes_the_place_and_the_first_stops_vouching(pair, tmp_path, postgres):
-    alpha, beta = pair
-    other = Host(tmp_path, "copy", postgres)
+def test_a_copied_home_takes_the_place_and_the_first_stops_vouching(pair_alone, tmp_path, postgres, task):
+    alpha, beta = pair_alone
+    other = Host(tmp_path, "copy", postgres, database=alpha.database)
     for name in ("host-id", "fleet.json"):
         (other.directory / name).write_bytes((alpha.directory / name).read_bytes())
     with other:
         other.vouches()
         eventually(lambda: not alpha.status()["vouched"])
         assert "another daemon" in alpha.status()["fault"]
-        assert alpha.worker().claim(TASK)[0] == 503
-        assert beta.worker().claim(TASK)[0] == 200
+        assert alpha.worker().claim(task)[0] == 503
+        assert beta.worker().claim(task)[0] == 200
 
 
-def test_joining_is_refused_while_a_shared_kind_is_held_here(tmp_path, postgres):
-    postgres.fresh()
+def test_joining_is_refused_while_a_shared_kind_is_held_here(tmp_path, postgres, task):
     with Host(tmp_path, "alpha", postgres) as alpha:
         worker = alpha.worker()
-        worker.claim(TASK)
+        worker.claim(task)
         worker.claim("port:80")
         answer = alpha.join()
         assert (answer.status, answer.code) == (409, "held-here")
-        worker.release(TASK)
+        worker.release(task)
         alpha.joined()
 
 
 def test_a_name_of_another_living_host_is_refused(pair, tmp_path, postgres):
-    with Host(tmp_path, "gamma", postgres) as gamma:
+    with Host(tmp_path, "gamma", postgres, database=pair[0].database) as gamma:
         answer = gamma.join(name="alpha")
         assert (answer.status, answer.code) == (409, "name-taken")
         assert gamma.status()["joined"] is False
@@ -269,13 +295,13 @@ def test_a_daemon_that_has_not_joined_does_not_load_the_driver(daemon: Daemon, p
     assert not (daemon.home / "host-id").exists()
 
 
-def test_a_check_and_a_claim_by_the_command_line_exit_as_promised(pair):
+def test_a_check_and_a_claim_by_the_command_line_exit_as_promised(pair, task):
     import subprocess
     import sys
 
     alpha, _ = pair
     a = alpha.worker()
-    fence = a.claim(TASK)[1]["fence"]
+    fence = a.claim(task)[1]["fence"]
 
     def run(*words: str) -> int:
         done = subprocess.run(
@@ -284,10 +310,10 @@ def test_a_check_and_a_claim_by_the_command_line_exit_as_promised(pair):
         )  # fmt: skip
         return done.returncode
 
-    assert run("check", TASK, str(fence)) == 0
-    assert run("check", TASK, str(fence + 1)) == 3
+    assert run("check", task, str(fence)) == 0
+    assert run("check", task, str(fence + 1)) == 3
     alpha.line.cut(CLEAN)
     eventually(lambda: not alpha.status()["vouched"])
-    assert run("check", TASK, str(fence)) == 4
+    assert run("check", task, str(fence)) == 4
     assert run("hold", "task:x", "--", "true") == 4
     assert run("fleet", "status", "--json") == 4

@@ -7,6 +7,7 @@ Rules of this file
 
 import contextlib
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,18 @@ FACTOR = 0.05  # a lease of 1.5 s, renewed every 0.5 s, a lock-delay of 0.75 s
 
 
 class Host:
-    def __init__(self, directory: Path, name: str, postgres: Postgres, factor: float = FACTOR) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        name: str,
+        postgres: Postgres,
+        factor: float = FACTOR,
+        database: str | None = None,
+    ) -> None:
         self.name = name
         self.directory = directory / name
         self.postgres = postgres
+        self.database = database or postgres.create()
         self.daemon = Daemon(self.directory, HEADCOUNT_FLEET_PACE=str(factor))
         self.line = Proxy(postgres.port)
         self.workers: list[Worker] = []
@@ -40,7 +49,7 @@ class Host:
 
     @property
     def address(self) -> str:
-        return self.postgres.uri(port=self.line.port)
+        return self.postgres.uri(port=self.line.port, database=self.database)
 
     def operate(self, method: str, target: str, body: Any = None) -> Answer:
         errand = Errand(self.directory / "errands", self.daemon.socket, [Request(method, target, body)])
@@ -76,7 +85,11 @@ class Host:
 @contextlib.contextmanager
 def fleet(directory: Path, postgres: Postgres, *names: str, factor: float = FACTOR) -> Iterator[list[Host]]:
     """Hosts that have joined."""
-    postgres.fresh()
+    database = postgres.create()
     with contextlib.ExitStack() as stack:
-        hosts = [stack.enter_context(Host(directory, name, postgres, factor)) for name in names]
-        yield [host.joined() for host in hosts]
+        hosts = [Host(directory, name, postgres, factor, database) for name in names]
+        with ThreadPoolExecutor(len(hosts)) as pool:
+            for host in pool.map(Host.__enter__, hosts):
+                stack.push(host.__exit__)
+            list(pool.map(Host.joined, hosts))
+        yield hosts

@@ -35,6 +35,10 @@ MS = 1000
 _BOUND = query("bound_transaction")
 
 
+class _Stale(Exception):
+    """A connection that was kept had been closed meanwhile. Nothing was begun on it."""
+
+
 class _Attempt:
     """One call on its way; `cut` ends it whatever it waits for."""
 
@@ -101,7 +105,10 @@ class Link:
             async with self._slots:
                 for _ in range(AGAIN_MOST):
                     with contextlib.suppress(errors.DeadlockDetected, errors.SerializationFailure):
-                        return await self._once(work, attempt)
+                        while self._idle:
+                            with contextlib.suppress(_Stale):
+                                return await self._once(self._idle.pop(), work, attempt, kept=True)
+                        return await self._once(await self.connect(), work, attempt)
             raise SharedUnavailable("the shared database is too busy")
         except asyncio.CancelledError:
             if attempt.is_cut:
@@ -112,18 +119,24 @@ class Link:
                 raise SharedUnavailable("the shared database did not answer in time") from None
             raise told(error) from error
 
-    async def _once(self, work: Work[T], attempt: _Attempt) -> T:
-        connection = self._idle.pop() if self._idle else await self.connect()
+    async def _once(
+        self, connection: Connection, work: Work[T], attempt: _Attempt, *, kept: bool = False
+    ) -> T:
         attempt.connection = connection
-        good = False
+        good = begun = False
         try:
             async with connection.transaction():
                 await connection.execute(_BOUND, self._bounds())
+                begun = True
                 result = await work(connection)
             good = not attempt.is_cut
             return result
         except (errors.DeadlockDetected, errors.SerializationFailure):
             good = not attempt.is_cut
+            raise
+        except psycopg.OperationalError as error:
+            if kept and not begun and not attempt.is_cut:
+                raise _Stale from error
             raise
         finally:
             attempt.connection = None

@@ -10,7 +10,8 @@ SELECT set_config('statement_timeout', %(statement)s, true),
 SELECT pg_advisory_xact_lock(%(key)s)
 
 -- name: has_version_table
-SELECT to_regclass('headcount.schema_version') IS NOT NULL
+-- Not by to_regclass, which may answer from a cache of before the lock was waited for.
+SELECT EXISTS (SELECT FROM pg_catalog.pg_tables WHERE schemaname = 'headcount' AND tablename = 'schema_version')
 
 -- name: make_schema
 CREATE SCHEMA IF NOT EXISTS headcount
