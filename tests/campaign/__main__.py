@@ -10,7 +10,14 @@ from bench.page import machine
 from tests.campaign import page
 from tests.campaign.outcome import on_one_line
 
-CAMPAIGNS = ("pid_reuse", "pid_reuse_restarts", "kill_rounds", "claims", "never_inherited")
+CAMPAIGNS = (
+    "pid_reuse",
+    "pid_reuse_restarts",
+    "kill_rounds",
+    "claims",
+    "never_inherited",
+    "fleet_partitions",
+)
 
 
 def main() -> int:
