@@ -20,7 +20,7 @@ from pathlib import Path
 
 import psycopg
 
-WITHIN = 30.0
+WITHIN = 20.0
 
 
 def binaries() -> Path:
@@ -97,7 +97,11 @@ class Postgres:
         """SIGINT: fast, connections are closed. SIGQUIT: as if it had crashed."""
         if self.process is not None and self.process.poll() is None:
             self.process.send_signal(how)
-            self.process.wait(WITHIN)
+            try:
+                self.process.wait(WITHIN)
+            except subprocess.TimeoutExpired:
+                self.process.send_signal(signal.SIGQUIT)
+                self.process.wait(WITHIN)
 
     def restart(self, how: int = signal.SIGINT) -> None:
         self.stop(how)
