@@ -45,8 +45,12 @@ def measure() -> Figure:
             naive.append(_naive(directory, crowd))
     wanted = ROUNDS * 3 * REPORTS
     rows = (
-        Row("mailbox: files made while they are read", (_rate(written),), "4,000/s", median(written) >= 4_000),
-        Row("mailbox: files moved in while they are read", (_rate(moved),), "4,000/s", median(moved) >= 4_000),
+        Row(
+            "mailbox: files made while they are read", (_rate(written),), "4,000/s", median(written) >= 4_000
+        ),
+        Row(
+            "mailbox: files moved in while they are read", (_rate(moved),), "4,000/s", median(moved) >= 4_000
+        ),
         Row("mailbox: a backlog drained after a start", (_rate(drain),), "4,000/s", median(drain) >= 4_000),
         Row("HTTP, 16 connections", (_rate(http),), "2,500/s", median(http) >= 2_500),
         Row("mailbox reports read / written", (f"{read:,} / {wanted:,}",), "all", read == wanted),

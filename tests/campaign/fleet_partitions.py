@@ -55,6 +55,7 @@ class Fire:
     seed: int
     progress: Progress
     control: bool = False
+    bugs: int = 0  # claimants that were answered nonsense, daemons that failed
     struck: list[Struck] = field(default_factory=list)
     claimants: dict[str, list[tuple[subprocess.Popen[bytes], Path]]] = field(default_factory=dict)
 
@@ -114,10 +115,13 @@ class Fire:
         finally:
             told.unlink()
             for process, _ in (each for pair in self.claimants.values() for each in pair):
-                with contextlib.suppress(subprocess.TimeoutExpired):
+                try:
                     process.wait(30)
-                process.kill()
-                process.wait()
+                finally:
+                    process.kill()
+                    process.wait()
+                self.bugs += process.returncode != 0
+            self.bugs += sum("a request failed" in host.daemon.log() for host in hosts)
 
     def strike(self, number: int, kind: str, chance: random.Random, hosts: list[Host]) -> None:
         """Half of the faults are over before a lease is, the others outlast it."""
@@ -210,6 +214,7 @@ def run(
         Row("ours: answers or fences that no one ledger could give", f"{len(broken)}", "0", not broken),
         Row("ours: double holders by the ledger's journal", f"{len(double)}", "0", not double),
         Row("ours: told current after another was granted", f"{len(both)}", "0", not both),
+        Row("ours: answers that are none, and failed requests", f"{ours.bugs}", "0", not ours.bugs),
         Row(
             "control, session advisory locks, cut cleanly: told current after another was granted",
             f"{len(caught)}",

@@ -93,6 +93,7 @@ class FleetClaimant(Claimant):
             self.connection = Connection(self.path)
             time.sleep(PAUSE)
             return None
+        assert answer.status in (200, 404, 409, 503), answer
         return None if answer.status == 503 else answer
 
 

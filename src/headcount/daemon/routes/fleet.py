@@ -16,7 +16,7 @@ from headcount.daemon.gate import Refused
 from headcount.daemon.routes.route import Call
 from headcount.daemon.view import time_text
 from headcount.store.shared import Host, RosterRow, SharedUnavailable
-from headcount.wire.messages import (
+from headcount.wire.fleet_messages import (
     FleetHost,
     FleetLeft,
     FleetSessions,

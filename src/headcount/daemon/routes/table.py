@@ -31,7 +31,7 @@ from headcount.daemon.routes import (
 from headcount.daemon.routes.openapi import document
 from headcount.daemon.routes.route import Call, Route, json_response
 from headcount.daemon.service import Service
-from headcount.wire import messages
+from headcount.wire import fleet_messages, messages
 
 
 async def openapi(call: Call) -> Any:
@@ -157,21 +157,25 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
         ("after", "limit", "session", "type", "since", "newest"),
     ),
     Route(
-        "GET", "/v1/fleet", fleet.status, "The hosts that share claims with this one", messages.FleetStatus
+        "GET",
+        "/v1/fleet",
+        fleet.status,
+        "The hosts that share claims with this one",
+        fleet_messages.FleetStatus,
     ),
     Route(
         "GET",
         "/v1/fleet/sessions",
         fleet.list_sessions,
         "Sessions of all hosts, each as its own host showed it",
-        messages.FleetSessions,
+        fleet_messages.FleetSessions,
     ),
     Route(
         "POST",
         "/v1/fleet/join",
         fleet.join,
         "Share claims through a database",
-        messages.FleetStatus,
+        fleet_messages.FleetStatus,
         takes="JoinWish: address, name",
     ),
     Route(
@@ -179,7 +183,7 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
         "/v1/fleet/leave",
         fleet.leave,
         "Free what this host holds and share no longer",
-        messages.FleetLeft,
+        fleet_messages.FleetLeft,
         takes="LeaveWish: anyway",
     ),
     Route("GET", "/metrics", daemon.metrics, "Prometheus metrics", media="text/plain"),
