@@ -96,7 +96,7 @@ async def acquire(call: Call) -> Any:
 async def release(call: Call) -> ReleaseAnswer:
     item = await _item_of_a_claim(call)
     fence = call.number("fence", -1)
-    caller = _holding_caller(call, item)
+    caller = await _holding_caller(call, item)
     answer = await _ledger(call, item).command(
         Release(item, caller, None if fence < 0 else fence, call.flag("force"))
     )
@@ -134,7 +134,7 @@ async def hand_off(call: Call) -> Any:
     wish = await call.body(HandOffWish)
     item = await _item_of_a_claim(call)
     to = call.select(wish.to)
-    caller = _holding_caller(call, item)
+    caller = await _holding_caller(call, item)
     answer = await _ledger(call, item).command(HandOff(item, to.id, caller, wish.fence))
     if isinstance(answer, Granted):
         return granted(answer, item, call.service.loop.world)
@@ -175,9 +175,13 @@ def _lineage(call: Call) -> tuple[ProcessIdentity, ...]:
     return (*chain, *call.actor.above)
 
 
-def _holding_caller(call: Call, item: Item) -> Caller:
+async def _holding_caller(call: Call, item: Item) -> Caller:
     """Whoever asked to hold it itself also gives it back itself."""
-    claim = call.service.loop.world.book.claims.get(item)
+    member = call.service.fleet.member_of(item)
+    if member is None:
+        claim = call.service.loop.world.book.claims.get(item)
+    else:
+        claim = await shared.claim_on(member, item)
     own = claim is not None and claim.is_held_by(call.actor.caller)
     return caller_of(call, call.text("as"), own=own)
 

@@ -10,6 +10,7 @@ Not here: commands (daemon/fleet/claims.py), what is local (claims.py).
 
 from typing import TYPE_CHECKING
 
+from headcount.core.claim import Claim
 from headcount.core.item import Item, is_shared
 from headcount.core.verdict import Standing
 from headcount.daemon.claim_view import claim_row, holder_row
@@ -62,6 +63,12 @@ def _event(event: SharedEvent) -> EventRow:
         because=event.because,
         by=event.by,
     )
+
+
+async def claim_on(member: "Member", item: Item) -> Claim | None:
+    """By the ledger's word, not by our mirror's."""
+    found = (await member.ledger.read([item])).get(item)
+    return found.claim if found is not None else None
 
 
 async def doubt(member: "Member", item: Item) -> str:
