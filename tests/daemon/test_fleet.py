@@ -93,6 +93,21 @@ def test_fences_grow_over_hosts_and_items(pair):
     assert fences == sorted(set(fences))
 
 
+def test_the_guard_of_one_host_sees_a_branch_that_is_claimed_on_another(pair):
+    alpha, beta = pair
+    a, b = alpha.worker(), beta.worker()
+    branch = f"branch:repo#{uuid.uuid4().hex[:6]}"
+    assert a.claim(branch)[0] == 200
+    status, data = b.call("POST", "/v1/guard/git", {"items": [branch, "task:free"]})
+    assert (status, [(c["item"], c["holder"]["host"]) for c in data["conflicts"]]) == (
+        200,
+        [(branch, "alpha")],
+    )
+    assert a.call("POST", "/v1/guard/git", {"items": [branch]})[1]["conflicts"] == []
+    beta.line.cut(CLEAN)
+    assert b.call("POST", "/v1/guard/git", {"items": [branch]})[1]["conflicts"] == []
+
+
 def test_another_hosts_operator_may_force_and_the_holder_learns_it(pair, task):
     alpha, beta = pair
     a = alpha.worker()

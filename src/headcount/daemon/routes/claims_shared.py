@@ -8,10 +8,12 @@ Rules of this file
 Not here: commands (daemon/fleet/claims.py), what is local (claims.py).
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from headcount.core.claim import Claim
-from headcount.core.item import Item, is_shared
+from headcount.core.identity import ProcessIdentity
+from headcount.core.item import BadItem, Item, is_shared, parse_item
 from headcount.core.verdict import Standing
 from headcount.daemon.claim_view import claim_row, holder_row
 from headcount.daemon.routes.route import Call
@@ -69,6 +71,25 @@ async def claim_on(member: "Member", item: Item) -> Claim | None:
     """By the ledger's word, not by our mirror's."""
     found = (await member.ledger.read([item])).get(item)
     return found.claim if found is not None else None
+
+
+async def elsewhere(call: Call, own: Sequence[ProcessIdentity], texts: Sequence[str]) -> list[Claim]:
+    """Others' claims on other hosts, for a guard: without the database it lets pass, as a guard does."""
+    fleet, mirror = call.service.fleet, call.service.loop.world.book.claims
+    items = [item for item in map(parse_item, texts) if not isinstance(item, BadItem) and is_shared(item)]
+    if not fleet.is_joined or not items:
+        return []
+    try:
+        found = await fleet.member.ledger.read(items)
+    except SharedUnavailable:
+        return []
+    claims = [each.claim for each in found.values() if each.host is not None]
+    known = {item for item in items if item in mirror and mirror[item].is_held}
+    return [
+        claim
+        for claim in claims
+        if claim.item not in known and not any(claim.is_held_by(process) for process in own)
+    ]
 
 
 async def doubt(member: "Member", item: Item) -> str:
