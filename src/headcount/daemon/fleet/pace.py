@@ -27,8 +27,8 @@ class Pace:
 
     @property
     def call_within(self) -> float:
-        """Never so short that a busy machine cannot answer."""
-        return max(times.FLEET_CALL_WITHIN * self.factor, min(self.renew_every, times.FLEET_CALL_WITHIN))
+        """Never shortened: a busy machine needs it."""
+        return times.FLEET_CALL_WITHIN
 
     @property
     def reread_every(self) -> float:
