@@ -215,6 +215,29 @@ def test_who_waits_hears_that_the_database_is_away_instead_of_waiting_on(pair, t
     assert (status, data["error"]["code"]) == (503, "fleet-unavailable")
 
 
+def test_a_stop_is_answered_soon_also_while_the_line_swallows_everything(tmp_path, postgres, task):
+    with fleet(tmp_path, postgres, "alpha") as (alpha,):
+        alpha.line.cut(SILENT)
+        alpha.worker().ask("POST", "/v1/claims", {"item": task, "own": True, "wait": 60})
+        assert alpha.daemon.kill(signal.SIGTERM) == 0
+
+
+def test_stale_is_for_good_and_what_a_host_that_is_away_held_is_only_doubted(pair, task):
+    alpha, beta = pair
+    fence = alpha.worker().claim(task)[1]["fence"]
+    b = beta.worker()
+    alpha.daemon.process.send_signal(signal.SIGSTOP)
+    try:
+        asked = lambda: b.call("POST", f"/v1/claims/{task}/check", {"fence": fence})  # noqa: E731
+        status, data = eventually(lambda: (answer := asked())[0] == 503 and answer)
+        assert (status, data["error"]["code"]) == (503, "fleet-unavailable")
+        assert not b.check(task, fence - 1)
+    finally:
+        alpha.daemon.process.send_signal(signal.SIGCONT)
+    alpha.vouches()
+    assert b.check(task, fence)
+
+
 def test_a_restarted_database_costs_no_claim(pair, postgres, task):
     alpha, beta = pair
     a = alpha.worker()

@@ -42,7 +42,7 @@ async def command(self, command):
         return Granted(known, again=True) if known.is_held_by(asker) else Held(known)
     if not await ask(self, "SELECT pg_try_advisory_lock(%s)", key(item)):
         return Held(None)
-    fence = await ask(self, "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint")
+    fence = await ask(self, "SELECT (extract(epoch FROM clock_timestamp()) * 10000)::bigint")
     mine[item] = Claim(item, fence, asker)
     return Granted(mine[item])
 

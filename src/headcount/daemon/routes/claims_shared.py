@@ -2,7 +2,7 @@
 
 Rules of this file
   1. A check of a shared claim always asks the ledger: another host's operator may have ended it a moment ago.
-  2. What its host does not vouch for is not current. What we cannot ask about is unavailable, never a guess.
+  2. Stale is for good. What its host does not vouch for now may be current again: that is unavailable, never a guess.
   3. Without the database the list shows what this host's own processes were told that they hold, and says so.
 
 Not here: commands (daemon/fleet/claims.py), what is local (claims.py).
@@ -24,7 +24,7 @@ from headcount.wire.messages import CheckAnswer, ClaimHistory, ClaimRow, Claims,
 if TYPE_CHECKING:
     from headcount.daemon.fleet.member import Member
 
-NOT_VOUCHED = "Its host has not been heard of for longer than its lease, so nobody vouches for it."
+NOT_VOUCHED = "its host has not been heard of for longer than its lease, so nobody vouches for it now"
 
 
 async def with_shared(call: Call, local: Claims) -> Claims:
@@ -108,6 +108,8 @@ async def check(call: Call, member: "Member", item: Item, fence: int) -> CheckAn
     found = (await member.ledger.read([item])).get(item)
     if found is None or found.host is None:
         return CheckAnswer(item=item, current=False, fence=None, holder=None, because="Nobody holds it.")
+    if found.claim.fence == fence and not found.vouched:
+        raise SharedUnavailable(NOT_VOUCHED)
     current, because = _judged(call, member, found, fence)
     if current:
         member.lease.need()  # the answer may have been long on its way
@@ -119,8 +121,6 @@ def _judged(call: Call, member: "Member", found: SharedClaim, fence: int) -> tup
     claim = found.claim
     if claim.fence != fence:
         return False, "It was granted again since."
-    if not found.vouched:
-        return False, NOT_VOUCHED
     if found.host == member.host and claim.holder is not None:
         machine = call.service.loop.world.machine_of(claim.holder.boot)
         if call.service.processes.prove(claim.holder, machine).standing is Standing.DEAD:

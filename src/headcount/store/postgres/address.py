@@ -15,10 +15,15 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from headcount.store.shared import SharedUnavailable
-from headcount.times import FLEET_CALL_WITHIN
+from headcount.times import FLEET_CALL_WITHIN, FLEET_RENEW_EVERY
 
 MS = 1000
-DEFAULTS = {"tcp_user_timeout": str(int(FLEET_CALL_WITHIN * MS)), "connect_timeout": "3"}
+DEFAULTS = {
+    "tcp_user_timeout": str(int(FLEET_CALL_WITHIN * MS)),
+    "keepalives_idle": str(int(FLEET_RENEW_EVERY)),  # who only listens must notice a dead line too
+    "keepalives_interval": str(int(FLEET_CALL_WITHIN)),
+    "keepalives_count": "3",
+}
 SHOWN = ("host", "hostaddr", "port", "dbname", "user", "sslmode")
 
 

@@ -153,7 +153,7 @@ class PostgresLedger:
     ) -> Answer:
         for ended in (taken, decision.freed):
             if ended is not None:
-                await self._put_free(connection, ended, None if ended is taken else _by(command, ended))
+                await self._put_free(connection, ended, None if ended is taken else _by(ended))
         answer = decision.answer
         if decision.granted is not None:
             answer = await self._put_grant(connection, decision, floor)
@@ -165,7 +165,7 @@ class PostgresLedger:
         elif isinstance(command, Acquire):
             await connection.execute(query("leave_line"), {"request": command.request})
         if (taken or decision.freed) and decision.granted is None:
-            await _notify(connection, command.item)
+            await _notify(connection, command.item, always=_by(decision.freed) is not None)
         return answer
 
     async def _put_grant(self, connection: Connection, decision: SharedDecision, floor: int) -> Answer:
@@ -243,8 +243,9 @@ class PostgresLedger:
         return [event_of(row) for row in rows]
 
 
-def _by(command: SharedCommand, ended: Claim) -> str | None:
-    return "operator" if ended.freed is Freed.FORCED else None
+def _by(ended: Claim | None) -> str | None:
+    """Forced: its holder may be on another host, which is to hear of it."""
+    return "operator" if ended is not None and ended.freed is Freed.FORCED else None
 
 
 async def _held(connection: Connection) -> tuple[list[SharedClaim], dict[Item, int]]:
@@ -283,8 +284,8 @@ async def _withdrawn(item: Item, request: str, connection: Connection) -> None:
         await _notify(connection, item)
 
 
-async def _notify(connection: Connection, item: Item) -> None:
-    await connection.execute(query("notify"), {"channel": CHANNEL, "item": item})
+async def _notify(connection: Connection, item: Item, *, always: bool = False) -> None:
+    await connection.execute(query("notify"), {"channel": CHANNEL, "item": item, "always": always})
 
 
 async def _rows(name: str, wanted: dict[str, Any], connection: Connection) -> list[Row]:

@@ -62,14 +62,14 @@ class Link:
         self._within = within
         self._idle: list[Connection] = []
         self._slots = asyncio.Semaphore(most)
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._open: dict[asyncio.Task[Any], _Attempt] = {}
 
     async def run(self, work: Work[T]) -> T:
         """One transaction; raises `SharedUnavailable`, after which its outcome is not known."""
         attempt = _Attempt()
         task: asyncio.Task[T] = asyncio.create_task(self._bounded(work, attempt))
         attempt.task = task
-        self._tasks.add(task)
+        self._open[task] = attempt
         task.add_done_callback(self._forget)
         timer = asyncio.get_running_loop().call_later(self._within, attempt.cut)
         task.add_done_callback(lambda _: timer.cancel())
@@ -89,14 +89,17 @@ class Link:
             raise told(error) from error
 
     async def close(self) -> None:
-        for task in list(self._tasks):
-            task.cancel()
+        """What is on its way is cut, not cancelled: that too would wait for the server."""
+        for attempt in list(self._open.values()):
+            attempt.cut()
+        if self._open:
+            await asyncio.wait(self._open)
         idle, self._idle = self._idle, []
         for connection in idle:
             await _close(connection)
 
     def _forget(self, task: asyncio.Task[Any]) -> None:
-        self._tasks.discard(task)
+        self._open.pop(task, None)
         if not task.cancelled():
             task.exception()  # nobody may be waiting for it any more
 

@@ -126,7 +126,9 @@ INSERT INTO headcount.claim_events (at, item, host, granted, because, by, body)
 VALUES (clock_timestamp(), %(item)s, %(host)s, %(granted)s, %(because)s, %(by)s, %(body)s)
 
 -- name: notify
+-- Commits that notify wait for each other in the whole database: only when somebody is to hear it.
 SELECT pg_notify(%(channel)s, %(item)s)
+WHERE %(always)s OR EXISTS (SELECT FROM headcount.waiters WHERE item = %(item)s)
 
 -- name: claims_of_host
 SELECT item, fence, host, body FROM headcount.claims WHERE host = %(host)s
