@@ -192,7 +192,7 @@ def run(
     with tempfile.TemporaryDirectory(prefix="headcount-fleet-") as directory, Postgres() as postgres:
         ours = Fire(Path(directory) / "ours", postgres, seed, progress)
         ours.directory.mkdir()
-        ours.run(rounds, kinds)
+        ours.run(rounds, kinds, seconds)
         naive = Fire(Path(directory) / "naive", postgres, seed, progress, control=True)
         naive.directory.mkdir()
         naive.run(control_rounds, (CLEAN,))

@@ -157,6 +157,7 @@ class Member:
         try:
             await connection.execute(f"LISTEN {CHANNEL}")
             self.claims.ring_all()
+            self._roster.send_all()  # it may have been restarted, and the roster need not have outlived that
             async for hint in connection.notifies():
                 item = Item(hint.payload)
                 self.claims.ring(item)

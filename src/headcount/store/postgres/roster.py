@@ -2,7 +2,8 @@
 
 Rules of this file
   1. Rows go up by sets, never one by one.
-  2. A host writes its own rows only. What is known of another is as old as its last renewal.
+  2. They need not outlive a crash of the database: they are sent again after it, and their commits cost no sync.
+  3. A host writes its own rows only. What is known of another is as old as its last renewal.
 
 Not here: when to send (daemon/fleet/roster.py), leases (ledger.py).
 """
@@ -32,6 +33,7 @@ class PostgresRoster:
     async def _kept(
         self, rows: Mapping[str, str], dropped: list[str], whole: bool, connection: Connection
     ) -> None:
+        await connection.execute(query("need_not_last"))
         if rows:
             wanted = {"host": self._host, "ids": list(rows), "bodies": list(rows.values())}
             await connection.execute(query("keep_sessions"), wanted)

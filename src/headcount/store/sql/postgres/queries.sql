@@ -149,6 +149,10 @@ SELECT id, extract(epoch FROM at)::float8, host, granted, because, by, body FROM
   SELECT * FROM headcount.claim_events WHERE item = %(item)s ORDER BY id DESC LIMIT %(limit)s
 ) newest ORDER BY id
 
+-- name: need_not_last
+-- For this transaction: its rows are sent again whenever the database was away, so a crash may lose them.
+SELECT set_config('synchronous_commit', 'off', true)
+
 -- name: keep_sessions
 INSERT INTO headcount.sessions (host, id, body)
 SELECT %(host)s, given.id, given.body FROM unnest(%(ids)s::text[], %(bodies)s::text[]) AS given (id, body)
