@@ -37,7 +37,8 @@ class Proxy:
 
     def __exit__(self, *_: object) -> None:
         self._closing = True
-        self._writer.send(b"x")
+        with contextlib.suppress(OSError):  # the thread may have seen it by itself
+            self._writer.send(b"x")
         self._thread.join(10)
 
     def cut(self, how: str) -> None:
