@@ -250,7 +250,7 @@ CLAIM_WORDS = {
     "request-over": "That request was granted, and its claim is over. A new one takes a new id.",
     "request-reused": "That request id belongs to another's claim.",
     "stale": "The fence is not the current one.",
-    "until-empty-unavailable": "Waiting for a dead holder's processes is not available yet.",
+    "still-running": "Its last holder died and its processes still run, and it was asked to stay closed until they end.",
     "unverified": "The process could not be proved alive; doubt is granted nothing.",
 }
 
