@@ -18,7 +18,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from headcount.core.identity import ProcessFacts, ProcessIdentity
+from headcount.core.identity import Place, ProcessFacts, ProcessIdentity
+from headcount.core.world import World
 from headcount.daemon import ending
 from headcount.daemon.ending import Endings, Target, Wish
 from headcount.system.clock import SystemClock
@@ -73,9 +74,13 @@ class Holder:
 class NoLoop:
     """The journal's place: every intent is stored at once, or, for the storm, at the moment it names."""
 
-    def __init__(self) -> None:
+    def __init__(self, place: Place) -> None:
         self.counts: Counter[str] = Counter()
         self.then: Callable[[], None] = lambda: None
+        self.world = World(place)
+
+    async def keep(self, evidence: Any) -> None:
+        await self.submit(evidence)
 
     def submit(self, evidence: Any) -> "asyncio.Future[None]":
         done = asyncio.get_running_loop().create_future()
@@ -90,7 +95,7 @@ class Storm:
         self.chance = random.Random(seed)
         self.counts: Counter[str] = Counter()
         self.processes = LinuxProcesses(asyncio.get_running_loop())
-        self.journal = NoLoop()
+        self.journal = NoLoop(self.processes.place())
         self.endings = Endings(self.processes, self.journal, SystemClock())  # type: ignore[arg-type]
 
     def _identity(self, pid: int) -> ProcessIdentity:

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from headcount.core.identity import ProcessIdentity
-from headcount.core.session import EndKind, Session, SessionId
+from headcount.core.session import IN_A_LIVING_PROCESS, EndKind, Session, SessionId
 
 TICK = 1
 
@@ -67,7 +67,7 @@ def lives(sessions: Iterable[Session], boot: str, ended_in_ticks: dict[ProcessId
 def is_dead(session: Session) -> bool:
     """By proof, in this boot: what it left may still be there."""
     kind = session.ended.kind if session.ended is not None else None
-    return kind not in (None, EndKind.SUPERSEDED, EndKind.REPORTED, EndKind.REBOOTED)
+    return kind not in (None, EndKind.REPORTED, EndKind.REBOOTED) and kind not in IN_A_LIVING_PROCESS
 
 
 def whose(marks: Iterable[Carried], started: int, known: Iterable[Life]) -> tuple[Life, Carried] | None:

@@ -113,7 +113,7 @@ def _judged(draft: Draft, judged: Judged, now: float) -> None:
     for session in hosted:
         _judge_session(draft, session, judged)
     if judged.verdict.standing is Standing.DEAD:
-        if hosted and judged.left:  # of one process with several sessions nobody can say whose
+        if len(hosted) == 1 and judged.left:  # of several sessions the tree does not say whose; marks do
             hear_left(draft, Left(hosted[0].id, judged.left, judged.at), now)
         lose_process(draft, judged.process, judged.at, judged.verdict.because)
         free_all_of(draft, judged.process, judged.at)

@@ -3,32 +3,37 @@
 Rules of this file
   1. `stop` ends the agent's process and nothing else. `close` ends it first, then what it left, then the window.
   2. Claims fall by the death, never before: an agent that survives keeps them, and nothing else is touched.
-  3. Another live process of the conversation is ended only when all were asked for.
+  3. Another live process of the conversation, and a process that hosts other living sessions or stands above them,
+     is ended only when all were asked for.
   4. `reap` ends processes only. A second writer is an agent: `stop` is for those. Panes, worktrees and files are
-     never ended or deleted here.
+     never ended or deleted here. A dry run stores nothing.
+  5. Once the agent was signalled nothing that fails is told as if nothing had been done.
 
 Not here: the signal and its audit (ending.py), windows (terminals).
 """
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from headcount.core.evidence import Ending, Judged
-from headcount.core.identity import ProcessIdentity
+from headcount.core.identity import Match, ProcessIdentity, same_process
 from headcount.core.leftover import Kind, Left, Leftover
 from headcount.core.session import Session
 from headcount.core.verdict import Proof, Standing, dead
 from headcount.daemon.descendants import Descendants
-from headcount.daemon.ending import Endings, Result, Target, Wish
-from headcount.daemon.loop import Loop
+from headcount.daemon.ending import REFUSED, Endings, Result, Target, Wish
+from headcount.daemon.lifelines import lifelines
+from headcount.daemon.lineage import hosted_by
+from headcount.daemon.loop import Loop, NotStored
 from headcount.daemon.search import Search
 from headcount.system.clock import Clock
 from headcount.system.processes.port import Processes
 
 
 class Windows(Protocol):
-    async def close_window(self, session: Session, *, anyway: bool) -> str | None:
+    async def close_window(self, session: Session, wish: Wish, *, anyway: bool) -> str | None:
         """Closes the window that headcount opened for it, or, with `anyway`, the one it is in. What was done, in
         words; None: nothing."""
         ...
@@ -82,26 +87,60 @@ class Closing:
         closed.others = [] if all else others
         for each in [session, *(others if all else ())]:
             await self.refresh(self._loop.world.remains.of_session(each.id))
-            closed.results += await self._endings.end(self.processes_left_by(each), wish)
+            left = self.processes_left_by(each)
+            try:
+                closed.results += await self._endings.end(left, wish)
+            except NotStored as fault:
+                closed.results += [
+                    Result(target, REFUSED, f"nothing can be stored: {fault}") for target in left
+                ]
+                return closed
         if self.windows is not None:
-            closed.window = await self.windows.close_window(session, anyway=window)
+            closed.window = await self.windows.close_window(session, wish, anyway=window)
         closed.is_closed = True
         facts = {"verb": wish.verb, "by": wish.by, "outcome": "closed", "window": closed.window}
-        await self._loop.ask(Ending(self._clock.now(), session.id, facts, finished=True, archived=True))
+        await self._loop.keep(Ending(self._clock.now(), session.id, facts, finished=True, archived=True))
         return closed
 
-    async def reap(self, leftovers: Sequence[Leftover], wish: Wish, *, dry: bool) -> list[Result]:
+    async def reap(self, leftovers: Sequence[Leftover], wish: Wish) -> list[Result]:
         targets = [_leftover(each) for each in leftovers if each.kind is Kind.PROCESS]
-        return self._endings.try_out(targets, wish) if dry else await self._endings.end(targets, wish)
+        return await self._endings.end(targets, wish)
+
+    async def try_reap(
+        self, leftovers: Sequence[Leftover], wish: Wish, *, with_children: bool
+    ) -> list[Result]:
+        """What `reap` would do. What leftovers have started since is looked for, and not stored."""
+        targets = [_leftover(each) for each in leftovers if each.kind is Kind.PROCESS]
+        known = {each.process for each in self._loop.world.remains.there()}
+        for left in await self._started_since(leftovers) if with_children else ():
+            for find in left.found:
+                if find.process is not None and find.process not in known:
+                    known.add(find.process)
+                    targets.append(Target(find.process, find.what, left.session))
+        return await self._endings.try_out(targets, wish)
 
     async def refresh(self, leftovers: Iterable[Leftover]) -> None:
         """Adds what leftovers have started since they were found: ending a parent must not hide its child."""
-        now = self._clock.now()
+        for left in await self._started_since(leftovers):
+            await self._loop.keep(left)
+
+    async def _started_since(self, leftovers: Iterable[Leftover]) -> list[Left]:
+        now, found = self._clock.now(), []
         for each in [each for each in leftovers if each.kind is Kind.PROCESS and each.is_there]:
             assert each.process is not None
-            found = await self._descendants.below(each.process)
-            if found:
-                await self._loop.ask(Left(each.session, found, now))
+            found.append(Left(each.session, await self._descendants.below(each.process), now))
+        return [left for left in found if left.found]
+
+    async def goes_with(self, session: Session) -> list[Session]:
+        """Other living sessions that are in its process, or run below it."""
+        assert session.process is not None
+        world = self._loop.world
+        beside = [each for each in hosted_by(world, session.process) if each.id != session.id]
+        known = await asyncio.to_thread(lifelines, self._processes, list(world.open_sessions()))
+        for process, below in known.items():
+            if same_process(process, session.process) is Match.SAME:
+                beside += below
+        return beside
 
     def processes_left_by(self, session: Session) -> list[Target]:
         left = self._loop.world.remains.of_session(session.id)
@@ -123,7 +162,7 @@ class Closing:
         if verdict.standing is not Standing.DEAD:
             verdict = dead(Proof.EXITED, "its handle reported the exit")
         left = self._descendants.take(process)
-        await self._loop.ask(Judged(process, verdict, self._clock.now(), left=left))
+        await self._loop.keep(Judged(process, verdict, self._clock.now(), left=left))
         await self._search.searched(process)
 
 

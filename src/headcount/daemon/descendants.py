@@ -6,7 +6,8 @@ Rules of this file
   2. Whoever was seen below an agent stays its descendant when it is re-parented: descent is by birth.
   3. Another agent is a session of its own, and what runs below it is that one's. A helper of an agent and what runs
      below it belong to nobody.
-  4. Memory only. What an agent left is told with its death, of those that are proved alive then.
+  4. Memory only. What an agent left is told with its death, of those that are proved alive then and above no other
+     agent. Terminal servers, and what runs in them, are not a session's (lifelines.py).
 
 Not here: marks in an environment (search.py), what is made of a find (core/behind.py).
 """
@@ -26,6 +27,7 @@ from headcount.core.leftover import Find, Kind, process_key
 from headcount.core.verdict import Standing
 from headcount.core.world import World
 from headcount.daemon.called import called
+from headcount.daemon.lifelines import is_in_a_terminal, is_terminal, stands_above_one
 from headcount.system.clock import Clock
 from headcount.system.processes.port import Processes
 from headcount.times import DESCENDANTS_AFTER
@@ -37,9 +39,6 @@ LOOKED_FOR = frozenset({
     EventType.SESSION_HEARD,
 })  # fmt: skip
 SEEN_MOST = 256  # of one agent; far more than people find readable
-
-TERMINALS = ("tmux: server", "screen", "SCREEN", "zellij", "dtach", "abduco")
-"""They outlive whoever started them, and what people open in them later is not a session's."""
 
 Known = Callable[[ProcessIdentity], ProcessIdentity | None]
 
@@ -88,7 +87,7 @@ class Descendants:
 
     async def below(self, left: ProcessIdentity) -> tuple[Find, ...]:
         """What a leftover has started since: its children are its session's too."""
-        seen = await asyncio.to_thread(self._below, left)
+        seen = await asyncio.to_thread(self._below_left, left)
         because = (f"child of {left.pid}, which was left",)
         return tuple(
             Find(Kind.PROCESS, process_key(each), known.what, because, each) for each, known in seen.items()
@@ -100,7 +99,7 @@ class Descendants:
         if timer is not None:
             timer.cancel()
         seen = self._seen.pop(agent, {})
-        return tuple(_find(each, seen[each]) for each in seen if self._lives(each))
+        return tuple(_find(each, seen[each]) for each in seen if self._lives(each) and self._is_free(each))
 
     def close(self) -> None:
         for timer in self._due.values():
@@ -132,15 +131,24 @@ class Descendants:
                 facts = self._processes.look(pid)
                 if isinstance(facts, ProcessFacts) and facts.parent == above.pid and self._is_mere(facts):
                     found[facts.identity] = Seen(now, called(facts))
-                    if not facts.comm.startswith(TERMINALS):
-                        todo.append(facts.identity)
+                    todo.append(facts.identity)
         return found
 
+    def _below_left(self, left: ProcessIdentity) -> dict[ProcessIdentity, Seen]:
+        if is_in_a_terminal(self._processes, left):
+            return {}
+        return {each: seen for each, seen in self._below(left).items() if self._is_free(each)}
+
+    def _is_free(self, process: ProcessIdentity) -> bool:
+        return not stands_above_one(self._processes, process, self._is_agents)
+
     def _is_mere(self, facts: ProcessFacts) -> bool:
-        """Ours to list: of our user, no agent, no agent's helper."""
-        agents = AGENTS.values()
-        is_agent = any(agent.recognise(facts) or agent.is_helper(facts) for agent in agents)
-        return facts.uid == self._uid and not is_agent and self._known(facts.identity) is None
+        """Ours to list: of our user, no agent, no agent's helper, no terminal server."""
+        return facts.uid == self._uid and not self._is_agents(facts) and not is_terminal(facts)
+
+    def _is_agents(self, facts: ProcessFacts) -> bool:
+        is_agent = any(agent.recognise(facts) or agent.is_helper(facts) for agent in AGENTS.values())
+        return is_agent or self._known(facts.identity) is not None
 
     def _gone(self, identities: list[ProcessIdentity]) -> set[ProcessIdentity]:
         return {each for each in identities if not self._lives(each)}

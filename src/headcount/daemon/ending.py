@@ -3,10 +3,11 @@
 Rules of this file
   1. Identify, verify through the handle, write the intent, signal through that same handle, wait on it, record what
      came of it and who survived. What was not stored is not signalled.
-  2. Refused: what cannot be pinned here, another user's, pid 1, this daemon and whoever is above it, and whoever is
-     above the caller. Doubt about any of these is a refusal.
+  2. Refused: what cannot be pinned here, another user's, pid 1, this daemon and whoever is above it, whoever is
+     above the caller, and whoever is above a living session, unless that was said. Of leftovers also what is in a
+     terminal. Doubt about any of these is a refusal.
   3. SIGTERM, and SIGCONT after it for one that is stopped. SIGKILL only when a time for it was named.
-  4. A survivor is an answer, not an error.
+  4. A survivor is an answer, not an error. What was signalled is told and recorded, whatever fails after it.
 
 Not here: who may ask (authority.py), what is to be ended (closing.py), sending itself (system/signals.py).
 """
@@ -14,14 +15,15 @@ Not here: who may ask (authority.py), what is to be ended (closing.py), sending 
 import asyncio
 import os
 import signal
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from headcount.core.evidence import Ending
 from headcount.core.identity import Match, ProcessIdentity, same_process
 from headcount.core.leftover import LeftoverId
-from headcount.core.session import SessionId
+from headcount.core.session import Session, SessionId
+from headcount.daemon.lifelines import Lifelines, is_in_a_terminal, lifelines
 from headcount.daemon.loop import Loop
 from headcount.system.clock import Clock
 from headcount.system.processes.ancestry import ancestors
@@ -49,6 +51,8 @@ class Wish:
     by: str  # "operator", or "policy"
     above: tuple[ProcessIdentity, ...] = ()  # the caller and its ancestors: never ended
     kill_after: float | None = None
+    all: bool = False  # an agent is ended also if other living sessions are in its process or below it
+    still: Callable[[], bool] = lambda: True  # asked last before an agent is signalled
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +73,10 @@ class Endings:
         self._loop = loop
         self._clock = clock
 
-    def try_out(self, targets: Sequence[Target], wish: Wish) -> list[Result]:
+    async def try_out(self, targets: Sequence[Target], wish: Wish) -> list[Result]:
         """What `end` would do, verified in the same way; nothing is written and nothing is sent."""
         results = []
-        for target, held in self._verified(targets, wish):
+        for target, held in await self._verified(targets, wish):
             if isinstance(held, ProcessHandle):
                 held.close()
                 results.append(Result(target, WOULD))
@@ -82,14 +86,17 @@ class Endings:
 
     async def end(self, targets: Sequence[Target], wish: Wish) -> list[Result]:
         """Raises NotStored when the intent could not be written: then nobody was signalled."""
-        pairs = self._verified(targets, wish)
+        pairs = await self._verified(targets, wish)
         held = [(target, handle) for target, handle in pairs if isinstance(handle, ProcessHandle)]
         refused = [_not_held(target, handle) for target, handle in pairs if isinstance(handle, NotHeld)]
         self._loop.counts["signals_refused"] += sum(each.outcome == REFUSED for each in refused)
         try:
             await self._write(self._intent(target, wish) for target, _ in held)
-            done = await asyncio.gather(*(self._end_one(target, handle, wish) for target, handle in held))
-            await self._write(self._outcome(result, wish) for result in done)
+            came = await asyncio.gather(
+                *(self._end_one(target, handle, wish) for target, handle in held), return_exceptions=True
+            )
+            done = [_result(each, *pair) for each, pair in zip(came, held, strict=True)]
+            await asyncio.gather(*(self._loop.keep(self._outcome(result, wish)) for result in done))
         finally:
             for _, handle in held:
                 handle.close()
@@ -97,6 +104,8 @@ class Endings:
 
     async def _end_one(self, target: Target, handle: ProcessHandle, wish: Wish) -> Result:
         began = self._clock.boottime()
+        if target.leftover is None and not wish.still():
+            return Result(target, REFUSED, "it was heard from meanwhile")
         sent = send(handle, signal.SIGTERM)
         if isinstance(sent, NotSent):
             return Result(target, OVER if sent.over else REFUSED, sent.why)
@@ -116,16 +125,29 @@ class Endings:
 
     # --- verifying -----------------------------------------------------------------------------------
 
-    def _verified(
+    async def _verified(
         self, targets: Sequence[Target], wish: Wish
     ) -> list[tuple[Target, ProcessHandle | NotHeld]]:
-        ours = [facts.identity for facts in ancestors(self._processes, os.getpid())]
-        return [(target, self._hold(target.process, ours, wish.above)) for target in targets]
+        sessions = list(self._loop.world.open_sessions())
+        around = await asyncio.to_thread(self._look_around, sessions, targets)
+        return [(target, self._hold(target, around, wish)) for target in targets]
 
-    def _hold(
-        self, process: ProcessIdentity, ours: Sequence[ProcessIdentity], above: Sequence[ProcessIdentity]
-    ) -> ProcessHandle | NotHeld:
-        why = forbidden(process, ours, above)
+    def _look_around(self, sessions: Sequence[Session], targets: Sequence[Target]) -> "Around":
+        """In a thread: it reads the ancestors of every session."""
+        left = [target.process for target in targets if target.leftover is not None]
+        return Around(
+            [facts.identity for facts in ancestors(self._processes, os.getpid())],
+            lifelines(self._processes, sessions),
+            [each for each in left if is_in_a_terminal(self._processes, each)],
+        )
+
+    def _hold(self, target: Target, around: "Around", wish: Wish) -> ProcessHandle | NotHeld:
+        process = target.process
+        why = forbidden(process, around.ours, wish.above)
+        if why is None and not (wish.all and target.leftover is None):
+            why = _session_below(process, around.lifelines)
+        if why is None and process in around.in_terminals:
+            why = "it is a terminal server, or runs in one"
         if why is not None:
             return NotHeld(why)
         handle = self._processes.hold(process)
@@ -154,6 +176,15 @@ class Endings:
         return Ending(self._clock.now(), result.target.session, facts, finished=True)
 
 
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What must not be hit, just before it is decided who is."""
+
+    ours: list[ProcessIdentity]  # this daemon and its ancestors
+    lifelines: Lifelines
+    in_terminals: list[ProcessIdentity]  # those of the targets
+
+
 def forbidden(
     process: ProcessIdentity, ours: Sequence[ProcessIdentity], above: Sequence[ProcessIdentity]
 ) -> str | None:
@@ -162,6 +193,8 @@ def forbidden(
         return "it is the first process of the machine"
     if process.pid == os.getpid():
         return "it is headcount itself"
+    if not ours:
+        return "headcount cannot see whom it runs below"
     if _may_be_among(process, ours):
         return "headcount runs below it"
     if _may_be_among(process, above):
@@ -173,6 +206,22 @@ def _may_be_among(process: ProcessIdentity, others: Sequence[ProcessIdentity]) -
     return any(
         each.pid == process.pid and same_process(each, process) is not Match.DIFFERENT for each in others
     )
+
+
+def _session_below(process: ProcessIdentity, known: Lifelines) -> str | None:
+    for each, sessions in known.items():
+        if _may_be_among(process, [each]):
+            return f"a living session runs below it: {sessions[0].id[:4]}"
+    return None
+
+
+def _result(came: Result | BaseException, target: Target, handle: ProcessHandle) -> Result:
+    """Also of one that was signalled and could not be waited for."""
+    if isinstance(came, Result):
+        return came
+    if handle.has_ended():
+        return Result(target, EXITED, "it ended after SIGTERM")
+    return Result(target, SURVIVED, f"it was signalled and is still alive; waiting for it failed: {came}")
 
 
 def _not_held(target: Target, held: NotHeld) -> Result:

@@ -2,11 +2,11 @@
 
 Rules of this file
   1. Only a living session that is idle, by a source that says so, without work in the background, without a second
-     writer, and without an alarm.
+     writer, without an alarm, and alone in its process.
   2. Idleness is measured by our own steady clock since we first saw it: a clock that jumps closes nobody, and a
      restart counts anew.
-  3. It is announced, and only then, if nothing was heard meanwhile, closed: by the same hand and in the same order as
-     `close`, in the audit as "policy". `resume` undoes it.
+  3. It is announced, and only then, if nothing was heard until the very signal, closed: by the same hand and in the
+     same order as `close`, in the audit as "policy". `resume` undoes it.
   4. Whoever refuses to end is left alone until it was at work again.
 
 Not here: ending (closing.py), what idle means (core/activity.py).
@@ -23,6 +23,7 @@ from headcount.core.session import Liveness, Session, SessionId
 from headcount.core.world import World
 from headcount.daemon.closing import Closing
 from headcount.daemon.ending import Wish
+from headcount.daemon.lineage import hosted_by
 from headcount.daemon.loop import Loop, NotStored
 from headcount.system.clock import Clock
 from headcount.times import IDLE_LOOKED_AT_EVERY, IDLE_NOTICE
@@ -83,26 +84,32 @@ class IdleClose:
 
     async def _close(self, session: Session) -> None:
         """Asked once more, of the world as it is now: between the look and this it may have been heard."""
-        current = self._loop.world.sessions.get(session.id)
-        if (
-            current is None
-            or _sign(current) != _sign(session)
-            or not may_be_closed(current, self._loop.world)
-        ):
+        if not self._is_still_idle(session):
             return
+        wish = Wish("close", "policy", still=lambda: self._is_still_idle(session))
         try:
-            closed = await self._closing.close(current, Wish("close", "policy"), all=False, window=False)
+            closed = await self._closing.close(session, wish, all=False, window=False)
         except NotStored as fault:
             log.warning("an idle session was not closed: %s", fault)
             return
         if not closed.is_closed:
             log.warning("an idle session did not end: %s", session.id[:4])
 
+    def _is_still_idle(self, session: Session) -> bool:
+        current = self._loop.world.sessions.get(session.id)
+        return (
+            current is not None
+            and _sign(current) == _sign(session)
+            and may_be_closed(current, self._loop.world)
+        )
+
 
 def may_be_closed(session: Session, world: World) -> bool:
     if session.liveness is not Liveness.ALIVE or session.process is None or session.provisional:
         return False
     if session.activity.doing is not Doing.IDLE or session.background or session.alarms:
+        return False
+    if len(hosted_by(world, session.process)) != 1:
         return False
     return not any(
         each.kind is Kind.SECOND_WRITER and each.is_there for each in world.remains.of_session(session.id)

@@ -111,6 +111,13 @@ class Loop:
         """Returns once it is committed; raises NotStored if it could not be."""
         return await self.submit(evidence)
 
+    async def keep(self, evidence: Evidence) -> None:
+        """Of what has already happened: returns once it is committed, or in line until it can be."""
+        try:
+            await self.submit(evidence)
+        except NotStored:
+            self.put(evidence)
+
     async def command(self, command: Command) -> Answer:
         """As `ask`. Cancelling it while it waits for its turn gives its place up."""
         answer = await self.submit(command)

@@ -205,7 +205,7 @@ class Running:
             self.terminals,
         )
         self.hints = Hints(self.hint_files, self.service.census.hinted)
-        self.service.closing.windows = TmuxWindows(self.loop)
+        self.service.closing.windows = TmuxWindows(self.loop, processes, clock)
         self.watchdog = Watchdog(
             event_loop, Path(places.log).with_name("stacks.txt"), on_alive=lambda: notify("WATCHDOG=1")
         )

@@ -3,7 +3,8 @@
 Rules of this file
   1. In a thread, once for all that died since the last: never on the loop, never by a timer.
   2. Marks are read again from the verified process before they count, and whose they are is decided by when it
-     started (core/attribution.py). An agent, its helper, and what runs below a living agent are nobody's leftovers.
+     started (core/attribution.py). An agent, its helper, what runs below or stands above a living agent, and what
+     is in a terminal that people use, are nobody's leftovers. Numbers of another pid namespace are not ours to read.
   3. A search that fails finds nothing and says nothing: what was not searched stays so.
   4. At a start all that ended in this boot is searched for, and those that carry the marks of an agent that nobody
      remembers and that is over. One warning each.
@@ -27,9 +28,11 @@ from headcount.core.session import SessionId
 from headcount.core.world import World
 from headcount.daemon.anchor import parse_pid
 from headcount.daemon.called import called
+from headcount.daemon.lifelines import is_terminal, stands_above_one
 from headcount.daemon.loop import Loop
 from headcount.system.clock import Clock
 from headcount.system.processes.ancestry import above
+from headcount.system.processes.namespace import namespace_of
 from headcount.system.processes.port import Gone, Processes
 
 log = logging.getLogger("headcount.search")
@@ -156,6 +159,8 @@ class Search:
         facts = self._processes.look(pid)
         if not isinstance(facts, ProcessFacts) or facts.uid != self._uid or facts.identity.started is None:
             return
+        if not self._is_here(pid):
+            return
         marks = _marks(self._processes.environ(facts.identity, NAMES))
         life = whose(marks, facts.identity.started, known)
         if life is not None:
@@ -179,15 +184,23 @@ class Search:
         return None
 
     def _is_an_agents(self, facts: ProcessFacts) -> bool:
-        """It is an agent, a helper, ourselves, or runs below one of those: then it is not a leftover."""
+        """It is an agent, a helper, ourselves, or a terminal server, runs below one of those or above an agent: then
+        it is not a leftover."""
         if facts.pid == os.getpid():
             return True
         for each in chain((facts,), above(self._processes, facts)):
-            if any(agent.recognise(each) or agent.is_helper(each) for agent in AGENTS.values()):
+            if self._is_agent(each) or is_terminal(each):
                 return True
-            if self._hosts(each.identity):
-                return True
-        return False
+        return stands_above_one(self._processes, facts.identity, self._is_agent)
+
+    def _is_agent(self, facts: ProcessFacts) -> bool:
+        is_one = any(agent.recognise(facts) or agent.is_helper(facts) for agent in AGENTS.values())
+        return is_one or self._hosts(facts.identity)
+
+    def _is_here(self, pid: int) -> bool:
+        """In our pid namespace: the numbers in its marks are those that we see. Not known is not here."""
+        namespace = self._processes.place().namespace
+        return namespace == 0 or namespace_of(pid) == namespace
 
     def _hosts(self, process: ProcessIdentity) -> bool:
         known = self._loop.world.find_process(process)

@@ -27,6 +27,7 @@ class Signalled(msgspec.Struct, kw_only=True):
 
 class StopWish(msgspec.Struct, kw_only=True):
     kill_after: float | None = None  # seconds after which SIGKILL is sent; null: never
+    all: bool = False  # also if other living sessions are in its process, or run below it
 
 
 class StopAnswer(msgspec.Struct, kw_only=True):
@@ -37,7 +38,7 @@ class StopAnswer(msgspec.Struct, kw_only=True):
 
 class CloseWish(msgspec.Struct, kw_only=True):
     kill_after: float | None = None
-    all: bool = False  # also other live processes of the conversation
+    all: bool = False  # as in StopWish; and also other live processes of the conversation
     close_window: bool = False  # its tmux window too, also when headcount did not open it
 
 

@@ -23,7 +23,9 @@ ROUNDS = 3  # the agent, a second writer, what they left
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument("session", metavar="S", help="an id, the beginning of one, or a name")
     parser.add_argument(
-        "--all", action="store_true", help="also other live processes of the same conversation"
+        "--all",
+        action="store_true",
+        help="also other live processes of the conversation, and sessions beside it",
     )
     parser.add_argument("--close-window", action="store_true", help="its tmux window too, whoever opened it")
     endings.add_kill_after(parser)

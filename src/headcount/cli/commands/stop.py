@@ -13,18 +13,22 @@ if TYPE_CHECKING:
 
 NOTE = (
     "SIGTERM to the agent's own process and to nothing else. Its claims fall when it is dead, not before.\n"
+    "A process that other living sessions are in, or run below, is ended only with --all.\n"
     "Exit codes: 0 ended, 1 it survived, 2 usage, 3 refused, 4 daemon unavailable, 5 not found or ended before."
 )
 
 
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument("session", metavar="S", help="an id, the beginning of one, or a name")
+    parser.add_argument(
+        "--all", action="store_true", help="also if other living sessions are in its process, or run below it"
+    )
     endings.add_kill_after(parser)
 
 
 def run(args: Any) -> int:
     path = f"/v1/sessions/{quoted(args.session)}/stop"
-    answer = endings.ask(printing.client(), path, {"kill_after": args.kill_after})
+    answer = endings.ask(printing.client(), path, {"kill_after": args.kill_after, "all": args.all})
     results = answer.get("results") or []
     if args.json:
         printing.print_document(answer)

@@ -35,7 +35,9 @@ async def stop(call: Call) -> StopAnswer:
             410, "ended", f"{session.id[:4]} {ended_words(session)}.", f"See: headcount show {session.id[:4]}"
         )
     _need_process(session)
-    result = await call.service.closing.stop(session, _wish(call, "stop", asked.kill_after))
+    wish = _wish(call, "stop", asked.kill_after, asked.all)
+    await _need_alone(call, session, wish)
+    result = await call.service.closing.stop(session, wish)
     _raise_if_refused(result)
     return StopAnswer(session=session.id, ended=result.is_over, results=[_row(result)])
 
@@ -45,9 +47,11 @@ async def close(call: Call) -> CloseAnswer:
     session = call.session()
     if session.is_open:
         _need_process(session)
-    wish = _wish(call, "close", asked.kill_after)
+    wish = _wish(call, "close", asked.kill_after, asked.all)
+    if session.is_open:
+        await _need_alone(call, session, wish)
     done = await call.service.closing.close(session, wish, all=asked.all, window=asked.close_window)
-    if not done.is_closed and done.results:
+    if not done.is_closed and all(result.outcome == REFUSED for result in done.results):
         _raise_if_refused(done.results[-1])
     return CloseAnswer(
         session=session.id,
@@ -62,9 +66,13 @@ async def close(call: Call) -> CloseAnswer:
 async def reap(call: Call) -> ReapAnswer:
     asked = await call.body(ReapWish)
     wish = _wish(call, "reap", asked.kill_after)
-    await call.service.closing.refresh(_chosen(call, asked))
-    chosen = _chosen(call, asked)
-    results = await call.service.closing.reap(chosen, wish, dry=not asked.yes)
+    closing, chosen = call.service.closing, _chosen(call, asked)
+    if asked.yes:
+        await closing.refresh(chosen)
+        chosen = _chosen(call, asked)
+        results = await closing.reap(chosen, wish)
+    else:
+        results = await closing.try_reap(chosen, wish, with_children=not (asked.pids or asked.ids))
     others = [each for each in chosen if each.kind is not Kind.PROCESS]
     return ReapAnswer(
         dry=not asked.yes,
@@ -95,11 +103,21 @@ def _chosen(call: Call, asked: ReapWish) -> list[Leftover]:
     return chosen
 
 
-def _wish(call: Call, verb: str, kill_after: float | None) -> Wish:
+def _wish(call: Call, verb: str, kill_after: float | None, all: bool = False) -> Wish:
     if kill_after is not None and not 0 <= kill_after <= KILL_AFTER_MOST:
         raise Refused(400, "bad-parameter", f"kill_after is between 0 and {KILL_AFTER_MOST:g} seconds.")
     above = tuple(facts.identity for facts in call.request.scope["state"]["seen"].chain)
-    return Wish(verb, "operator", above, kill_after)
+    return Wish(verb, "operator", above, kill_after, all)
+
+
+async def _need_alone(call: Call, session: Session, wish: Wish) -> None:
+    """Ending a process ends all that it hosts, and may end what runs below it: that must have been said."""
+    others = [] if wish.all else await call.service.closing.goes_with(session)
+    if others:
+        names = ", ".join(dict.fromkeys(each.id[:4] for each in others))
+        verb = f"headcount {wish.verb} {session.id[:4]}"
+        message = f"With {session.id[:4]} other living sessions would end: {names}."
+        raise Refused(409, "not-alone", message, f"All of them: {verb} --all")
 
 
 def _need_process(session: Session) -> None:

@@ -177,7 +177,7 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
         ending.stop,
         "End a session's process",
         ending_messages.StopAnswer,
-        takes="StopWish: kill_after",
+        takes="StopWish: kill_after, all",
     ),
     Route(
         "POST",

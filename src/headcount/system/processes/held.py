@@ -2,7 +2,8 @@
 
 Rules of this file
   1. It was verified to be that incarnation when it was made, and stays it: a pidfd never becomes another process.
-  2. Waiting for the end is on the same descriptor that is signalled.
+  2. Waiting for the end is on the same descriptor that is signalled, by one at a time. It needs no other: whoever
+     was signalled can be waited for also when no descriptor is left.
   3. It must be closed.
 
 Not here: making one (linux.py), sending through it (system/signals.py).
@@ -77,7 +78,7 @@ class ProcessHandle:
             return True
         assert self.pidfd is not None
         loop = asyncio.get_running_loop()
-        own = os.dup(self.pidfd)  # a reader of its own: the loop knows one for each descriptor
+        own = self.pidfd
         ended = asyncio.Event()
 
         def readable() -> None:
@@ -92,5 +93,4 @@ class ProcessHandle:
             return self.has_ended()
         finally:
             loop.remove_reader(own)
-            os.close(own)
         return True
