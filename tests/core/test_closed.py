@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from headcount.core.attribution import is_dead, lives
 from headcount.core.evidence import Closed
 from headcount.core.report import Report
 from headcount.core.session import EndKind, Liveness
@@ -28,6 +29,17 @@ def test_only_the_closed_one_ends_and_its_process_is_not_dead_for_it() -> None:
     scene.hear(closed("b", T0 + 3), now=T0 + 3)
     draft = scene.world.draft()
     assert "end" not in draft.verdict(P).because  # all are closed, and nothing is concluded of the process
+
+
+def test_what_a_living_process_started_for_a_closed_conversation_is_no_leftover() -> None:
+    scene = Scene()
+    scene.hear(word("a", T0), now=T0)
+    scene.hear(closed("a", T0 + 5), now=T0 + 5)
+    assert not is_dead(scene.only())
+    assert lives(scene.sessions(), P.boot, {}) == []
+    scene.hear(word("b", T0 + 6), now=T0 + 6)
+    scene.hear(death(P, T0 + 7), now=T0 + 7)
+    assert [is_dead(each) for each in scene.sessions()] == [False, True]
 
 
 def test_a_word_from_before_the_closing_opens_nothing_and_a_later_one_opens_anew() -> None:

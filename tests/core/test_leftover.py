@@ -77,6 +77,16 @@ def test_what_was_seen_below_it_is_told_with_the_death():
     assert told.index(EventType.SESSION_ENDED) < told.index(EventType.LEFTOVER_FOUND)
 
 
+def test_the_tree_below_a_process_of_several_sessions_is_nobodys_by_descent():
+    """The first that opened would have got it, and with it whoever closes that one."""
+    scene = Scene()
+    for conversation in ("conv-a", "conv-b"):
+        scene.hear(report(conversation=conversation, anchor=bound(A), beside=True))
+    scene.hear(Judged(A, dead(Proof.EXITED, "exited"), T0 + 1, left=(find(),)))
+    assert [each.is_open for each in scene.sessions()] == [False, False]
+    assert list(scene.world.remains.there()) == []
+
+
 def test_an_agent_inside_an_agent_is_never_a_leftover():
     """A nested `claude -p` is a session of its own, also after both have ended, and also when it is known late."""
     scene = Scene()

@@ -11,6 +11,7 @@ import pytest
 from tests.rig.agent import Agent
 from tests.rig.callers import Answer, Errand, Request
 from tests.rig.daemon import Daemon, eventually
+from tests.rig.scenes import command
 
 Make = Callable[..., Agent]
 ME = Request("GET", "/v1/sessions/me")
@@ -120,3 +121,14 @@ def test_a_restart_keeps_both(daemon: Daemon, both) -> None:
     assert {row["id"] for row in rows} == {first["id"], second["id"]}
     agent.kill()
     eventually(lambda: len(daemon.sessions(pid=agent.pid, liveness="ended")) == 2)
+
+
+def test_a_process_of_several_sessions_is_ended_only_with_all(daemon: Daemon, both) -> None:
+    """Ending the process of one ends the others too: that must have been said."""
+    agent, first, second = both
+    for verb in ("stop", "close"):
+        done = command(daemon, verb, first["id"])
+        assert (done.returncode, second["id"][:4] in done.stderr, "--all" in done.stderr) == (3, True, True)
+    assert agent.process.poll() is None and daemon.session(id=first["id"])["liveness"] == "alive"
+    assert command(daemon, "stop", first["id"], "--all").returncode == 0
+    assert daemon.session(id=second["id"])["liveness"] == "ended"

@@ -68,7 +68,26 @@ async def test_an_agent_below_it_is_not_passed(stage: Stage) -> None:
     stage.child(known)
     helper = stage.child(comm="claude", argv=("claude", "daemon", "run"))
     stage.child(helper)
-    assert await stage.left() == {shell.pid}
+    vite = stage.child()
+    assert await stage.left() == {vite.pid}, "nor is the shell that living agents run below"
+
+
+async def test_a_shell_is_a_leftover_once_the_agent_below_it_is_over(stage: Stage) -> None:
+    shell = stage.child(comm="bash")
+    inner = stage.child(shell, comm="claude", exe="/usr/bin/claude")
+    await stage.descendants.look(stage.agent)
+    stage.kernel.kill(inner.pid)
+    assert stage.killed() == {shell.pid}
+
+
+async def test_a_terminal_server_and_what_runs_in_it_are_nobodys(stage: Stage) -> None:
+    server = stage.child(comm="tmux: server")
+    shell = stage.child(server, comm="bash")
+    stage.child(shell)
+    vite = stage.child()
+    assert await stage.descendants.below(server) == ()
+    assert await stage.descendants.below(shell) == ()
+    assert await stage.left() == {vite.pid}
 
 
 async def test_another_users_child_is_not_ours_to_list(stage: Stage) -> None:

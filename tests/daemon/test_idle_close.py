@@ -4,14 +4,19 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from headcount.core.report import Turn
 from headcount.daemon.config import BadSetting, Config, parse_span
+from headcount.daemon.ending import Wish
+from headcount.daemon.idle_close import IdleClose, may_be_closed
 from tests.rig.agent import Agent
 from tests.rig.daemon import Daemon, eventually
 from tests.rig.scenes import command, seated
+from tests.rig.values import T0, Scene, bound, process, report
 
 MakeAgent = Callable[..., Agent]
 
@@ -97,6 +102,37 @@ def test_two_writers_of_one_conversation_are_never_closed(impatient: Daemon, age
     last = at_rest(impatient, idle)
     impatient.session(id=last["id"], liveness="ended")
     assert len(impatient.sessions(conversation=first.conversation, liveness="alive")) == 2
+
+
+def idle(*conversations: str) -> Scene:
+    scene, agent = Scene(), bound(process(100))
+    for conversation in conversations:
+        scene.hear(report("x", T0, conversation, Turn.SETTLED, anchor=agent, beside=True))
+    return scene
+
+
+def test_only_who_is_alone_in_its_process_is_closed() -> None:
+    """The process would take the others along."""
+    one, two = idle("a"), idle("a", "b")
+    assert may_be_closed(one.only(), one.world)
+    assert [may_be_closed(each, two.world) for each in two.sessions()] == [False, False]
+
+
+async def test_a_word_that_comes_before_the_very_signal_calls_it_off() -> None:
+    scene = idle("a")
+    wishes: list[Wish] = []
+
+    class Closing:
+        async def close(self, session: object, wish: Wish, **how: object) -> SimpleNamespace:
+            wishes.append(wish)
+            return SimpleNamespace(is_closed=True)
+
+    policy = IdleClose(SimpleNamespace(world=scene.world), Closing(), None, 1.0)  # type: ignore[arg-type]
+    await policy._close(scene.only())
+    (wish,) = wishes
+    assert wish.still()
+    scene.hear(report("y", T0 + 1, "a", Turn.TOOL, anchor=bound(process(100))))
+    assert not wish.still()
 
 
 def test_without_the_setting_nobody_is_closed() -> None:

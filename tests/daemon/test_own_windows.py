@@ -1,16 +1,24 @@
 """The window that headcount opened for a session, and the ones that are people's own."""
 
 import json
+import os
+import shlex
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from headcount.core.where import Pane
+from headcount.daemon.ending import Wish
+from headcount.daemon.windows import TmuxWindows
 from tests.rig.agent import program
 from tests.rig.daemon import Daemon, eventually
+from tests.rig.kernel import FakeKernel
 from tests.rig.scenes import command, seated
 from tests.rig.tmux import Server
 from tests.rig.tmux_scenes import Make, Resident
+from tests.rig.values import Scene, bound, start
 
 
 def launched(daemon: Daemon, tmux: Server, bin: Path, *words: str) -> dict[str, Any]:
@@ -65,3 +73,58 @@ def test_a_window_with_another_session_in_it_is_not_closed(
     assert "is in it too" in json.loads(done.stdout)["window"]
     assert {first.pane, second.pane} <= tmux.panes().keys()
     assert daemon.session(id=ids[1])["liveness"] == "alive"
+
+
+def test_the_window_that_the_caller_sits_in_is_not_closed(
+    daemon: Daemon, server: Make, resident: Resident, tmp_path: Path
+) -> None:
+    """tmux would hang up on the very shell in which somebody typed it."""
+    tmux = server()
+    claude = resident(tmux, through_a_shell=True)
+    id = seated(daemon, claude)["id"]
+    eventually(lambda: daemon.session(id=id)["where"])
+    told = tmp_path / "told"
+    words = shlex.join(
+        [sys.executable, "-m", "headcount", "close", id, "--close-window", "--kill-after", "2", "--json"]
+    )
+    env = shlex.join(["env", *(f"{name}={value}" for name, value in daemon.env.items())])
+    line = f"{env} {words} >{told}.new 2>&1; mv {told}.new {told}; exec sleep 1000"
+    caller = tmux.run(
+        "split-window", "-d", "-P", "-F", "#{pane_id}", "-t", claude.pane, "--", "/bin/sh", "-c", line
+    )
+    eventually(told.exists, 30)
+    assert json.loads(told.read_text())["window"].endswith("was left open: the caller is in it")
+    assert {caller, claude.pane} <= tmux.panes().keys()
+
+
+def test_the_intent_is_stored_before_tmux_hangs_up(daemon: Daemon, server: Make, resident: Resident) -> None:
+    tmux = server()
+    claude = resident(tmux, through_a_shell=True)
+    id = seated(daemon, claude)["id"]
+    eventually(lambda: daemon.session(id=id)["where"])
+    shell = tmux.panes()[claude.pane]
+    assert command(daemon, "close", id, "--kill-after", "2", "--close-window").returncode == 0
+    query = f"/v1/history?session={id}&type=ending.intended&type=ending.finished"
+    told = [(each["type"], each["facts"]) for each in daemon.get(query)["events"]]
+    of_shell = [
+        (type, facts.get("signal"), facts.get("outcome")) for type, facts in told if facts.get("pid") == shell
+    ]
+    assert of_shell == [("ending.intended", "SIGHUP", None), ("ending.finished", None, "exited")]
+
+
+def test_who_is_in_a_window_is_the_kernels_word_and_not_where_it_was_last_seen() -> None:
+    kernel, scene = FakeKernel(), Scene()
+    shell = kernel.spawn("bash")
+    scene.hear(start(anchor=bound(kernel.spawn("claude", parent=shell.pid))))
+    (session,) = scene.sessions()
+    assert session.where is None
+    windows = TmuxWindows(None, kernel.processes(), None)  # type: ignore[arg-type]
+    pane = Pane("/s", 1, 1, "%1", "@1", shell.pid, False, False, "work", 0, 0)
+    assert windows._in_use([pane], [session], Wish("close", "operator")) == f"{session.id[:4]} is in it too"
+    me = kernel.spawn("headcount", pid=os.getpid(), parent=kernel.spawn("bash").pid)
+    other = replace(pane, pid=kernel.find(me.pid).facts.parent)
+    assert windows._in_use([other], [session], Wish("close", "operator")) == "headcount itself is in it"
+    free = replace(pane, pid=kernel.spawn("bash").pid)
+    assert windows._in_use([free], [session], Wish("close", "operator")) is None
+    caller = Wish("close", "operator", above=(kernel.find(free.pid).facts.identity,))
+    assert windows._in_use([free], [session], caller) == "the caller is in it"

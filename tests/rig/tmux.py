@@ -28,12 +28,12 @@ def has_ended(pid: int) -> bool:
 
 
 class Server:
-    def __init__(self, base: Path, name: str = "default") -> None:
+    def __init__(self, base: Path, name: str = "default", **more: str) -> None:
         self.base = base
         base.mkdir(parents=True, exist_ok=True)
         self.env = {
             "PATH": os.environ["PATH"], "HOME": str(base), "TERM": "xterm-256color", "SHELL": "/bin/sh",
-            "LANG": "C.UTF-8", "TMUX_TMPDIR": str(base),
+            "LANG": "C.UTF-8", "TMUX_TMPDIR": str(base), **more,
         }  # fmt: skip
         self.socket = str(base / f"tmux-{os.getuid()}" / name)
         self._name = name

@@ -1,0 +1,30 @@
+"""The journal's place, for parts of the daemon that are tried alone: it keeps what it is told, and can refuse."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from headcount.core.identity import Place
+from headcount.core.world import World
+
+
+class WitnessLoop:
+    def __init__(self, place: Place) -> None:
+        self.world = World(place)
+        self.counts: Counter[str] = Counter()
+        self.told: list[Any] = []
+        self.then: Callable[[Any], None] = lambda evidence: None  # as soon as it is stored
+
+    def submit(self, evidence: Any) -> "asyncio.Future[None]":
+        done = asyncio.get_running_loop().create_future()
+        self.told.append(evidence)
+        self.then(evidence)
+        done.set_result(None)
+        return done
+
+    async def keep(self, evidence: Any) -> None:
+        await self.submit(evidence)
+
+    ask = keep
+    put = submit
