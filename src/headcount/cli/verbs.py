@@ -187,7 +187,11 @@ VERBS = {
             "stop",
             "End",
             "end a session's process, and tell whether it ended",
-            ("headcount stop 7f3a", "headcount stop auth-refactor --kill-after 10"),
+            (
+                "headcount stop 7f3a",
+                "headcount stop auth-refactor --kill-after 10",
+                "headcount stop 7f3a --all",
+            ),
         ),
         Verb(
             "close",
