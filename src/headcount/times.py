@@ -162,6 +162,20 @@ like the agent that started it, and an agent's own registry file takes 0.4 to 0.
 GLIMPSE_AFTER: Final = 0.5
 """How long after a turn's end its transcript is looked at: by then its last lines are written."""
 
+# --- page ----------------------------------------------------------------------------------------
+
+PAGE_CODE_WITHIN: Final = 60.0
+"""A link to the page is followed at once, by the browser that `headcount web` opens or by hand; a minute is
+enough for a slow browser, and short for whoever finds it in a scrollback."""
+
+PAGE_CREDENTIAL: Final = 86_400.0
+"""A tab stays logged in for a day: it is kept open while one works, and the next morning asks for a new link."""
+
+TIMELINE_SPAN: Final = 7_200.0
+TIMELINE_MOST: Final = 7 * 86_400.0
+"""What a timeline shows unless it is asked for more: the last two hours, what one still has in mind; and the
+most that is read for one picture."""
+
 # --- tokens --------------------------------------------------------------------------------------
 
 TOKEN_CEILING: Final = 86_400.0

@@ -125,6 +125,12 @@ VERBS = {
             ),
         ),
         Verb(
+            "web",
+            "Look",
+            "open the page in your browser",
+            ("headcount web", "headcount web --print", "headcount web --close"),
+        ),
+        Verb(
             "up",
             "Run",
             "start the daemon (it also starts on first use)",

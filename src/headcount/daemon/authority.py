@@ -38,6 +38,8 @@ AUTHORITY: dict[tuple[str, str], Rule] = {
     ("GET", "/openapi.json"): ANYBODY,
     ("GET", "/v1/status"): ANYBODY,
     ("GET", "/v1/events"): ANYBODY,
+    ("GET", "/v1/timeline"): ANYBODY,
+    ("GET", "/v1/today"): ANYBODY,
     ("GET", "/v1/history"): ANYBODY,
     ("GET", "/v1/sessions"): ANYBODY,
     ("GET", "/v1/sessions/me"): ANYBODY,  # it tells a nobody why
@@ -57,6 +59,9 @@ AUTHORITY: dict[tuple[str, str], Rule] = {
     ),
     ("POST", "/v1/claims/{item}/handoff"): Rule(Need.SOMEBODY, "handoff"),
     ("POST", "/v1/claims/accept-loss"): Rule(Need.OPERATOR, "claims --accept-loss"),
+    ("POST", "/v1/web"): Rule(Need.OPERATOR, "web"),
+    ("DELETE", "/v1/web"): Rule(Need.OPERATOR, "web --close"),
+    ("POST", "/v1/web/login"): ANYBODY,  # whoever has a one-time code
     ("POST", "/v1/stop"): Rule(Need.OPERATOR, "down"),
 }
 

@@ -25,6 +25,7 @@ class Config:
     retention_days: float = RETENTION / DAY
     store_max_mb: float = 512.0
     sessions_kept: int = 5_000  # ended ones, the newest
+    web_port: int = 0  # of the page; 0: a free one
     claude_roots: tuple[str, ...] = ()  # further places of Claude Code's own files
     processes: str = ""  # "linux", "portable", or what fits
     without: str = ""  # kernel features not to use, for tests

@@ -30,6 +30,7 @@ from headcount.daemon.effects import Effects
 from headcount.daemon.listen import Server, open_unix_socket
 from headcount.daemon.loop import Loop, NotStored
 from headcount.daemon.mailbox import Mailbox
+from headcount.daemon.pages import Pages
 from headcount.daemon.recovery import boots_of, open_book, recover
 from headcount.daemon.registries import Registries
 from headcount.daemon.routes.table import build_app
@@ -124,6 +125,7 @@ class Running:
             worktrees=worktrees,
             tokens=self.tokens,
             actors=Actors(processes, self.loop, clock, self.tokens),
+            pages=Pages(Path(places.state) / "web.json", clock, self.server, config.web_port),
             started_at=clock.now(),
             set_aside=store.loaded.set_aside,
             ask_to_stop=lambda: event_loop.call_soon(self.server.end),
@@ -164,6 +166,7 @@ class Running:
             self._chore(_prune(service), "prune"),
         ]
         self.serving = asyncio.create_task(self.server.serve_on(sock))
+        self.chores.append(self._chore(service.pages.reopen(), "page"))
         remembered = len(self.loop.world.sessions)
         notify(f"READY=1\nSTATUS=headcount {__version__}, {remembered} sessions remembered")
         log.info(

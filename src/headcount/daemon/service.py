@@ -25,6 +25,7 @@ from headcount.daemon.drift import Drift
 from headcount.daemon.loop import Loop
 from headcount.daemon.mailbox import Mailbox
 from headcount.daemon.metrics import Histogram
+from headcount.daemon.pages import Pages
 from headcount.daemon.registries import Registries
 from headcount.daemon.tokens import Tokens
 from headcount.daemon.view import LIVENESS_WORDS, time_text, visible
@@ -55,6 +56,7 @@ class Service:
     worktrees: Worktrees
     tokens: Tokens
     actors: Actors
+    pages: Pages
     started_at: float
     ask_to_stop: Callable[[], object]
     set_aside: Path | None = None
@@ -83,7 +85,7 @@ class Service:
             started_at=time_text(self.started_at),
             socket=self.places.socket,
             mailbox=self.places.mailbox,
-            url=None,
+            url=self.pages.url,
             sessions=len(shown),
             counts=dict(Counter(each.activity.doing.value for each in shown)),
             agents=dict(Counter(each.agent for each in shown)),

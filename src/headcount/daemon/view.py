@@ -77,7 +77,7 @@ def session_row(session: Session, world: World) -> messages.SessionRow:
         predecessor=session.predecessor,
         claims=held_by(session, world),
         alarms=list(session.alarms),
-        ended=_ended(session.ended) if session.ended else None,
+        ended=ended_row(session.ended) if session.ended else None,
     )
 
 
@@ -106,7 +106,7 @@ def holder_of(claim: Claim, session: Session | None) -> messages.Holder:
     )
 
 
-def _ended(ended: Ended) -> messages.Ended:
+def ended_row(ended: Ended) -> messages.Ended:
     return messages.Ended(
         at=time_text(ended.at),
         because=ended.because,

@@ -45,6 +45,7 @@ HINT = "To work under a claim yourself: headcount hold ITEM -- CMD. To act for a
 
 KINDS = {
     Kind.OPERATOR: CallerKind.OPERATOR,
+    Kind.PAGE: CallerKind.OPERATOR,
     Kind.AGENT: CallerKind.AGENT,
     Kind.DESCENDANT: CallerKind.AGENT,
     Kind.NOBODY: CallerKind.NOBODY,

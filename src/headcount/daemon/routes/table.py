@@ -11,15 +11,29 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote
 
+from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import Response
 
 from headcount.daemon.authority import AUTHORITY, Need, check
-from headcount.daemon.gate import Gate, Receive, Refused, Scope, Send
-from headcount.daemon.routes import claims, context, daemon, events, guard, hooks, register, sessions, whoami
+from headcount.daemon.gate import SAFE, Gate, Receive, Refused, Scope, Send
+from headcount.daemon.routes import (
+    claims,
+    context,
+    daemon,
+    events,
+    guard,
+    hooks,
+    register,
+    sessions,
+    timeline,
+    web,
+    whoami,
+)
 from headcount.daemon.routes.openapi import document
 from headcount.daemon.routes.route import Call, Route, json_response
 from headcount.daemon.service import Service
+from headcount.daemon.static import files
 from headcount.wire import messages
 
 
@@ -27,6 +41,7 @@ async def openapi(call: Call) -> Any:
     return json_response(document(ROUTES))
 
 
+LOGIN = "/v1/web/login"
 ROUTES_KEPT = 512  # paths whose route is remembered: the same few are asked for again and again
 
 ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes first
@@ -145,6 +160,25 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
         messages.History,
         ("after", "limit", "session", "type", "since", "newest"),
     ),
+    Route(
+        "GET",
+        "/v1/timeline",
+        timeline.show_timeline,
+        "What each session did over a stretch of time",
+        messages.Timeline,
+        ("since", "until", "session"),
+    ),
+    Route("GET", "/v1/today", timeline.show_today, "How long agents waited", messages.Today, ("since",)),
+    Route("POST", "/v1/web", web.open_page, "Open the page: a one-time link", messages.PageLink),
+    Route("DELETE", "/v1/web", web.close_page, "Close the page and end its tabs", messages.PageClosed),
+    Route(
+        "POST",
+        LOGIN,
+        web.log_in,
+        "A credential for a one-time code",
+        messages.PageCredential,
+        takes="PageCode: code",
+    ),
     Route("GET", "/metrics", daemon.metrics, "Prometheus metrics", media="text/plain"),
     Route("GET", "/openapi.json", openapi, "This document"),
 )
@@ -154,6 +188,12 @@ def build_app(service: Service) -> Gate:
     rules = {route.path + route.method: AUTHORITY[route.method, route.path] for route in ROUTES}
 
     async def routed(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["state"].get("loopback") is not None:
+            file = files().get(scope["path"]) if scope["method"] in SAFE else None
+            if file is not None:
+                await Response(file[0], media_type=file[1])(scope, receive, send)
+                return
+            _check_credential(service, scope)
         route, scope["path_params"] = find_route(scope["method"], scope["raw_path"].decode("ascii"))
         call = Call(service, Request(scope, receive, send))
         rule = rules[route.path + route.method]
@@ -164,6 +204,16 @@ def build_app(service: Service) -> Gate:
         await response(scope, receive, send)
 
     return Gate(routed)
+
+
+def _check_credential(service: Service, scope: Scope) -> None:
+    """On loopback the kernel does not say which process calls: a tab's credential does, for all but the login."""
+    if scope["raw_path"] == LOGIN.encode():
+        return
+    if not service.pages.credentials.admits(Headers(scope=scope).get("authorization")):
+        raise Refused(
+            401, "not-logged-in", "This page is not logged in, or no longer.", "For a new link: headcount web"
+        )
 
 
 @lru_cache(maxsize=ROUTES_KEPT)

@@ -1,0 +1,100 @@
+"""The board: the sessions as the stream tells of them, in the order and words of `ps`.
+
+Rules of this file
+  1. A snapshot replaces what is known, an event changes one row; nothing is decided here.
+  2. The order is frozen while somebody moves through it: rows change in place, new ones come last, and nothing
+     moves under the cursor. Thawed, it is the order of `ps` again.
+  3. Who ended stays where it was until the next thaw, so that a death is seen and not only missed.
+  4. Time comes in as an argument.
+
+Not here: drawing (listing.py), keys (app.py), the stream (feed.py).
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from headcount.cli.rows import Raw, Row, rows_of
+from headcount.core.plain import clean
+
+
+class Board:
+    def __init__(self) -> None:
+        self.sessions: dict[str, Raw] = {}
+        self.wanted = ""  # what was typed after `/`
+        self._order: list[str] | None = None  # ids, while it is frozen
+        self._cleaned: dict[str, tuple[Raw, str]] = {}
+
+    # --- what comes in -------------------------------------------------------------------------------
+
+    def take(self, event: dict[str, Any]) -> None:
+        if event.get("type") == "snapshot":
+            self.sessions = {str(raw["id"]): raw for raw in event.get("sessions") or () if _is_shown(raw)}
+            return
+        raw = event.get("session")
+        if not isinstance(raw, dict) or not raw.get("id"):
+            return
+        if str(event.get("type")).startswith("claim."):
+            raw = {**raw, "claims": _claims_after(self.sessions.get(str(raw["id"])), event)}
+        if _is_shown(raw) or str(raw["id"]) in self.sessions:
+            self.sessions[str(raw["id"])] = raw
+
+    # --- what is shown -------------------------------------------------------------------------------
+
+    def rows(self, now: float) -> list[Row]:
+        """All that is looked for, in the order of `ps`, or as it was when that was frozen."""
+        ordered = rows_of(self.sessions.values(), now)
+        if self._order is not None:
+            place = {id: index for index, id in enumerate(self._order)}
+            ordered.sort(key=lambda row: place.get(row.full_id, len(place)))
+        return [row for row in ordered if self._is_looked_for(row)] if self.wanted else ordered
+
+    def freeze(self, now: float) -> None:
+        if self._order is None:
+            self._order = [row.full_id for row in rows_of(self.sessions.values(), now)]
+
+    def thaw(self) -> None:
+        self._order = None
+        over = [id for id, raw in self.sessions.items() if raw.get("liveness") == "ended"]
+        for id in over:
+            del self.sessions[id]
+
+    @property
+    def is_frozen(self) -> bool:
+        return self._order is not None
+
+    def _is_looked_for(self, row: Row) -> bool:
+        words = self.wanted.lower().split()
+        text = self._text_of(row.full_id) + f" {row.state} {row.group} {row.repo}".lower()
+        return all(word in text for word in words)
+
+    def _text_of(self, id: str) -> str:
+        """What can be searched of a session; made again only when its row changed."""
+        raw = self.sessions[id]
+        known = self._cleaned.get(id)
+        if known is None or known[0] is not raw:
+            parts = (raw.get(key) for key in ("id", "agent", "name", "cwd", "doing", "role", "title", "where"))
+            known = (raw, " ".join(clean(part) for part in parts).lower())
+            self._cleaned[id] = known
+        return known[1]
+
+
+def next_that_needs_you(rows: Sequence[Row], current: str | None) -> str | None:
+    """The id of the next row that waits for its user, after the current one and then from the top."""
+    waiting = [row.full_id for row in rows if row.group == "needs you"]
+    if not waiting:
+        return None
+    ids = [row.full_id for row in rows]
+    here = ids.index(current) if current in ids else -1
+    return next((id for id in waiting if ids.index(id) > here), waiting[0])
+
+
+def _is_shown(raw: Raw) -> bool:
+    return raw.get("liveness") != "ended" and not raw.get("provisional")
+
+
+def _claims_after(known: Raw | None, event: dict[str, Any]) -> list[str]:
+    """The row of a claim's event is drawn before its book: the item itself is put in or taken out."""
+    held = {str(item) for item in (known or event["session"]).get("claims") or ()}
+    item = str(event.get("item"))
+    held = held | {item} if event.get("type") == "claim.granted" else held - {item}
+    return sorted(held)
