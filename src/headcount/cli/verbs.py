@@ -26,6 +26,13 @@ VERBS = {
             "list the agents that are alive",
             ("headcount ps", "headcount ps .", "headcount ps --all --json"),
         ),
+        Verb("tui", "Look", "the same, alive, on the whole terminal", ("headcount", "headcount tui")),
+        Verb(
+            "statusline",
+            "Look",
+            "one short line for a prompt or a status bar",
+            ("headcount statusline", "headcount statusline --json"),
+        ),
         Verb(
             "show",
             "Look",
@@ -156,6 +163,12 @@ VERBS = {
             ),
         ),
         Verb(
+            "notify",
+            "Run",
+            "see whether notifications reach you",
+            ("headcount notify test", "headcount notify test --json"),
+        ),
+        Verb(
             "demo",
             "Learn",
             "watch harmless stand-in agents work, wait and die",
@@ -178,7 +191,7 @@ EXIT_CODES = "Exit codes: 0 done, 1 fault, 2 usage, 3 refused, 4 daemon unavaila
 
 def general_help() -> str:
     lines = [
-        "usage: headcount [VERB] [OPTIONS]        without a verb: headcount ps",
+        "usage: headcount [VERB] [OPTIONS]        without a verb: headcount tui; in a pipe: ps",
         "",
         "Knows which coding agents on this machine are alive and what each is doing.",
     ]

@@ -4,7 +4,8 @@ Rules of this file
   1. A snapshot replaces what is known, an event changes one row; nothing is decided here.
   2. The order is frozen while somebody moves through it: rows change in place, new ones come last, and nothing
      moves under the cursor. Thawed, it is the order of `ps` again.
-  3. Who ended stays where it was until the next thaw, so that a death is seen and not only missed.
+  3. Who ended is shown for a while, and while the order is frozen where it was, so that a death is seen and not
+     only missed.
   4. Time comes in as an argument.
 
 Not here: drawing (listing.py), keys (app.py), the stream (feed.py).
@@ -13,8 +14,10 @@ Not here: drawing (listing.py), keys (app.py), the stream (feed.py).
 from collections.abc import Sequence
 from typing import Any
 
+from headcount.cli import moments
 from headcount.cli.rows import Raw, Row, rows_of
 from headcount.core.plain import clean
+from headcount.times import TUI_ENDED_SHOWN
 
 
 class Board:
@@ -33,8 +36,6 @@ class Board:
         raw = event.get("session")
         if not isinstance(raw, dict) or not raw.get("id"):
             return
-        if str(event.get("type")).startswith("claim."):
-            raw = {**raw, "claims": _claims_after(self.sessions.get(str(raw["id"])), event)}
         if _is_shown(raw) or str(raw["id"]) in self.sessions:
             self.sessions[str(raw["id"])] = raw
 
@@ -54,9 +55,16 @@ class Board:
 
     def thaw(self) -> None:
         self._order = None
-        over = [id for id, raw in self.sessions.items() if raw.get("liveness") == "ended"]
-        for id in over:
-            del self.sessions[id]
+
+    def tidy(self, now: float) -> None:
+        """Forget who ended long ago, unless that would move rows under somebody's cursor."""
+        if self._order is not None:
+            return
+        for id, raw in list(self.sessions.items()):
+            at = moments.parse((raw.get("ended") or {}).get("at"))
+            if raw.get("liveness") == "ended" and (at is None or now - at >= TUI_ENDED_SHOWN):
+                del self.sessions[id]
+                self._cleaned.pop(id, None)
 
     @property
     def is_frozen(self) -> bool:
@@ -72,7 +80,9 @@ class Board:
         raw = self.sessions[id]
         known = self._cleaned.get(id)
         if known is None or known[0] is not raw:
-            parts = (raw.get(key) for key in ("id", "agent", "name", "cwd", "doing", "role", "title", "where"))
+            parts = (
+                raw.get(key) for key in ("id", "agent", "name", "cwd", "doing", "role", "title", "where")
+            )
             known = (raw, " ".join(clean(part) for part in parts).lower())
             self._cleaned[id] = known
         return known[1]
@@ -90,11 +100,3 @@ def next_that_needs_you(rows: Sequence[Row], current: str | None) -> str | None:
 
 def _is_shown(raw: Raw) -> bool:
     return raw.get("liveness") != "ended" and not raw.get("provisional")
-
-
-def _claims_after(known: Raw | None, event: dict[str, Any]) -> list[str]:
-    """The row of a claim's event is drawn before its book: the item itself is put in or taken out."""
-    held = {str(item) for item in (known or event["session"]).get("claims") or ()}
-    item = str(event.get("item"))
-    held = held | {item} if event.get("type") == "claim.granted" else held - {item}
-    return sorted(held)
