@@ -145,6 +145,11 @@ def waits(lane: Lane) -> list[Span]:
     return found
 
 
+def times(spans: Iterable[Span]) -> int:
+    """How many waits they are: one that went on while nobody looked is one."""
+    return len({span.activity.since for span in spans})
+
+
 def covered(spans: Iterable[Span]) -> float:
     """How long at least one of them went on."""
     total, reached = 0.0, float("-inf")

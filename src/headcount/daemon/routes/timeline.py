@@ -10,7 +10,7 @@ Not here: what a span is (core/lanes.py), drawing (web/static).
 import time
 
 from headcount.core.events import Event
-from headcount.core.lanes import Held, Lane, Lanes, Span, activity_before, covered, waits
+from headcount.core.lanes import Held, Lane, Lanes, Span, activity_before, covered, times, waits
 from headcount.core.session import SessionId
 from headcount.daemon.gate import Refused
 from headcount.daemon.routes.route import Call
@@ -68,7 +68,7 @@ async def show_today(call: Call) -> messages.Today:
         since=time_text(since),
         waited_s=round(sum(span.length for span in all_spans), 3),
         any_s=round(covered(all_spans), 3),
-        waits=len(all_spans),
+        waits=sum(times(spans) for spans in waited.values()),
         waiting_now=sum(1 for spans in waited.values() if spans and spans[-1].to >= now),
         sessions=sorted(rows, key=lambda row: -row.seconds),
     )
@@ -162,7 +162,7 @@ def _waited(service: Service, id: SessionId, spans: list[Span]) -> messages.Wait
     return messages.Waited(
         session=id,
         name=session.name if session else None,
-        times=len(spans),
+        times=times(spans),
         seconds=round(sum(span.length for span in spans), 3),
     )
 

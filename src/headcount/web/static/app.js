@@ -14,7 +14,7 @@ import { board } from "./views/board.js";
 import { claims, fleet, leftovers, today } from "./views/lists.js";
 import { session } from "./views/session.js";
 import { timeline } from "./views/timeline.js";
-import { logIn, logOut } from "./wire.js";
+import { forgetRoutes, logIn, logOut } from "./wire.js";
 import { exactSpan, groupOf } from "./words.js";
 
 const VIEWS = { board, timeline, claims, leftovers, today, fleet, session };
@@ -132,7 +132,7 @@ async function start() {
   setInterval(() => { if (state.connection === "live") refreshAll(); }, TODAY_EVERY * EVERY_SECOND);
   follow({
     event: heard,
-    live: () => { const back = state.connection === "lost"; change({ connection: "live" }); if (back) refreshAll(); },
+    live: () => { const back = state.connection === "lost"; change({ connection: "live" }); if (back) { forgetRoutes(); refreshAll(); } },
     lost: () => change((now) => ({ connection: "lost", lostAt: now.connection === "lost" ? now.lostAt : Date.now() / 1000 })),
     refused: () => { logOut(); change({ login: "needed" }); },
   });

@@ -18,7 +18,7 @@ function belief(word, each, now) {
   const age = each.at ? `${span(now - seconds(each.at))} ago` : "";
   return html`
     <tr class="stands"><th scope="row">${word}</th><td class="value">${clean(each.value)}</td><td>${clean(each.because)}</td><td>${clean(each.source)}</td><td>${age}</td></tr>
-    ${(each.evidence || []).map((line) => html`
+    ${(each.evidence || []).filter((line) => !line.stands || line.because !== each.because).map((line) => html`
       <tr class=${line.stands ? "" : "lost"}><td></td><td class="value">${clean(line.says)}</td><td>${clean(line.because)}${line.why_not ? ` — not taken: ${clean(line.why_not)}` : ""}</td><td>${clean(line.source)}</td><td>${line.at ? `${span(now - seconds(line.at))} ago` : ""}</td></tr>`)}`;
 }
 
@@ -40,7 +40,9 @@ function command(text) {
   return html`<p class="command"><code>${text}</code> ${copy(text)}</p>`;
 }
 
+// Of an ended one only: resuming a living conversation makes a second writer.
 function resumeOf(raw) {
+  if (raw.liveness !== "ended") return null;
   if (raw.resume) return clean(raw.resume);
   const known = raw.agent === "claude-code" && raw.conversation && PLAIN_ID.test(raw.conversation);
   return known ? `claude --resume ${raw.conversation}` : null;
@@ -88,7 +90,7 @@ export function session() {
         <p class="lead"><b class="state">${stateOf(raw, now)}</b> for ${span(now - (sinceOf(raw) ?? now))} · ${repoOf(raw)}</p>
         <p class="doing">${doingOf(raw, group)}</p>
         ${(raw.alarms || []).map((alarm) => html`<p class="alarm" role="alert">! ${clean(alarm)}</p>`)}</header>
-      ${resume ? html`<section><h2>${raw.liveness === "ended" ? "Take it up again" : "Resume command"}</h2>${command(resume)}</section>` : null}
+      ${resume ? html`<section><h2>Take it up again</h2>${command(resume)}</section>` : null}
       <section><h2>Facts</h2>${facts(raw, now)}</section>
       ${explained ? html`<section><h2>Why do we believe this?</h2><div class="scroll"><table class="beliefs">
         <thead><tr><th scope="col">Belief</th><th scope="col">Value</th><th scope="col">Because</th><th scope="col">Source</th><th scope="col">Age</th></tr></thead>

@@ -110,8 +110,8 @@ export function timeline() {
     ${shown.whole ? null : html`<p class="empty">So much happened that the beginning is left out. Show less time.</p>`}
     <div class="timeline" onWheel=${wheel}>
       <div class="axis" aria-hidden="true">${ticks(since, to).map((moment) => html`<span style=${{ left: `${percent(moment, since, to)}%` }}>${clock(moment, false)}</span>`)}</div>
+      <div class="ticks" aria-hidden="true">${ticks(since, to).map((moment) => html`<i class="tick" style=${{ left: `${percent(moment, since, to)}%` }}></i>`)}</div>
       <div class="blinds" aria-hidden="true">
-        ${ticks(since, to).map((moment) => html`<i class="tick" style=${{ left: `${percent(moment, since, to)}%` }}></i>`)}
         ${shown.blind.map((each) => html`<i class="blind" style=${bar(each, since, to)}></i>`)}
       </div>
       <ol class="lanes">${lanes.map((lane) => html`<${Lane} key=${lane.session} lane=${lane} since=${since} to=${to} />`)}</ol>

@@ -1,0 +1,85 @@
+"""A real browser on the page: the system's Chromium, driven by Playwright, in a profile of its own.
+
+Rules of this file
+  1. The link is asked for as a person's shell asks, outside every agent, whoever runs the tests.
+  2. What the page's console says, and every request that it makes, is noted; a test ends by looking.
+  3. Waiting is on a condition with a deadline (Playwright's own, or `eventually`), never for a time.
+
+Not here: the daemon and its agents (daemon.py, agent.py).
+"""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from tests.rig.callers import Errand, Request, detached
+from tests.rig.daemon import Daemon
+
+PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+ARGUMENTS = [
+    "--no-sandbox",  # a container's root has no other way
+    "--disable-dev-shm-usage",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--no-proxy-server",
+]
+WITHIN = 15_000  # milliseconds
+
+
+def program() -> str:
+    found = next((path for name in PROGRAMS if (path := shutil.which(name))), None)
+    assert found, "the page's tests need chromium; see tests/rig/install-programs"
+    return found
+
+
+@contextmanager
+def chromium(*more: str) -> Iterator[Browser]:
+    for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"):
+        os.environ.pop(name, None)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program(), args=[*ARGUMENTS, *more])
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+def link(daemon: Daemon, directory: Path) -> str:
+    """A one-time link, as the operator gets it."""
+    (answer,) = detached(Errand(directory, daemon.socket, [Request("POST", "/v1/web", {})]))
+    assert answer.status == 200, answer
+    return str(answer.data["url"])
+
+
+class Tab:
+    """One tab on the page, with what it said and asked."""
+
+    def __init__(self, browser: Browser, **context: Any) -> None:
+        self.context: BrowserContext = browser.new_context(**{"viewport": {"width": 1280, "height": 800}} | context)
+        self.page: Page = self.context.new_page()
+        self.page.set_default_timeout(WITHIN)
+        self.said: list[str] = []
+        self.asked: list[str] = []
+        self.page.on("console", lambda message: self.said.append(f"{message.type}: {message.text}"))
+        self.page.on("pageerror", lambda error: self.said.append(f"pageerror: {error}"))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+
+    def open(self, url: str) -> "Tab":
+        self.page.goto(url)
+        self.page.wait_for_selector("header .live")
+        return self
+
+    def row(self, session: str, more: str = "") -> Any:
+        return self.page.locator(f'main [data-session="{session}"]{more}')
+
+    def faults(self) -> list[str]:
+        """Errors and warnings; a connection that a test itself broke is told by the browser and is none."""
+        return [line for line in self.said if line.startswith(("error", "warning", "pageerror"))]
+
+    def close(self) -> None:
+        self.context.close()
