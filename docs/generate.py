@@ -22,7 +22,7 @@ from headcount.cli.verbs import VERBS
 from headcount.core.activity import ALL, BY_STATUS, BY_TURN, HELD, HOOK_STANDS, RESTED
 from headcount.core.events import EventType
 from headcount.core.session import LIVENESS, REOPENS, Liveness
-from headcount.daemon.config import Config
+from headcount.daemon.config import Config, setting_name
 from headcount.daemon.metrics import COUNTERS
 from headcount.daemon.routes.table import ROUTES
 from headcount.daemon.view import LIVENESS_WORDS
@@ -258,13 +258,17 @@ def _argument(action: argparse.Action) -> list[str]:
 
 def settings() -> str:
     default = Config()
-    rows = ([code(each.name), code(_plain(getattr(default, each.name)))] for each in fields(Config))
+    rows = (
+        [code(setting_name(each.name)), code(_plain(getattr(default, each.name)))] for each in fields(Config)
+    )
     return table(["setting", "default"], rows)
 
 
 def _plain(value: object) -> str:
     if isinstance(value, tuple):
         return str(list(value))
+    if isinstance(value, bool):
+        return str(value).lower()
     return f'"{value}"' if isinstance(value, str) else f"{value:g}"
 
 

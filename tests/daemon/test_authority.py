@@ -73,6 +73,7 @@ def rows(victim: str, harmless_pid: int) -> list[Row]:
             OPERATOR,  # somebody else's process
         ),
         ("DELETE", "/v1/sessions/{id}", Request("DELETE", f"/v1/sessions/{victim}"), OPERATOR),  # not its own
+        ("POST", "/v1/notify/test", Request("POST", "/v1/notify/test", {}), OPERATOR),
         ("POST", "/v1/stop", Request("POST", "/v1/stop", {}), OPERATOR),
     ]
     return found

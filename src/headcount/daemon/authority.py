@@ -62,6 +62,7 @@ AUTHORITY: dict[tuple[str, str], Rule] = {
     ("POST", "/v1/web"): Rule(Need.OPERATOR, "web"),
     ("DELETE", "/v1/web"): Rule(Need.OPERATOR, "web --close"),
     ("POST", "/v1/web/login"): ANYBODY,  # whoever has a one-time code
+    ("POST", "/v1/notify/test"): Rule(Need.OPERATOR, "notify test"),
     ("POST", "/v1/stop"): Rule(Need.OPERATOR, "down"),
 }
 

@@ -30,10 +30,12 @@ from headcount.daemon.effects import Effects
 from headcount.daemon.listen import Server, open_unix_socket
 from headcount.daemon.loop import Loop, NotStored
 from headcount.daemon.mailbox import Mailbox
+from headcount.daemon.notifying import Notifier
 from headcount.daemon.pages import Pages
 from headcount.daemon.recovery import boots_of, open_book, recover
 from headcount.daemon.registries import Registries
 from headcount.daemon.routes.table import build_app
+from headcount.daemon.segment import Segment
 from headcount.daemon.service import Service
 from headcount.daemon.tokens import Tokens
 from headcount.daemon.transcripts import Transcripts
@@ -100,6 +102,7 @@ class Running:
         self.tokens = Tokens(Path(places.state) / "tokens", store.tokens, processes, clock)
         self.effects = Effects(processes, clock, self.loop.put, self._forget)
         drift, worktrees = Drift(), Worktrees(clock)
+        self.segment = Segment(clock, wanted=config.notify_tmux_segment)
         self.service = Service(
             places=places,
             config=config,
@@ -126,6 +129,7 @@ class Running:
             tokens=self.tokens,
             actors=Actors(processes, self.loop, clock, self.tokens),
             pages=Pages(Path(places.state) / "web.json", clock, self.server, config.web_port),
+            notifier=Notifier(config, store, clock, processes),
             started_at=clock.now(),
             set_aside=store.loaded.set_aside,
             ask_to_stop=lambda: event_loop.call_soon(self.server.end),
@@ -140,6 +144,8 @@ class Running:
     def _tell(self, events: Sequence[Event], world: World) -> None:
         self.service.tell(events, world)
         self.transcripts.noticed(events, world)
+        self.service.notifier.noticed(events, world)
+        self.segment.noticed(events, world)
 
     def _forget(self, process: ProcessIdentity) -> None:
         """It ended: nothing that was settled about it stands."""
@@ -153,6 +159,7 @@ class Running:
             event_loop.add_signal_handler(number, self.server.end)
         await self._recover()
         await self.tokens.open()
+        await service.notifier.open(self.loop.world)
         self.watchdog.start()
         service.mailbox.open()
         for agent in AGENTS.values():
@@ -164,6 +171,7 @@ class Running:
             self._chore(service.mailbox.run(), "mailbox"),
             self._chore(service.census.run(), "census"),
             self._chore(_prune(service), "prune"),
+            self._chore(service.notifier.run(), "notifier"),
         ]
         self.serving = asyncio.create_task(self.server.serve_on(sock))
         self.chores.append(self._chore(service.pages.reopen(), "page"))
@@ -204,6 +212,8 @@ class Running:
         service.mailbox.close(for_good=True)
         for chore in self.chores:
             chore.cancel()
+        service.notifier.close()
+        await self.segment.close()
         self.watchdog.stop()
         self.files.close()
         self.transcripts.close()

@@ -25,6 +25,7 @@ from headcount.daemon.drift import Drift
 from headcount.daemon.loop import Loop
 from headcount.daemon.mailbox import Mailbox
 from headcount.daemon.metrics import Histogram
+from headcount.daemon.notifying import Notifier
 from headcount.daemon.pages import Pages
 from headcount.daemon.registries import Registries
 from headcount.daemon.tokens import Tokens
@@ -57,6 +58,7 @@ class Service:
     tokens: Tokens
     actors: Actors
     pages: Pages
+    notifier: Notifier
     started_at: float
     ask_to_stop: Callable[[], object]
     set_aside: Path | None = None

@@ -24,6 +24,7 @@ from headcount.daemon.routes import (
     events,
     guard,
     hooks,
+    notify,
     register,
     sessions,
     timeline,
@@ -35,6 +36,7 @@ from headcount.daemon.routes.route import Call, Route, json_response
 from headcount.daemon.service import Service
 from headcount.daemon.static import files
 from headcount.wire import messages
+from headcount.wire.notify import NotifyTest
 
 
 async def openapi(call: Call) -> Any:
@@ -178,6 +180,13 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
         "A credential for a one-time code",
         messages.PageCredential,
         takes="PageCode: code",
+    ),
+    Route(
+        "POST",
+        "/v1/notify/test",
+        notify.try_channels,
+        "One notice by every channel that is set",
+        NotifyTest,
     ),
     Route("GET", "/metrics", daemon.metrics, "Prometheus metrics", media="text/plain"),
     Route("GET", "/openapi.json", openapi, "This document"),
