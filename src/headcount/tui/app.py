@@ -10,7 +10,7 @@ Not here: rows (board.py), lines (lines.py), the stream (feed.py), words (cli/).
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from textual import events, on
@@ -71,10 +71,12 @@ class Headcount(App[None]):
         Binding("q,ctrl+c", "quit", show=False),
     ]
 
-    def __init__(self, env: Mapping[str, str], *, unicode: bool = True) -> None:
+    def __init__(
+        self, env: Mapping[str, str], *, unicode: bool = True, feed: Callable[..., Feed] = Feed
+    ) -> None:
         super().__init__()
         self.board = Board()
-        self.feed = Feed(env, self._wake)
+        self.feed = feed(env, self._wake)
         self.tab = "agents"
         self._unicode = unicode
         self._rows: list[Row] = []
