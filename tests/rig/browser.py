@@ -18,7 +18,7 @@ from typing import Any
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from tests.rig.callers import Errand, Request, detached
-from tests.rig.daemon import Daemon
+from tests.rig.daemon import Daemon, eventually
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 ARGUMENTS = [
@@ -60,7 +60,9 @@ class Tab:
     """One tab on the page, with what it said and asked."""
 
     def __init__(self, browser: Browser, **context: Any) -> None:
-        self.context: BrowserContext = browser.new_context(**{"viewport": {"width": 1280, "height": 800}} | context)
+        self.context: BrowserContext = browser.new_context(
+            **{"viewport": {"width": 1280, "height": 800}} | context
+        )
         self.page: Page = self.context.new_page()
         self.page.set_default_timeout(WITHIN)
         self.said: list[str] = []
@@ -76,6 +78,10 @@ class Tab:
 
     def row(self, session: str, more: str = "") -> Any:
         return self.page.locator(f'main [data-session="{session}"]{more}')
+
+    def until(self, script: str, within: float = 15.0) -> Any:
+        """The first true answer. (Playwright's own waiting evaluates a string, which the page's policy forbids.)"""
+        return eventually(lambda: self.page.evaluate(script), within)
 
     def faults(self) -> list[str]:
         """Errors and warnings; a connection that a test itself broke is told by the browser and is none."""

@@ -103,6 +103,10 @@ function keepSelection() {
 }
 
 function route() {
+  if (location.hash.length > 1 && !location.hash.startsWith("#/")) {
+    location.reload(); // a link with a code was opened in this very tab: log in anew
+    return;
+  }
   const [, view = "board", of] = location.hash.slice(1).split("/");
   const known = Object.hasOwn(VIEWS, view) ? view : "board";
   const changed = known !== state.view;
@@ -124,10 +128,7 @@ async function start() {
   }
   route();
   window.addEventListener("hashchange", route);
-  if (state.login !== "in") {
-    window.addEventListener("hashchange", () => { if (!location.hash.startsWith("#/")) location.reload(); });
-    return;
-  }
+  if (state.login !== "in") return;
   setInterval(tick, EVERY_SECOND);
   setInterval(() => { if (state.connection === "live") refreshAll(); }, TODAY_EVERY * EVERY_SECOND);
   follow({

@@ -44,9 +44,9 @@ function nextNeeding() {
 
 function leave(event) {
   if (state.dialog || state.help) change({ dialog: null, help: false });
-  else if (event.target.id === "filter") { change({ filter: "" }); event.target.blur(); }
+  else if (event.target.id === "filter") { change({ filter: "", most: 100 }); event.target.blur(); }
   else if (state.held) letGo();
-  else if (state.filter) change({ filter: "" });
+  else if (state.filter) change({ filter: "", most: 100 });
   else if (state.view !== "board") location.hash = "#/board";
   change({ tip: null, notice: null });
 }

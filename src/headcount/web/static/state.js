@@ -8,7 +8,7 @@
 // Not here: words and order (words.js), drawing (views/), the connection (stream.js).
 
 import { ask, askIfThere, Refused } from "./wire.js";
-import { groupOf, inOrder, seconds } from "./words.js";
+import { groupOf, inOrder, quoted, seconds } from "./words.js";
 
 const HELD_FOR = 8000, HIDDEN_AFTER = 86400, ENDED_MOST = 300;
 
@@ -23,6 +23,7 @@ export const state = {
   view: "board",
   of: null, // the session that is looked at
   filter: "",
+  most: 100, // rows drawn at once; the rest follow frame by frame, so that no frame is long
   selected: null,
   held: null, // while the order is held: the rows as they were placed
   heldUntil: 0,
@@ -154,8 +155,8 @@ export async function readTimeline() {
 export async function readDetail() {
   const id = state.of;
   const [explanation, past] = await Promise.all([
-    ask("GET", `/v1/sessions/${encodeURIComponent(id)}/explain`),
-    ask("GET", `/v1/history?session=${encodeURIComponent(id)}&newest=1&limit=60`),
+    ask("GET", `/v1/sessions/${quoted(id)}/explain`),
+    ask("GET", `/v1/history?session=${quoted(id)}&newest=1&limit=60`),
   ]).catch((fault) => {
     if (!(fault instanceof Refused) || fault.status === 401) throw fault;
     return [{ fault }, { events: [] }];
@@ -164,7 +165,7 @@ export async function readDetail() {
 }
 
 export async function readHistory(item) {
-  change({ history: await ask("GET", `/v1/claims?history=${encodeURIComponent(item)}`) });
+  change({ history: await ask("GET", `/v1/claims?history=${quoted(item)}`) });
 }
 
 // --- what is looked at ---------------------------------------------------------------------------

@@ -41,6 +41,11 @@ export function clean(value) {
   return kept;
 }
 
+// As a piece of a path. Half a surrogate pair, which no address can hold, becomes the sign for it.
+export function quoted(value) {
+  return encodeURIComponent(String(value).toWellFormed());
+}
+
 export function seconds(stamp) {
   const moment = typeof stamp === "string" ? Date.parse(stamp) : NaN;
   return Number.isNaN(moment) ? null : moment / 1000;

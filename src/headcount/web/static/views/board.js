@@ -8,13 +8,14 @@
 
 import { html, part } from "../dom.js";
 import { change, matches, placed, state } from "../state.js";
-import { agentName, clean, doingOf, exactSpan, groupOf, GROUPS, MARKS, nameOf, repoOf, shortIds, sinceOf, span, stateOf } from "../words.js";
+import { agentName, clean, doingOf, exactSpan, groupOf, GROUPS, MARKS, nameOf, quoted, repoOf, shortIds, sinceOf, span, stateOf } from "../words.js";
 
 const TITLES = {
   "needs you": "Needs you", stopped: "Stopped", done: "Done", working: "Working", unknown: "Unknown", idle: "Idle", ended: "Ended today",
 };
 const FOLDED = new Set(["idle", "ended"]);
 const FEW_IDLE = 8;
+export const AT_ONCE = 100;
 
 export const Row = part(({ raw, short, word, age, doing, group }) => {
   const now = groupOf(raw);
@@ -22,7 +23,7 @@ export const Row = part(({ raw, short, word, age, doing, group }) => {
   const label = `${nameOf(raw)}, ${word}, for ${age}${doing ? `, ${doing}` : ""}`;
   return html`
     <li class=${`row ${killed ? "killed" : now.replace(" ", "-")}${group === now ? "" : " moved"}`} data-session=${raw.id} data-liveness=${raw.liveness} data-group=${now}>
-      <a href=${`#/session/${encodeURIComponent(raw.id)}`} aria-label=${label}>
+      <a href=${`#/session/${quoted(raw.id)}`} aria-label=${label}>
         <span class="mark" aria-hidden="true">${MARKS[now]}</span>
         <span class="state">${word}</span>
         <span class="age">${age}</span>
@@ -44,10 +45,14 @@ function row(each, short, now) {
   return html`<${Row} key=${raw.id} raw=${raw} short=${short.get(raw.id)} word=${stateOf(raw, now)} age=${age} doing=${doingOf(raw, groupOf(raw))} group=${group} />`;
 }
 
-function section(group, rows, short, now) {
+function isFolded(group, rows) {
+  return FOLDED.has(group) && !state.filter && (group === "ended" || rows.length > FEW_IDLE) && !state.openGroups.has(group);
+}
+
+function section(group, rows, room, short, now) {
   if (!rows.length) return null;
-  const folded = FOLDED.has(group) && !state.filter && (group === "ended" || rows.length > FEW_IDLE) && !state.openGroups.has(group);
-  const list = folded ? null : html`<ol class="rows" aria-label=${TITLES[group]}>${rows.map((each) => row(each, short, now))}</ol>`;
+  const folded = isFolded(group, rows);
+  const list = folded ? null : html`<ol class="rows" aria-label=${TITLES[group]}>${rows.slice(0, room).map((each) => row(each, short, now))}</ol>`;
   const count = html`<span class="count">${rows.length}</span>`;
   const heading = FOLDED.has(group)
     ? html`<button class="fold" aria-expanded=${String(!folded)} onClick=${() => fold(group)}>${TITLES[group]} ${count}</button>`
@@ -65,13 +70,20 @@ export function board() {
   const all = placed();
   const short = shortIds(all.map((each) => each.raw.id));
   const shown = all.filter((each) => matches(each.raw, state.filter));
-  const sections = GROUPS.map((group) => section(group, shown.filter((each) => each.group === group), short, state.now));
+  let room = state.most;
+  const sections = GROUPS.map((group) => {
+    const rows = shown.filter((each) => each.group === group);
+    const drawn = section(group, rows, Math.max(0, room), short, state.now);
+    room -= isFolded(group, rows) ? 0 : rows.length;
+    return drawn;
+  });
+  if (room < 0) requestAnimationFrame(() => change({ most: state.most + AT_ONCE }));
   const living = shown.filter((each) => each.raw.liveness !== "ended").length;
   return html`
     <div class="tools">
       <label class="search"><span class="hidden">Filter sessions</span>
         <input id="filter" type="search" placeholder="Filter: name, repo, state…  ( / )" autocomplete="off" spellcheck=${false}
-          value=${state.filter} onInput=${(event) => change({ filter: event.target.value, held: null })} /></label>
+          value=${state.filter} onInput=${(event) => change({ filter: event.target.value, held: null, most: AT_ONCE })} /></label>
       <span class="summary" role="status">${summary(shown)}</span>
     </div>
     ${state.today && state.today.waits ? html`<p class="today">Agents waited on you <b>${exactSpan(state.today.waited_s)}</b> today, in ${state.today.waits} ${state.today.waits === 1 ? "question" : "questions"}.</p>` : null}

@@ -9,25 +9,25 @@
 import { html } from "../dom.js";
 import { act, change, confirm, readHistory, state } from "../state.js";
 import { ask } from "../wire.js";
-import { clean, clock, exactSpan, seconds, span } from "../words.js";
+import { clean, clock, exactSpan, quoted, seconds, span } from "../words.js";
 
 const MEGABYTE = 1e6;
 
 function who(holder) {
   if (!holder) return "nobody";
   const name = clean(holder.name) || (holder.session ? clean(holder.session).slice(0, 4) : `process ${holder.pid}`);
-  return holder.session ? html`<a href=${`#/session/${encodeURIComponent(holder.session)}`}>${name}</a>` : name;
+  return holder.session ? html`<a href=${`#/session/${quoted(holder.session)}`}>${name}</a>` : name;
 }
 
 function force(claim) {
   const item = clean(claim.item);
-  confirm("Take this claim away", [`${item} is held by a living process. It may go on working as if it still held it.`, "Its next check of claim number " + claim.fence + " fails."], `headcount release --force ${quoted(item)}`, "Take it away", async () => {
-    await ask("DELETE", `/v1/claims/${encodeURIComponent(claim.item)}?force=1`);
+  confirm("Take this claim away", [`${item} is held by a living process. It may go on working as if it still held it.`, "Its next check of claim number " + claim.fence + " fails."], `headcount release --force ${shellQuoted(item)}`, "Take it away", async () => {
+    await ask("DELETE", `/v1/claims/${quoted(claim.item)}?force=1`);
     return `${item} is free.`;
   });
 }
 
-function quoted(text) {
+function shellQuoted(text) {
   return /^[\w@%+=:,./#-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
@@ -69,7 +69,7 @@ export function leftovers() {
         <div class="head"><b>${clean(each.kind)}</b><span>${memory(each)}</span></div>
         <p class="what">${clean(each.what)}</p>
         <p class="note">${clean(typeof each.evidence === "string" ? each.evidence : JSON.stringify(each.evidence))}</p>
-        <p>${each.session ? html`from <a href=${`#/session/${encodeURIComponent(each.session)}`}>${clean(each.session).slice(0, 8)}</a> ` : null}
+        <p>${each.session ? html`from <a href=${`#/session/${quoted(each.session)}`}>${clean(each.session).slice(0, 8)}</a> ` : null}
           ${each.kind === "process" && each.pid ? html`<code>headcount reap ${clean(each.session || "").slice(0, 8)} --yes</code> <button onClick=${() => reap(each)}>End it…</button>` : html`<span class="note">never touched by us</span>`}</p>
       </li>`)}</ul>`;
 }
@@ -89,7 +89,7 @@ export function today() {
     <p class="big">${exactSpan(day.waited_s)}</p>
     <p>${day.waits} ${day.waits === 1 ? "time" : "times"}, of all agents together; in ${exactSpan(day.any_s)} at least one waited. ${day.waiting_now ? `${day.waiting_now} ${day.waiting_now === 1 ? "waits" : "wait"} now.` : "Nobody waits now."}</p>
     ${day.sessions.length ? html`<ol class="bars">${day.sessions.map((each) => html`
-      <li key=${each.session}><a href=${`#/session/${encodeURIComponent(each.session)}`}>${clean(each.name) || clean(each.session).slice(0, 6)}</a>
+      <li key=${each.session}><a href=${`#/session/${quoted(each.session)}`}>${clean(each.name) || clean(each.session).slice(0, 6)}</a>
         <span class="bar" aria-hidden="true"><i style=${{ width: `${Math.max(1, (each.seconds / day.sessions[0].seconds) * 100)}%` }}></i></span>
         <span class="age">${exactSpan(each.seconds)} · ${each.times}×</span></li>`)}</ol>` : null}
     <p class="note">What headcount did not see is not counted.</p>`;

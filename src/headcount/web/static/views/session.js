@@ -9,7 +9,7 @@
 import { html } from "../dom.js";
 import { act, confirm, state } from "../state.js";
 import { ask } from "../wire.js";
-import { agentName, clean, clock, doingOf, exactSpan, groupOf, MARKS, nameOf, repoOf, seconds, sinceOf, span, stateOf } from "../words.js";
+import { agentName, clean, clock, doingOf, exactSpan, groupOf, MARKS, nameOf, quoted, repoOf, seconds, sinceOf, span, stateOf } from "../words.js";
 
 const PLAIN_ID = /^[A-Za-z0-9._-]+$/;
 const STORIES = { "session.heard": "heard", "session.bound": "its process was learned", "session.changed": "changed", "session.started": "started", "session.doubted": "cannot be asked now; not taken for dead", "session.reopened": "is back: its end was only reported" };
@@ -51,7 +51,7 @@ function resumeOf(raw) {
 function ending(raw, verb, title, line) {
   const short = clean(raw.id).slice(0, 8);
   return () => confirm(title, [line, `${nameOf(raw)}, process ${raw.pid ?? "unknown"}.`], `headcount ${verb} ${short}`, title, async () => {
-    await ask("POST", `/v1/sessions/${encodeURIComponent(raw.id)}/${verb}`, {});
+    await ask("POST", `/v1/sessions/${quoted(raw.id)}/${verb}`, {});
     return `${nameOf(raw)}: asked to ${verb}.`;
   });
 }
@@ -70,7 +70,7 @@ function facts(raw, now) {
 }
 
 function link(id, word) {
-  return id ? html`<p>${word} <a href=${`#/session/${encodeURIComponent(id)}`}>${clean(id).slice(0, 8)}</a></p>` : null;
+  return id ? html`<p>${word} <a href=${`#/session/${quoted(id)}`}>${clean(id).slice(0, 8)}</a></p>` : null;
 }
 
 export function session() {
@@ -98,7 +98,7 @@ export function session() {
         <p class="note">${explained.agree ? "Sources agree." : "Sources disagree; the losing evidence is struck through."} Would change it: ${explained.would_change.map(clean).join(", ") || "nothing"}.</p></section>` : null}
       ${(raw.claims || []).length ? html`<section><h2>Holds</h2><ul>${raw.claims.map((item) => html`<li><code>${clean(item)}</code></li>`)}</ul></section>` : null}
       ${(raw.background || []).length || children.length ? html`<section><h2>Beside it</h2><ul>${(raw.background || []).map((work) => html`<li>${clean(work.kind)}: ${clean(work.label)}</li>`)}
-        ${children.map((each) => html`<li><a href=${`#/session/${encodeURIComponent(each.id)}`}>${nameOf(each)}</a>, ${stateOf(each, now)}</li>`)}</ul></section>` : null}
+        ${children.map((each) => html`<li><a href=${`#/session/${quoted(each.id)}`}>${nameOf(each)}</a>, ${stateOf(each, now)}</li>`)}</ul></section>` : null}
       ${left.length ? html`<section><h2>Left behind</h2><ul>${left.map((each) => html`<li>${clean(each.kind)}: ${clean(each.what)}</li>`)}</ul><p><a href="#/leftovers">Leftovers</a></p></section>` : null}
       ${link(raw.parent, "Started inside")}${link(raw.predecessor, "Continues")}${link(raw.ended?.successor, "Continued as")}
       ${detail?.events.length ? html`<section><h2>What happened</h2><ol class="events">${[...detail.events].reverse().map((event) => html`<li key=${event.seq}><time>${clock(seconds(event.at))}</time> ${story(event)}</li>`)}</ol></section>` : null}

@@ -8,7 +8,7 @@
 
 import { html, part } from "../dom.js";
 import { change, matches, readTimeline, state } from "../state.js";
-import { clean, clock, exactSpan, seconds, span } from "../words.js";
+import { clean, clock, exactSpan, quoted, seconds, span } from "../words.js";
 
 const RANGES = [[900, "15m"], [1800, "30m"], [7200, "2h"], [28800, "8h"], [86400, "1d"], [604800, "7d"]];
 const LANES_MOST = 120;
@@ -40,7 +40,7 @@ const Lane = part(({ lane, since, to }) => {
   const ended = lane.ended ? seconds(lane.ended.at) : null;
   return html`
     <li class="lane" data-session=${lane.session} data-liveness=${lane.liveness}>
-      <a class="who" href=${`#/session/${encodeURIComponent(lane.session)}`} aria-label=${`${name}: ${said || "nothing seen"}${lane.ended ? `; ${clean(lane.ended.because)}` : ""}`}>${name}</a>
+      <a class="who" href=${`#/session/${quoted(lane.session)}`} aria-label=${`${name}: ${said || "nothing seen"}${lane.ended ? `; ${clean(lane.ended.because)}` : ""}`}>${name}</a>
       <div class="track" aria-hidden="true">
         ${lane.spans.map((each) => html`<i class=${`span a-${WORDS[each.activity] ? each.activity : "unknown"}`} style=${bar(each, since, to)} onMouseMove=${at(() => tipOf(lane, each))} onMouseLeave=${away}></i>`)}
         ${lane.claims.map((held) => {
