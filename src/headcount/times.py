@@ -235,6 +235,27 @@ SEGMENT_AFTER: Final = 0.25
 STATUSLINE_WITHIN: Final = 0.2
 """A prompt waits no longer than this for its line; then it has none."""
 
+# --- MCP, service, doctor ------------------------------------------------------------------------
+
+MCP_WAIT: Final = 45.0
+MCP_WAIT_MOST: Final = 600.0
+"""`wait_for_claim` waits for the first unless it is asked otherwise, and never for longer than the second: several
+clients give a tool call up after 60 s, and whoever waited ten minutes should look again whether it still wants it."""
+
+OTHER_PROGRAM_WITHIN: Final = 30.0
+"""An agent's own command (`claude mcp add-json`) or `systemctl` is given up after this: both take a second, and the
+start of a service with thousands of sessions to prove a few."""
+
+SERVICE_WATCHDOG: Final = 60
+SERVICE_RESTART_AFTER: Final = 1
+SERVICE_GIVEN_UP_WITHIN: Final = 60
+"""systemd ends a daemon that was silent for the first, twice what the daemon's own watchdog allows, so that it only
+acts when that is stuck, too; a daemon that failed is started again after the second, soon and not in a spin; one
+that failed five times within the third is broken, and is left alone."""
+
+HOOK_COST_PROMISED: Final = 0.005
+"""What being watched may cost an agent per event (G7); `doctor` measures it on the machine it runs on."""
+
 # --- tokens --------------------------------------------------------------------------------------
 
 TOKEN_CEILING: Final = 86_400.0

@@ -169,6 +169,24 @@ VERBS = {
             ("headcount notify test", "headcount notify test --json"),
         ),
         Verb(
+            "mcp",
+            "Run",
+            "let agents ask and claim by MCP, and tell them of it",
+            (
+                "headcount mcp install --dry-run",
+                "headcount mcp install",
+                "headcount mcp status",
+                "headcount mcp skill >> AGENTS.md",
+                "headcount mcp uninstall --agent codex",
+            ),
+        ),
+        Verb(
+            "service",
+            "Run",
+            "let systemd start the daemon and keep it up",
+            ("headcount service install", "headcount service status", "headcount service install --print"),
+        ),
+        Verb(
             "demo",
             "Learn",
             "watch harmless stand-in agents work, wait and die",
