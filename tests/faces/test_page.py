@@ -9,7 +9,8 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.rig.agent import Agent
-from tests.rig.browser import Tab, chromium, link
+from tests.rig.browser import Tab, chromium
+from tests.rig.browser_link import link
 from tests.rig.callers import Errand, Request, child, detached
 from tests.rig.daemon import Daemon, eventually
 

@@ -1,24 +1,21 @@
 """A real browser on the page: the system's Chromium, driven by Playwright, in a profile of its own.
 
 Rules of this file
-  1. The link is asked for as a person's shell asks, outside every agent, whoever runs the tests.
-  2. What the page's console says, and every request that it makes, is noted; a test ends by looking.
-  3. Waiting is on a condition with a deadline (Playwright's own, or `eventually`), never for a time.
+  1. What the page's console says, and every request that it makes, is noted; a test ends by looking.
+  2. Waiting is on a condition with a deadline (Playwright's own, or `eventually`), never for a time.
 
-Not here: the daemon and its agents (daemon.py, agent.py).
+Not here: the daemon and its agents (daemon.py, agent.py), the link (browser_link.py).
 """
 
 import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
-from tests.rig.callers import Errand, Request, detached
-from tests.rig.daemon import Daemon, eventually
+from tests.rig.daemon import eventually
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 ARGUMENTS = [
@@ -47,13 +44,6 @@ def chromium(*more: str) -> Iterator[Browser]:
             yield browser
         finally:
             browser.close()
-
-
-def link(daemon: Daemon, directory: Path) -> str:
-    """A one-time link, as the operator gets it."""
-    (answer,) = detached(Errand(directory, daemon.socket, [Request("POST", "/v1/web", {})]))
-    assert answer.status == 200, answer
-    return str(answer.data["url"])
 
 
 class Tab:
