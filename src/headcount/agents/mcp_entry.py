@@ -137,8 +137,8 @@ def _block(server: Server) -> str:
 
 
 def _toml(text: str) -> str:
-    """A basic string of TOML: JSON's escapes are among its own."""
-    return json.dumps(text, ensure_ascii=True)
+    """A basic string of TOML: JSON's escapes are among its own, but for pairs of surrogates; DEL is not plain."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 # --- both ------------------------------------------------------------------------------------------

@@ -54,8 +54,9 @@ def _described(tool: Tool) -> types.Tool:
 
 
 def _result(answer: Answer) -> types.CallToolResult:
+    """Some agents show their model the text, some the data: both have the words."""
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=answer.text)],
-        structuredContent=answer.data,
+        structuredContent={"says": answer.text, **answer.data},
         isError=answer.is_fault,
     )
