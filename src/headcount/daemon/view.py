@@ -136,9 +136,10 @@ def event_row(event: Event, world: World) -> messages.EventRow:
 
 
 def _as_of(session: Session, event: Event) -> Session:
-    """What came later, its end above all, is not shown with what came before."""
+    """What came later, its end above all, is not shown with what came before. What a death brings with it (a
+    claim that falls, an alarm that is cleared) has the same moment and came after it."""
     then = changed(session, event.delta)
-    if session.ended is None or "ended" in event.delta or event.at > session.ended.at:
+    if session.ended is None or "ended" in event.delta or event.at >= session.ended.at:
         return then
     living = Liveness.ALIVE if then.process else Liveness.UNBOUND
     return changed(then, {"ended": None, "liveness": event.delta.get("liveness", living)})

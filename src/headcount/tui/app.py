@@ -78,6 +78,9 @@ class Headcount(App[None]):
         self.board = Board()
         self.feed = feed(env, self._wake)
         self.tab = "agents"
+        self.top_bar, self.bottom_bar = bars.Bar(id="top"), bars.Bar(id="bottom")
+        self.listing, self.pane = Listing(), Detail()
+        self.field = Input(id="find", placeholder="name, agent, repository, state", compact=True)
         self._unicode = unicode
         self._rows: list[Row] = []
         self._lists: dict[str, list[dict[str, Any]] | None] = {"claims": None, "leftovers": None}
@@ -90,14 +93,10 @@ class Headcount(App[None]):
         self._asking: Timer | None = None
 
     def compose(self) -> ComposeResult:
-        yield bars.Bar(id="top")
-        yield Listing()
-        yield Detail()
-        yield Input(id="find", placeholder="name, agent, repository, state", compact=True)
-        yield bars.Bar(id="bottom")
+        yield from (self.top_bar, self.listing, self.pane, self.field, self.bottom_bar)
 
     def on_mount(self) -> None:
-        self.query_one(Listing).focus()
+        self.listing.focus()
         self.set_interval(times.TUI_TICK, self._tick)
         self.set_interval(times.TUI_LOOK_AGAIN, self._look_beside)
         self.feed.start()
@@ -119,7 +118,7 @@ class Headcount(App[None]):
 
     def _take(self) -> None:
         self._frame = None
-        chosen, beside = self.query_one(Listing).chosen, False
+        chosen, beside = self.listing.chosen, False
         for event in self.feed.drain():
             self.board.take(event)
             kind = str(event.get("type"))
@@ -144,7 +143,7 @@ class Headcount(App[None]):
     def _draw(self) -> None:
         now, cells = time.time(), self.size.width
         self._rows = self.board.rows(now)
-        listing = self.query_one(Listing)
+        listing = self.listing
         inner = max(10, listing.scrollable_content_region.width or cells)
         if self.tab == "agents":
             shown = lines.of_agents(self._rows, inner, unicode=self._unicode)
@@ -164,9 +163,9 @@ class Headcount(App[None]):
         return "Nobody holds anything." if self.tab == "claims" else "Nothing was left behind."
 
     def _draw_detail(self, now: float) -> None:
-        chosen = self.query_one(Listing).chosen
+        chosen = self.listing.chosen
         raw = self.board.sessions.get(chosen or "") if self.tab == "agents" else None
-        pane = self.query_one(Detail)
+        pane = self.pane
         if raw is None:
             pane.show([])
             return
@@ -180,7 +179,7 @@ class Headcount(App[None]):
             name: None if found is None else len(found) for name, found in self._lists.items()
         }
         told = summary(self._rows)
-        self.query_one("#top", bars.Bar).show(bars.top(self.tab, counts, told, cells))
+        self.top_bar.show(bars.top(self.tab, counts, told, cells))
         since = self.feed.lost_since
         lost = (
             None
@@ -191,7 +190,7 @@ class Headcount(App[None]):
             self._said = None
         said = self._said[0] if self._said is not None else None
         line = bars.bottom(lost=lost, said=said, wanted=self.board.wanted, note=self._waited, cells=cells)
-        self.query_one("#bottom", bars.Bar).show(line)
+        self.bottom_bar.show(line)
 
     def say(self, text: str) -> None:
         self._said = (clean(text), time.monotonic() + times.TUI_STOP_AGAIN_WITHIN)
@@ -210,7 +209,7 @@ class Headcount(App[None]):
 
     def _ask(self) -> None:
         self._asking = None
-        chosen = self.query_one(Listing).chosen
+        chosen = self.listing.chosen
         if self.tab == "agents" and chosen is not None:
             self.run_worker(lambda: self._ask_behind(chosen), thread=True, exclusive=True, group="behind")
 
@@ -249,14 +248,14 @@ class Headcount(App[None]):
 
     def action_move(self, by: int) -> None:
         self._moving()
-        self.query_one(Listing).move(by)
+        self.listing.move(by)
 
     def action_page(self, by: int) -> None:
-        self.action_move(by * max(1, self.query_one(Listing).size.height - 2))
+        self.action_move(by * max(1, self.listing.size.height - 2))
 
     def action_next(self) -> None:
         self.action_tab("agents")
-        listing = self.query_one(Listing)
+        listing = self.listing
         found = next_that_needs_you(self._rows, listing.chosen)
         if found is None:
             self.say("Nobody needs you.")
@@ -273,7 +272,7 @@ class Headcount(App[None]):
         self.action_tab(bars.TABS[(bars.TABS.index(self.tab) + 1) % len(bars.TABS)])
 
     def action_detail(self) -> None:
-        self.query_one(Detail).toggle_class("small")
+        self.pane.toggle_class("small")
         self.call_after_refresh(self._draw)
 
     def action_help(self) -> None:
@@ -298,7 +297,7 @@ class Headcount(App[None]):
         self.say(f"Stop {clean(raw.get('name')) or chosen[:4]}? Press s again.")
 
     def _chosen_agent(self) -> str | None:
-        chosen = self.query_one(Listing).chosen if self.tab == "agents" else None
+        chosen = self.listing.chosen if self.tab == "agents" else None
         return chosen if chosen in self.board.sessions else None
 
     def _run(self, verb: str, session: str) -> None:
@@ -313,7 +312,7 @@ class Headcount(App[None]):
 
     def action_find(self) -> None:
         self.action_tab("agents")
-        field = self.query_one("#find", Input)
+        field = self.field
         field.add_class("open")
         field.value = self.board.wanted
         field.focus()
@@ -330,12 +329,12 @@ class Headcount(App[None]):
     def action_leave(self) -> None:
         """Esc: out of the field, then to all rows."""
         self.board.wanted = ""
-        self.query_one("#find", Input).value = ""
+        self.field.value = ""
         self._close_find()
 
     def _close_find(self) -> None:
-        self.query_one("#find", Input).remove_class("open")
-        self.query_one(Listing).focus()
+        self.field.remove_class("open")
+        self.listing.focus()
         self._draw()
 
 

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from headcount.cli import moments
-from headcount.cli.rows import Raw, Row, rows_of
+from headcount.cli.rows import Raw, Row, in_order, row_of, short_ids
 from headcount.core.plain import clean
 from headcount.times import TUI_ENDED_SHOWN
 
@@ -26,6 +26,8 @@ class Board:
         self.wanted = ""  # what was typed after `/`
         self._order: list[str] | None = None  # ids, while it is frozen
         self._cleaned: dict[str, tuple[Raw, str]] = {}
+        self._made: dict[str, tuple[Raw, str, int, Row]] = {}
+        self._short: dict[str, str] = {}
 
     # --- what comes in -------------------------------------------------------------------------------
 
@@ -43,7 +45,7 @@ class Board:
 
     def rows(self, now: float) -> list[Row]:
         """All that is looked for, in the order of `ps`, or as it was when that was frozen."""
-        ordered = rows_of(self.sessions.values(), now)
+        ordered = in_order(self._row(id, raw, now) for id, raw in self.sessions.items())
         if self._order is not None:
             place = {id: index for index, id in enumerate(self._order)}
             ordered.sort(key=lambda row: place.get(row.full_id, len(place)))
@@ -51,7 +53,7 @@ class Board:
 
     def freeze(self, now: float) -> None:
         if self._order is None:
-            self._order = [row.full_id for row in rows_of(self.sessions.values(), now)]
+            self._order = [row.full_id for row in self.rows(now)]
 
     def thaw(self) -> None:
         self._order = None
@@ -65,10 +67,21 @@ class Board:
             if raw.get("liveness") == "ended" and (at is None or now - at >= TUI_ENDED_SHOWN):
                 del self.sessions[id]
                 self._cleaned.pop(id, None)
+                self._made.pop(id, None)
 
     @property
     def is_frozen(self) -> bool:
         return self._order is not None
+
+    def _row(self, id: str, raw: Raw, now: float) -> Row:
+        """Made again when it changed, and once a second for its age: a burst of events costs what it changed."""
+        if self._short.keys() != self.sessions.keys():
+            self._short = short_ids(list(self.sessions))
+        short, second = self._short[id], int(now)
+        known = self._made.get(id)
+        if known is None or known[0] is not raw or known[1:3] != (short, second):
+            known = self._made[id] = (raw, short, second, row_of(raw, short, now))
+        return known[3]
 
     def _is_looked_for(self, row: Row) -> bool:
         words = self.wanted.lower().split()

@@ -38,6 +38,8 @@ class Feed:
         self._over.set()
         if self._client is not None:
             self._client.hang_up()
+        if self._thread.is_alive():
+            self._thread.join(times.TUI_TICK)
 
     def drain(self) -> list[dict[str, Any]]:
         """All events that came since the last time."""
@@ -76,6 +78,8 @@ class Feed:
                 if self._over.is_set():
                     return
                 self._lose()
+            finally:
+                self._client.close()
             self._over.wait(wait)
             wait = min(wait * 2, times.TUI_RECONNECT_MOST)
 
