@@ -39,7 +39,12 @@ VERBS = {
             "everything known of one session",
             ("headcount show 7f3a", "headcount show auth-refactor --json"),
         ),
-        Verb("explain", "Look", "why a session is believed to be what it is", ("headcount explain 7f3a",)),
+        Verb(
+            "explain",
+            "Look",
+            "why a session is believed to be what it is",
+            ("headcount explain 7f3a", "headcount explain 7f3a --bundle report.json"),
+        ),
         Verb(
             "watch",
             "Look",
