@@ -160,7 +160,14 @@ def _answer(message: object, media: str) -> str:
 
 
 def messages() -> str:
-    text = (SRC / "wire" / "messages.py").read_text("utf-8")
+    """Those that everybody reads first, then the files of single features."""
+    first = SRC / "wire" / "messages.py"
+    others = (path for path in sorted(first.parent.glob("*.py")) if path != first)
+    return "\n\n".join(part for path in (first, *others) if (part := _messages_of(path)))
+
+
+def _messages_of(path: Path) -> str:
+    text = path.read_text("utf-8")
     lines = text.splitlines()
     parts = []
     for node in ast.parse(text).body:

@@ -36,6 +36,8 @@ from headcount.daemon.routes.route import Call, Route, json_response
 from headcount.daemon.service import Service
 from headcount.daemon.static import files
 from headcount.wire import messages
+from headcount.wire import page as page_messages
+from headcount.wire import timeline as time_messages
 from headcount.wire.notify import NotifyTest
 
 
@@ -167,18 +169,18 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
         "/v1/timeline",
         timeline.show_timeline,
         "What each session did over a stretch of time",
-        messages.Timeline,
+        time_messages.Timeline,
         ("since", "until", "session"),
     ),
-    Route("GET", "/v1/today", timeline.show_today, "How long agents waited", messages.Today, ("since",)),
-    Route("POST", "/v1/web", web.open_page, "Open the page: a one-time link", messages.PageLink),
-    Route("DELETE", "/v1/web", web.close_page, "Close the page and end its tabs", messages.PageClosed),
+    Route("GET", "/v1/today", timeline.show_today, "How long agents waited", time_messages.Today, ("since",)),
+    Route("POST", "/v1/web", web.open_page, "Open the page: a one-time link", page_messages.PageLink),
+    Route("DELETE", "/v1/web", web.close_page, "Close the page and end its tabs", page_messages.PageClosed),
     Route(
         "POST",
         LOGIN,
         web.log_in,
         "A credential for a one-time code",
-        messages.PageCredential,
+        page_messages.PageCredential,
         takes="PageCode: code",
     ),
     Route(

@@ -17,7 +17,7 @@ from headcount.daemon.routes.route import Call
 from headcount.daemon.service import Service
 from headcount.daemon.view import LIVENESS_WORDS, ended_row, time_text
 from headcount.times import DAY, TIMELINE_MOST, TIMELINE_SPAN
-from headcount.wire import messages
+from headcount.wire import timeline as wire
 
 READ_MOST = 20_000  # events of one picture
 BEFORE_MOST = 5_000  # events looked back at for what each session did when the picture begins
@@ -36,7 +36,7 @@ TELLING = (
 CHANGING = ("session.started", "session.activity", "session.changed", "session.bound")
 
 
-async def show_timeline(call: Call) -> messages.Timeline:
+async def show_timeline(call: Call) -> wire.Timeline:
     now = call.service.clock.now()
     to = min(float(call.number("until", int(now) + 1)), now)
     since = float(call.number("since", int(now - TIMELINE_SPAN)))
@@ -47,16 +47,16 @@ async def show_timeline(call: Call) -> messages.Timeline:
     one = call.select(wanted).id if wanted else None
     drawn, whole = await _drawn(call.service, since, to, one)
     lanes = [lane for lane in drawn.lanes.values() if lane.spans or lane.claims or lane.ended]
-    return messages.Timeline(
+    return wire.Timeline(
         since=time_text(since),
         to=time_text(to),
         lanes=[_lane(call.service, lane) for lane in lanes if _is_known(call.service, lane)],
-        blind=[messages.Blind(since=time_text(a), to=time_text(b)) for a, b in drawn.blind],
+        blind=[wire.Blind(since=time_text(a), to=time_text(b)) for a, b in drawn.blind],
         whole=whole,
     )
 
 
-async def show_today(call: Call) -> messages.Today:
+async def show_today(call: Call) -> wire.Today:
     now = call.service.clock.now()
     since = float(call.number("since", 0)) or _midnight(now)
     since = max(since, now - DAY)
@@ -64,7 +64,7 @@ async def show_today(call: Call) -> messages.Today:
     waited = {lane.session: waits(lane) for lane in drawn.lanes.values()}
     rows = [_waited(call.service, id, spans) for id, spans in waited.items() if spans]
     all_spans = [span for spans in waited.values() for span in spans]
-    return messages.Today(
+    return wire.Today(
         since=time_text(since),
         waited_s=round(sum(span.length for span in all_spans), 3),
         any_s=round(covered(all_spans), 3),
@@ -116,9 +116,9 @@ def _begin(
             drawn.begin(session, activity)
 
 
-def _lane(service: Service, lane: Lane) -> messages.Lane:
+def _lane(service: Service, lane: Lane) -> wire.Lane:
     session = service.loop.world.sessions[lane.session]
-    return messages.Lane(
+    return wire.Lane(
         session=session.id,
         agent=session.agent,
         name=session.name,
@@ -137,8 +137,8 @@ def _is_known(service: Service, lane: Lane) -> bool:
     return session is not None and not (session.provisional and session.is_open)
 
 
-def _span(span: Span) -> messages.Span:
-    return messages.Span(
+def _span(span: Span) -> wire.Span:
+    return wire.Span(
         since=time_text(span.since),
         to=time_text(span.to),
         activity=span.activity.doing.value,
@@ -147,8 +147,8 @@ def _span(span: Span) -> messages.Span:
     )
 
 
-def _held(held: Held) -> messages.HeldSpan:
-    return messages.HeldSpan(
+def _held(held: Held) -> wire.HeldSpan:
+    return wire.HeldSpan(
         item=held.item,
         fence=held.fence,
         since=time_text(held.since),
@@ -157,9 +157,9 @@ def _held(held: Held) -> messages.HeldSpan:
     )
 
 
-def _waited(service: Service, id: SessionId, spans: list[Span]) -> messages.Waited:
+def _waited(service: Service, id: SessionId, spans: list[Span]) -> wire.Waited:
     session = service.loop.world.sessions.get(id)
-    return messages.Waited(
+    return wire.Waited(
         session=id,
         name=session.name if session else None,
         times=times(spans),

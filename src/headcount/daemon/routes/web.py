@@ -10,7 +10,7 @@ Not here: codes and credentials (credentials.py), the listener (pages.py).
 from headcount.daemon.gate import Refused
 from headcount.daemon.routes.route import Call
 from headcount.times import PAGE_CREDENTIAL
-from headcount.wire.messages import PageClosed, PageCode, PageCredential, PageLink
+from headcount.wire.page import PageClosed, PageCode, PageCredential, PageLink
 
 
 async def open_page(call: Call) -> PageLink:
