@@ -102,6 +102,28 @@ def test_what_happens_while_the_daemon_is_away_is_told_when_it_is_back(
     eventually(lambda: kinds(receiver, id) == ["needs-you"])
 
 
+def test_what_was_stored_and_not_judged_is_judged_from_the_journal_at_the_next_start(
+    told: Daemon, receiver: Receiver, agent: MakeAgent
+) -> None:
+    """As after a crash between the commit and the notice: here a daemon without a channel committed it."""
+    one = agent()
+    id = settled(one, told)
+    ask(one, told)
+    eventually(lambda: kinds(receiver, id) == ["needs-you"])
+    told.kill()
+    config = told.home / "config.toml"
+    config.rename(told.home / "later.toml")
+    told.ready()
+    one.hook(told.mailbox, "PostToolUse", tool_name="Bash", tool_input={"command": "x"})
+    eventually(lambda: told.sessions(id=id, activity="working"))
+    ask(one, told)
+    eventually(lambda: told.sessions(id=id, activity="waiting"))
+    told.kill()
+    (told.home / "later.toml").rename(config)
+    told.ready()
+    eventually(lambda: kinds(receiver, id) == ["needs-you", "needs-you"])
+
+
 def test_a_death_with_a_claim_is_told_with_what_is_free(
     told: Daemon, receiver: Receiver, agent: MakeAgent
 ) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.style import Style
 from textual.pilot import Pilot
 
 from headcount import times
@@ -15,7 +16,9 @@ from headcount.cli.screen import Screen
 from headcount.cli.table import draw
 from headcount.tui import app as module
 from headcount.tui.app import Headcount
+from headcount.tui.feed import Feed
 from headcount.tui.help import Help
+from headcount.tui.paint import strip_of
 from tests.cli.samples_of_rows import SCREEN, session
 from tests.rig.agent import Agent
 from tests.rig.daemon import Daemon
@@ -57,6 +60,8 @@ class Script:
     def ask(self, path: str) -> Any:
         self.asked.append(path)
         return self._answers.get(path.partition("?")[0])
+
+    beside = Feed.beside  # what it makes of the answers is its own
 
     def behind(self, session: str) -> tuple[Any, Any]:
         return self._answers.get("explain"), self._answers.get("timeline")
@@ -334,6 +339,11 @@ async def test_no_hostile_string_is_interpreted_in_any_field() -> None:
         for _ in range(5):
             await pilot.press("pagedown")
             assert traces(everything(app)) == []
+
+
+def test_what_was_forgotten_to_be_cleaned_is_cleaned_when_it_is_painted() -> None:
+    for string in hostile():
+        assert traces(strip_of([(string, "plain")], 80, Style()).text, lines=False) == []
 
 
 async def test_markup_of_a_title_is_shown_as_it_is() -> None:

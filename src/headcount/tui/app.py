@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from textual import events, on
 from textual.app import App, ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.timer import Timer
 from textual.widgets import Input
 
@@ -26,15 +26,15 @@ from headcount.cli.sanitize import clean
 from headcount.cli.table import summary
 from headcount.tui import bars, lines
 from headcount.tui.board import Board, next_that_needs_you
-from headcount.tui.detail import Detail, lines_about
+from headcount.tui.detail import Detail, lines_about, lines_about_claim, lines_about_leftover
 from headcount.tui.feed import Feed
 from headcount.tui.help import Help
+from headcount.tui.keys import KEYS
 from headcount.tui.listing import Listing
-from headcount.tui.paint import plain
+from headcount.tui.paint import Line, plain
 from headcount.tui.verbs import run_verb
 
 EMPTY = "No agents here. Start one, or see what it looks like: headcount demo"
-ROUTES = {"claims": "/v1/claims", "leftovers": "/v1/leftovers"}
 
 
 class Headcount(App[None]):
@@ -50,26 +50,7 @@ class Headcount(App[None]):
     #find { display: none; height: 1; border: none; padding: 0; background: $panel; }
     #find.open { display: block; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("j,down", "move(1)", show=False),
-        Binding("k,up", "move(-1)", show=False),
-        Binding("pagedown,ctrl+f", "page(1)", show=False),
-        Binding("pageup,ctrl+b", "page(-1)", show=False),
-        Binding("g,home", "move(-1000000)", show=False),
-        Binding("G,end", "move(1000000)", show=False),
-        Binding("n", "next", show=False),
-        Binding("enter", "jump", show=False),
-        Binding("slash", "find", show=False),
-        Binding("s", "stop", show=False),
-        Binding("1", "tab('agents')", show=False),
-        Binding("2", "tab('claims')", show=False),
-        Binding("3", "tab('leftovers')", show=False),
-        Binding("tab", "next_tab", show=False, priority=True),
-        Binding("d", "detail", show=False),
-        Binding("escape", "leave", show=False),
-        Binding("question_mark", "help", show=False),
-        Binding("q,ctrl+c", "quit", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = KEYS
 
     def __init__(
         self, env: Mapping[str, str], *, unicode: bool = True, feed: Callable[..., Feed] = Feed
@@ -163,22 +144,27 @@ class Headcount(App[None]):
         return "Nobody holds anything." if self.tab == "claims" else "Nothing was left behind."
 
     def _draw_detail(self, now: float) -> None:
-        chosen = self.listing.chosen
-        raw = self.board.sessions.get(chosen or "") if self.tab == "agents" else None
-        pane = self.pane
-        if raw is None:
-            pane.show([])
-            return
-        known = (
-            self._behind if self._behind is not None and self._behind[0] == chosen else (chosen, None, None)
-        )
-        pane.show(lines_about(raw, known[1], known[2], pane.scrollable_content_region.width, now))
+        self.pane.show(self._detail(now))
+
+    def _detail(self, now: float) -> list[Line]:
+        chosen = self.listing.chosen or ""
+        if self.tab == "agents":
+            raw, known = self.board.sessions.get(chosen), self._behind
+            if raw is None:
+                return []
+            _, explanation, timeline = known if known is not None and known[0] == chosen else ("", None, None)
+            return lines_about(raw, explanation, timeline, self.pane.scrollable_content_region.width, now)
+        found = self._lists[self.tab] or []
+        if not chosen.isdecimal() or int(chosen) >= len(found):
+            return []
+        row = found[int(chosen)]
+        return lines_about_claim(row, now) if self.tab == "claims" else lines_about_leftover(row)
 
     def _draw_bars(self, now: float, cells: int) -> None:
         counts: dict[str, int | None] = {
             name: None if found is None else len(found) for name, found in self._lists.items()
         }
-        told = summary(self._rows)
+        told = (summary(self._rows), bars.in_marks(self._rows, unicode=self._unicode))
         self.top_bar.show(bars.top(self.tab, counts, told, cells))
         since = self.feed.lost_since
         lost = (
@@ -226,16 +212,11 @@ class Headcount(App[None]):
         self.run_worker(self._ask_beside, thread=True, exclusive=True, group="beside")
 
     def _ask_beside(self) -> None:
-        found: dict[str, list[dict[str, Any]] | None] = {}
-        for name, route in ROUTES.items():
-            answer = self.feed.ask(route)
-            found[name] = list(answer.get(name) or ()) if isinstance(answer, dict) else None
-        today = self.feed.ask("/v1/today")
-        waited = today.get("any_s") if isinstance(today, dict) else None
+        beside = self.feed.beside()
 
         def keep() -> None:
-            self._lists = found
-            self._waited = f"waited on you {moments.span(waited)} today" if waited else ""
+            self._lists = beside.lists
+            self._waited = f"waited on you {moments.span(beside.waited)} today" if beside.waited else ""
             self._draw()
 
         self.call_later(keep)
@@ -274,6 +255,9 @@ class Headcount(App[None]):
     def action_detail(self) -> None:
         self.pane.toggle_class("small")
         self.call_after_refresh(self._draw)
+
+    def action_scroll_detail(self, by: int) -> None:
+        self.pane.scroll_relative(y=by, animate=False)
 
     def action_help(self) -> None:
         self.push_screen(Help())

@@ -6,15 +6,18 @@ Rules of this file
 Not here: the words of the summary (cli/table.py), when something is said (app.py).
 """
 
+from collections.abc import Sequence
+
 from rich.style import Style
 from textual.strip import Strip
 from textual.widget import Widget
 
+from headcount.cli.rows import ASCII_MARKS, GROUPS, MARKS, Row
 from headcount.cli.sanitize import cut, width
 from headcount.tui.paint import Line, strip_of
 
 TABS = ("agents", "claims", "leftovers")
-KEYS = "j/k move  n next that needs you  Enter go there  / find  s stop  1-3 tabs  ? help  q quit"
+KEYS = "j/k move  n needs you  Enter go there  / find  s stop  1-3 tabs  ? help  q quit"
 
 
 class Bar(Widget):
@@ -38,8 +41,8 @@ class Bar(Widget):
         return "".join(text for text, _ in self._line)
 
 
-def top(tab: str, counts: dict[str, int | None], summary: str, cells: int) -> Line:
-    """`headcount  [agents 8] claims 2 leftovers 1      8 alive: 2 need you`."""
+def top(tab: str, counts: dict[str, int | None], summaries: Sequence[str], cells: int) -> Line:
+    """`headcount [agents] claims 2 leftovers 1      8 alive: 2 need you`: of the summaries the first that fits."""
     line: Line = [("headcount ", "bold")]
     for name in TABS:
         count = counts.get(name)
@@ -49,8 +52,18 @@ def top(tab: str, counts: dict[str, int | None], summary: str, cells: int) -> Li
     room = cells - taken - 2
     if room < 12:
         return line
-    short = cut(summary, room)
+    short = cut(next((text for text in summaries if width(text) <= room), summaries[-1]), room)
     return [*line, (" " * (cells - taken - width(short)), "plain"), (short, "plain")]
+
+
+def in_marks(rows: Sequence[Row], *, unicode: bool) -> str:
+    """The summary where there is no room for words: `8 alive ▲2 ■1 ✓1 ●2 ?1 ○1`."""
+    marks = MARKS if unicode else ASCII_MARKS
+    counts = {group: sum(row.group == group for row in rows) for group in GROUPS}
+    alive = sum(row.liveness == "alive" for row in rows)
+    return " ".join(
+        [f"{alive} alive", *(f"{marks[group]}{count}" for group, count in counts.items() if count)]
+    )
 
 
 def bottom(*, lost: str | None, said: str | None, wanted: str, note: str, cells: int) -> Line:

@@ -17,11 +17,12 @@ from textual.strip import Strip
 
 from headcount.cli import moments, rows
 from headcount.cli.commands.explain import lines_of
+from headcount.cli.holders import name_of
 from headcount.cli.sanitize import clean
 from headcount.tui.paint import Line, plain, strip_of
 from headcount.tui.strip import strip_of_lane
 
-STRIP_LABEL = "last 2 h "
+STRIP_LABEL = "last 2 h  "
 
 
 class Detail(ScrollView):
@@ -52,17 +53,42 @@ class Detail(ScrollView):
 def lines_about(
     raw: rows.Raw, explanation: dict[str, Any] | None, timeline: dict[str, Any] | None, cells: int, now: float
 ) -> list[Line]:
-    """The strip, the facts, the explanation."""
+    """The strip, the explanation, the facts."""
     lines: list[Line] = [[(_title(raw, now), "bold")]]
     if timeline is not None:
         lane = strip_of_lane(timeline, str(raw.get("id")), max(1, cells - len(STRIP_LABEL)))
         if lane:
             lines.append([(STRIP_LABEL, "head"), *lane])
-    lines += [[(f"{name:<9}", "head"), (value, "plain")] for name, value in _facts(raw)]
-    lines += [[(f"! {clean(alarm)}", "alarm")] for alarm in raw.get("alarms") or ()]
     if explanation is not None and explanation.get("session"):
         lines += [plain(line) for line in lines_of(explanation, now)]
-    return lines
+    return lines + _named(_facts(raw))
+
+
+def lines_about_claim(claim: dict[str, Any], now: float) -> list[Line]:
+    since = moments.parse(claim.get("since"))
+    facts = [
+        ("holder", name_of(claim.get("holder"))),
+        ("since", "" if since is None else moments.clock(since, now)),
+        ("note", clean(claim.get("note"))),
+        ("waiting", clean(claim.get("waiting") or "")),
+        ("history", f"headcount claims --history {clean(claim.get('item'))}"),
+    ]
+    return [[(f"{clean(claim.get('item'))} · claim #{clean(claim.get('fence'))}", "bold")], *_named(facts)]
+
+
+def lines_about_leftover(left: dict[str, Any]) -> list[Line]:
+    """With its evidence, and the command that would end it: nothing is ended from here."""
+    evidence = left.get("evidence")
+    listed = evidence if isinstance(evidence, list) else [evidence]
+    session = clean(left.get("session"))[: rows.SHORTEST_ID]
+    process = left.get("kind") == "process"
+    facts = [("because", clean(each)) for each in listed]
+    facts += [("from", session), ("to end it", f"headcount reap {session}" if process and session else "")]
+    return [[(f"{clean(left.get('kind'))} · {clean(left.get('what'))}", "bold")], *_named(facts)]
+
+
+def _named(facts: list[tuple[str, str]]) -> list[Line]:
+    return [[(f"{name:<10}", "head"), (value, "plain")] for name, value in facts if value]
 
 
 def _title(raw: rows.Raw, now: float) -> str:
@@ -75,7 +101,7 @@ def _title(raw: rows.Raw, now: float) -> str:
 
 
 def _facts(raw: rows.Raw) -> list[tuple[str, str]]:
-    facts = [
+    return [
         ("doing", rows.doing_of(raw, rows.group_of(raw))),
         ("title", clean(raw.get("title"))),
         ("in", clean(raw.get("cwd"))),
@@ -84,7 +110,6 @@ def _facts(raw: rows.Raw) -> list[tuple[str, str]]:
         ("spent", _spent(raw)),
         ("resume", clean(raw.get("resume"))),
     ]
-    return [(name, value) for name, value in facts if value]
 
 
 def _spent(raw: rows.Raw) -> str:

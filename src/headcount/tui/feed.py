@@ -13,12 +13,19 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from headcount import times
 from headcount.client.faults import ClientFault
 from headcount.client.following import follow
 from headcount.client.reach import Client, quoted, reach
+
+LISTS = ("claims", "leftovers")
+
+
+class Beside(NamedTuple):
+    lists: dict[str, list[dict[str, Any]] | None]  # None: there is no such route, or no answer
+    waited: float  # seconds of today in which at least one agent waited for its user
 
 
 class Feed:
@@ -62,6 +69,16 @@ class Feed:
         """The explanation of a session, and its timeline."""
         name = quoted(session)
         return self.ask(f"/v1/sessions/{name}/explain"), self.ask(f"/v1/timeline?session={name}")
+
+    def beside(self) -> Beside:
+        """Claims, leftovers, and how long agents waited today."""
+        lists: dict[str, list[dict[str, Any]] | None] = {}
+        for name in LISTS:
+            answer = self.ask(f"/v1/{name}")
+            lists[name] = list(answer.get(name) or ()) if isinstance(answer, dict) else None
+        today = self.ask("/v1/today")
+        waited = today.get("any_s") if isinstance(today, dict) else None
+        return Beside(lists, float(waited) if isinstance(waited, int | float) else 0.0)
 
     # --- the thread ----------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ KEYS = (
     ("/", "find: name, agent, repository, state; Esc: all again"),
     ("s s", "stop it: the second press within three seconds"),
     ("1 2 3  Tab", "agents, claims, leftovers"),
-    ("d", "more or less room for the detail"),
+    ("J K  d", "scroll what lies behind the row; hide or show it"),
     ("?  q", "this help; quit"),
 )
 
