@@ -46,8 +46,8 @@ def test_what_people_wrote_is_a_shape_also_when_it_is_hostile() -> None:
         ("pid 4711 of then is not here: it ended, or it is in another pid namespace", True),
         ("no claude-code process above pid 17", True),
         ("PermissionRequest", True),
-        ("rm -rf /home/me", False),
-        ("pid 4711 cannot be read: /home/me/secret", False),
+        ("rm -rf /srv/me", False),
+        ("pid 4711 cannot be read: /srv/me/secret", False),
     ],
 )
 def test_our_own_sentences_stay_and_others_do_not(text: str, kept: bool) -> None:
@@ -56,8 +56,8 @@ def test_our_own_sentences_stay_and_others_do_not(text: str, kept: bool) -> None
 
 def test_of_a_report_the_events_name_stays_without_its_label() -> None:
     assert sentence("PermissionRequest Bash: make deploy") == "PermissionRequest <text, 17 characters>"
-    assert path_of("/home/me/secret/api", paths=False) == "…/api"
-    assert path_of("/home/me/secret/api", paths=True) == "/home/me/secret/api"
+    assert path_of("/srv/me/secret/api", paths=False) == "…/api"
+    assert path_of("/srv/me/secret/api", paths=True) == "/srv/me/secret/api"
 
 
 def test_the_report_of_a_real_session_has_its_evidence_and_no_canary(

@@ -1,6 +1,10 @@
 """`headcount explain S`: what is believed, on which evidence, from which source, how old, and which lost.
 
-Not here: the judging (the daemon's); this only lays it out. The redacted report is bundle.py's.
+Rules of this file
+  1. Evidence that lost is shown below what stands, with the reason.
+  2. A report for others (`--bundle`) is redacted before anything of it is written.
+
+Not here: the judging (the daemon's; this only lays it out), the report (bundle.py).
 """
 
 import time
