@@ -7,7 +7,7 @@ from importlib import import_module
 
 from bench import page
 
-FIGURES = ("death", "storm", "ingest", "idle", "start", "ps", "hooks", "claims", "web")
+FIGURES = ("death", "storm", "ingest", "idle", "start", "ps", "hooks", "claims", "web", "tui")
 
 
 def main() -> int:

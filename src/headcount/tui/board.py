@@ -45,6 +45,8 @@ class Board:
 
     def rows(self, now: float) -> list[Row]:
         """All that is looked for, in the order of `ps`, or as it was when that was frozen."""
+        if self._short.keys() != self.sessions.keys():
+            self._short = short_ids(list(self.sessions))
         ordered = in_order(self._row(id, raw, now) for id, raw in self.sessions.items())
         if self._order is not None:
             place = {id: index for index, id in enumerate(self._order)}
@@ -75,8 +77,6 @@ class Board:
 
     def _row(self, id: str, raw: Raw, now: float) -> Row:
         """Made again when it changed, and once a second for its age: a burst of events costs what it changed."""
-        if self._short.keys() != self.sessions.keys():
-            self._short = short_ids(list(self.sessions))
         short, second = self._short[id], int(now)
         known = self._made.get(id)
         if known is None or known[0] is not raw or known[1:3] != (short, second):
