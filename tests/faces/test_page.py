@@ -1,6 +1,7 @@
 """The page in a real browser with a real daemon and real processes: live, by keyboard, over restarts."""
 
 import re
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -98,18 +99,31 @@ def test_the_link_is_good_once_and_leaves_the_address_bar_and_a_reload_stays_in(
     other.page.wait_for_selector("main.alone code")
 
 
-def test_a_restart_of_the_daemon_is_shown_at_once_and_the_tab_goes_on(scene: Scene) -> None:
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_a_restart_of_the_daemon_is_shown_at_once_and_the_tab_goes_on(
+    scene: Scene, how: signal.Signals
+) -> None:
     agent, id = scene.agent("i18n", PROMPT, EDITS)
     other, gone = scene.agent("bench", PROMPT)
     tab = scene.tab()
     expect(tab.row(id)).to_be_visible()
     before = scene.daemon.get("/v1/status")["url"]
-    scene.daemon.kill()
+    resumed: list[str | None] = []
+    tab.page.on(
+        "request",
+        lambda request: (
+            resumed.append(request.headers.get("last-event-id"))
+            if request.url.endswith("/v1/events")
+            else None
+        ),
+    )
+    scene.daemon.kill(how)
     expect(tab.page.locator(".banner")).to_contain_text("Connection lost")
     other.kill()
     scene.daemon.ready()
     expect(tab.page.locator(".banner")).to_have_count(0)
     assert scene.daemon.get("/v1/status")["url"] == before
+    assert resumed and all((after or "").isdigit() for after in resumed), "it goes on where it broke"
     expect(tab.row(id)).to_have_attribute("data-liveness", "alive")
     tab.page.locator("button.fold:has-text('Ended today')").click()
     expect(tab.row(gone)).to_have_attribute("data-liveness", "ended")

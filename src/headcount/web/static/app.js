@@ -15,7 +15,7 @@ import { claims, fleet, leftovers, today } from "./views/lists.js";
 import { session } from "./views/session.js";
 import { timeline } from "./views/timeline.js";
 import { forgetRoutes, logIn, logOut } from "./wire.js";
-import { exactSpan, groupOf } from "./words.js";
+import { bytes, exactSpan, groupOf, memoryOf } from "./words.js";
 
 const VIEWS = { board, timeline, claims, leftovers, today, fleet, session };
 const TABS = [["board", "Board"], ["timeline", "Timeline"], ["claims", "Claims"], ["leftovers", "Leftovers"], ["today", "Today"]];
@@ -41,11 +41,11 @@ function footer() {
   const alarms = [...state.sessions.values()].reduce((sum, raw) => sum + (raw.alarms || []).length, 0);
   const contested = (state.claims?.claims || []).filter((claim) => claim.waiting).length;
   const left = state.leftovers || [];
-  const bytes = left.reduce((sum, each) => sum + (each.memory ?? each.bytes ?? each.rss ?? 0), 0);
+  const held = left.reduce((sum, each) => sum + memoryOf(each), 0);
   const parts = [
     alarms ? html`<b class="bad">${alarms} ${alarms === 1 ? "alarm" : "alarms"}</b>` : "no alarms",
     contested ? html`<a href="#/claims">${contested} contested ${contested === 1 ? "claim" : "claims"}</a>` : "no contested claims",
-    left.length ? html`<a href="#/leftovers">${left.length} left behind${bytes ? `, ${(bytes / 1e6).toFixed(0)} MB` : ""}</a>` : "nothing left behind",
+    left.length ? html`<a href="#/leftovers">${left.length} left behind${held ? `, ${bytes(held)}` : ""}</a>` : "nothing left behind",
   ];
   return html`<footer><span>${parts[0]}</span><span>${parts[1]}</span><span>${parts[2]}</span>
     ${state.held ? html`<span class="held-word">order held · Esc</span>` : null}

@@ -68,6 +68,16 @@ export function exactSpan(length) {
   return `${Math.floor(whole / DAY)}d${two(Math.floor((whole % DAY) / HOUR))}h`;
 }
 
+export function bytes(count) {
+  return count >= 1e9 ? `${(count / 1e9).toFixed(1)} GB` : `${(count / 1e6).toFixed(0)} MB`;
+}
+
+// What a leftover holds of the machine's memory, where that is told.
+export function memoryOf(leftover) {
+  const held = leftover.memory ?? leftover.bytes ?? leftover.rss;
+  return typeof held === "number" ? held : 0;
+}
+
 export function clock(moment, exact = true) {
   const then = new Date(moment * 1000);
   const day = then.toDateString() === new Date().toDateString() ? "" : `${then.getMonth() + 1}/${then.getDate()} `;

@@ -9,9 +9,7 @@
 import { html } from "../dom.js";
 import { act, change, confirm, readHistory, state } from "../state.js";
 import { ask } from "../wire.js";
-import { clean, clock, exactSpan, quoted, seconds, span } from "../words.js";
-
-const MEGABYTE = 1e6;
+import { bytes, clean, clock, exactSpan, memoryOf, quoted, seconds, span } from "../words.js";
 
 function who(holder) {
   if (!holder) return "nobody";
@@ -48,16 +46,17 @@ export function claims() {
       <p><button onClick=${() => change({ history: null })}>Close</button></p></section>` : null}`;
 }
 
-function memory(each) {
-  const bytes = each.memory ?? each.bytes ?? each.rss;
-  return typeof bytes === "number" ? `${(bytes / MEGABYTE).toFixed(0)} MB` : "";
+// What `headcount reap S --yes` does, to the letter: all processes that this session left, each through a handle.
+function reap(each) {
+  const same = state.leftovers.filter((other) => other.kind === "process" && other.session === each.session && other.pid);
+  confirm("End what it left", [...same.map((other) => clean(other.what)), "Each is asked to end (SIGTERM), through a handle that was verified. Nothing else is touched."], reaping(each), "End it", async () => {
+    await ask("POST", "/v1/leftovers/reap", { sessions: [each.session], yes: true });
+    return `${same.length === 1 ? "One process was" : `${same.length} processes were`} asked to end.`;
+  });
 }
 
-function reap(each) {
-  confirm("End this process", [clean(each.what), `Process ${each.pid} is asked to end (SIGTERM) through a handle that was verified.`], `headcount reap ${clean(each.session || "").slice(0, 8)} --yes`, "End it", async () => {
-    await ask("POST", "/v1/leftovers/reap", { pids: [each.pid], yes: true });
-    return `Process ${each.pid} was asked to end.`;
-  });
+function reaping(each) {
+  return `headcount reap ${clean(each.session).slice(0, 8)} --yes`;
 }
 
 export function leftovers() {
@@ -66,11 +65,11 @@ export function leftovers() {
   return html`<h1>Leftovers</h1>
     <ul class="cards">${state.leftovers.map((each, nth) => html`
       <li key=${`${each.kind}:${each.pid ?? each.what}:${nth}`} data-leftover=${each.kind}>
-        <div class="head"><b>${clean(each.kind)}</b><span>${memory(each)}</span></div>
+        <div class="head"><b>${clean(each.kind)}</b><span>${memoryOf(each) ? bytes(memoryOf(each)) : ""}</span></div>
         <p class="what">${clean(each.what)}</p>
         <p class="note">${clean(typeof each.evidence === "string" ? each.evidence : JSON.stringify(each.evidence))}</p>
         <p>${each.session ? html`from <a href=${`#/session/${quoted(each.session)}`}>${clean(each.session).slice(0, 8)}</a> ` : null}
-          ${each.kind === "process" && each.pid ? html`<code>headcount reap ${clean(each.session || "").slice(0, 8)} --yes</code> <button onClick=${() => reap(each)}>End it…</button>` : html`<span class="note">never touched by us</span>`}</p>
+          ${each.kind === "process" && each.pid && each.session ? html`<code>${reaping(each)}</code> <button onClick=${() => reap(each)}>End it…</button>` : html`<span class="note">${each.kind === "process" ? "" : "never touched by us"}</span>`}</p>
       </li>`)}</ul>`;
 }
 

@@ -19,7 +19,7 @@ function belief(word, each, now) {
   return html`
     <tr class="stands"><th scope="row">${word}</th><td class="value">${clean(each.value)}</td><td>${clean(each.because)}</td><td>${clean(each.source)}</td><td>${age}</td></tr>
     ${(each.evidence || []).filter((line) => !line.stands || line.because !== each.because).map((line) => html`
-      <tr class=${line.stands ? "" : "lost"}><td></td><td class="value">${clean(line.says)}</td><td>${clean(line.because)}${line.why_not ? ` — not taken: ${clean(line.why_not)}` : ""}</td><td>${clean(line.source)}</td><td>${line.at ? `${span(now - seconds(line.at))} ago` : ""}</td></tr>`)}`;
+      <tr class=${line.stands ? "" : "lost"}><td></td><td class="value">${clean(line.says)}</td><td>${clean(line.because)}${line.why_not ? html` <span class="why">(not taken: ${clean(line.why_not)})</span>` : null}</td><td>${clean(line.source)}</td><td>${line.at ? `${span(now - seconds(line.at))} ago` : ""}</td></tr>`)}`;
 }
 
 function story(event) {
@@ -85,9 +85,9 @@ export function session() {
   const left = (state.leftovers || []).filter((each) => each.session === raw.id);
   const resume = resumeOf(raw);
   return html`${back}
-    <article class=${`session ${group.replace(" ", "-")}`} data-session=${raw.id} data-liveness=${raw.liveness}>
+    <article class=${`session ${raw.ended && raw.ended.signal !== null ? "killed" : group.replace(" ", "-")}`} data-session=${raw.id} data-liveness=${raw.liveness}>
       <header><h1><span class="mark" aria-hidden="true">${MARKS[group]}</span> ${nameOf(raw)}</h1>
-        <p class="lead"><b class="state">${stateOf(raw, now)}</b> for ${span(now - (sinceOf(raw) ?? now))} · ${repoOf(raw)}</p>
+        <p class="lead"><b class="state">${stateOf(raw, now)}</b> ${raw.ended ? `${span(now - (sinceOf(raw) ?? now))} ago` : `for ${span(now - (sinceOf(raw) ?? now))}`} · ${repoOf(raw)}</p>
         <p class="doing">${doingOf(raw, group)}</p>
         ${(raw.alarms || []).map((alarm) => html`<p class="alarm" role="alert">! ${clean(alarm)}</p>`)}</header>
       ${resume ? html`<section><h2>Take it up again</h2>${command(resume)}</section>` : null}
