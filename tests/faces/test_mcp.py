@@ -112,8 +112,18 @@ def test_a_wait_ends_with_who_still_has_it(daemon: Daemon, agent: Agents) -> Non
     settled(one, daemon)
     settled(two, daemon)
     assert inside(one, daemon, "claim", ITEM["item"]).code == 0
-    said = speak(two, daemon, ("wait_for_claim", {**ITEM, "seconds": 0.2}), ("who_holds", {"item": "nokind"}))
+    assert inside(one, daemon, "claim", f"path:{one.cwd}/src/**").code == 0
+    part = {"item": f"path:{one.cwd}/src/auth.py"}
+    said = speak(
+        two,
+        daemon,
+        ("wait_for_claim", {**ITEM, "seconds": 0.2}),
+        ("who_holds", {"item": "nokind"}),
+        ("who_holds", part),
+    )
+    assert [each["item"] for each in said.data[2]["claims"]] == [f"path:{one.cwd}/src/**"]
     assert said.data[0]["granted"] is False and said.text[0].startswith("Held by ")
+    assert said.data[0]["says"] == said.text[0]
     assert said.data[1]["code"] == "bad-item"
 
 

@@ -17,7 +17,7 @@ from headcount.cli.screen import Screen
 from headcount.client.values import Claim, Me, Session
 
 PLAIN = Screen(columns=None, colour=False, unicode=True)
-TEXT_MOST = 200
+TEXT_MOST = 300
 SHOWN = ("id", "agent", "name", "liveness", "activity", "waiting_on", "doing", "since", "cwd", "repo", "branch",
          "role", "groups", "claims", "alarms")  # fmt: skip
 
@@ -31,22 +31,25 @@ class Answer:
 
 def here(sessions: list[Session], me: str | None, now: float) -> Answer:
     raws = [_tame(session.raw) for session in sessions]
-    lines = (
-        table.draw(rows.rows_of(raws, now), PLAIN, everything=True) if raws else ["No agents are known here."]
-    )
-    if me is not None and any(raw.get("id") == me for raw in raws):
-        lines.append(f"You are {clean(me)[: rows.SHORTEST_ID]}.")
-    listed = [{**{name: raw.get(name) for name in SHOWN}, "is_you": raw.get("id") == me} for raw in raws]
-    return Answer("\n".join(lines), {"sessions": listed, "you": me})
+    lines = ["No agents are known here."]
+    if raws:
+        lines = table.draw(rows.rows_of(raws, now), PLAIN, everything=True)
+    if me is not None and any(session.id == me for session in sessions):
+        lines.append(f"You are {_tame(me)[: rows.SHORTEST_ID]}.")
+    listed = [
+        {**{name: raw.get(name) for name in SHOWN}, "is_you": session.id == me}
+        for session, raw in zip(sessions, raws, strict=True)
+    ]
+    return _said("\n".join(lines), {"sessions": listed, "you": me})
 
 
 def held(claims: list[Claim], item: str | None, me: str | None) -> Answer:
-    found = [claim for claim in claims if item is None or claim.item == item]
+    """`claims` are those that concern the item, or all."""
     lines = [
-        f"{clean(claim.item)}: {_holder(claim, me)}, claim #{claim.fence}{_note(claim)}" for claim in found
+        f"{_tame(claim.item)}: {_holder(claim, me)}, claim #{claim.fence}{_note(claim)}" for claim in claims
     ]
-    nobody = "Nobody holds anything." if item is None else f"Nobody holds {clean(item)[:TEXT_MOST]}."
-    return Answer("\n".join(lines) or nobody, {"claims": [_claim(claim, me) for claim in claims]})
+    nobody = "Nobody holds anything." if item is None else f"Nobody holds {_tame(item)}."
+    return _said("\n".join(lines) or nobody, {"claims": [_claim(claim, me) for claim in claims]})
 
 
 def asked(claim: Claim, holder: Session | None, waited: float) -> Answer:
@@ -58,63 +61,66 @@ def asked(claim: Claim, holder: Session | None, waited: float) -> Answer:
         "code": claim.code,
     }
     if claim.granted:
-        return Answer(_granted(claim), {**data, "still_running": list(claim.still_running)})
+        return _said(_granted(claim), {**data, "still_running": list(claim.still_running)})
     if claim.holder is None:
-        return Answer(_tame(claim.because) or "It cannot be had now.", data)
+        return _said(_tame(claim.because) or "It cannot be had now.", data)
     state = holders.state_of(_tame(holder.raw)) if holder is not None else ""
     name = holders.name_of(_plain(claim.holder))
     after = f" Waited {waited:.0f} s." if waited else ""
     text = (
         f"Held by {name}{holders.since(claim.since)}{state}.{after} Pick other work, or wait: wait_for_claim."
     )
-    return Answer(text, data)
+    return _said(text, data)
 
 
 def given_back(item: str) -> Answer:
-    return Answer(f"{clean(item)} is free again.", {"item": _tame(item), "released": True})
+    return _said(f"{_tame(item)} is free again.", {"item": _tame(item), "released": True})
 
 
 def handed(claim: Claim) -> Answer:
     whom = holders.name_of(_plain(claim.holder))
-    return Answer(
-        f"{clean(claim.item)} is {whom}'s now: claim #{claim.fence}.",
+    return _said(
+        f"{_tame(claim.item)} is {whom}'s now: claim #{claim.fence}.",
         {**_claim(claim, None), "handed_off": True},
     )
 
 
 def checked(item: str, fence: int, current: bool) -> Answer:
     word = "is the current claim on" if current else "is not the current claim on"
-    return Answer(
-        f"#{fence} {word} {clean(item)}.", {"item": _tame(item), "fence": fence, "current": current}
-    )
+    return _said(f"#{fence} {word} {_tame(item)}.", {"item": _tame(item), "fence": fence, "current": current})
 
 
 def myself(me: Me | None, session: Session | None) -> Answer:
     if me is None or me.session is None:
         text = "This process is inside no agent that headcount knows; it can look, but hold nothing."
-        return Answer(text, {"session": None, "resolved_by": None})
+        return _said(text, {"session": None, "resolved_by": None})
     raw = _tame(session.raw if session is not None else {})
     name = f" {raw['name']}" if raw.get("name") else ""
     claims = ", ".join(raw.get("claims") or ()) or "nothing"
-    text = f"You are {clean(me.session)[: rows.SHORTEST_ID]}{name} ({clean(me.agent)}, pid {me.pid}). You hold {claims}."
+    text = f"You are {_tame(me.session)[: rows.SHORTEST_ID]}{name} ({_tame(me.agent)}, pid {me.pid}). You hold {claims}."
     data = {name: raw.get(name) for name in SHOWN}
-    return Answer(
+    return _said(
         text, {**data, **_tame({k: me.raw.get(k) for k in ("session", "conversation", "pid", "resolved_by")})}
     )
 
 
 def refused(message: str, hint: str | None, code: str) -> Answer:
     text = " ".join(part for part in (_tame(message), _tame(hint or "")) if part)
-    return Answer(text, {"granted": False, "because": _tame(message), "code": _tame(code)})
+    return _said(text, {"granted": False, "because": _tame(message), "code": _tame(code)})
 
 
 def fault(message: str, hint: str | None) -> Answer:
     text = " ".join(part for part in (_tame(message), _tame(hint or "")) if part)
-    return Answer(text, {"error": _tame(message)}, is_fault=True)
+    return _said(text, {"error": _tame(message)}, is_fault=True)
+
+
+def _said(text: str, data: dict[str, Any], is_fault: bool = False) -> Answer:
+    """Whatever a function above forgot: what leaves is tame."""
+    return Answer(text, _tame(data), is_fault)
 
 
 def _granted(claim: Claim) -> str:
-    item = clean(claim.item)
+    item = _tame(claim.item)
     if claim.under is not None:
         return f"{item} is held by the agent above you, claim #{claim.fence}: work under it."
     text = f"{item} is yours: claim #{claim.fence}. It ends when you release it, or with your process."
