@@ -79,6 +79,14 @@ def test_toml_that_our_table_does_not_fit_into_is_refused(text: str) -> None:
         mcp_entry.put_toml(text, SERVER)
 
 
+def test_what_only_looks_like_our_table_is_not_taken_out() -> None:
+    quoted = f'note = """\n{mcp_entry.MARK}\n[mcp_servers.headcount]\ncommand = "x"\n"""\n'
+    with pytest.raises(NotMergeable):
+        mcp_entry.take_toml(quoted)
+    with pytest.raises(NotMergeable):
+        mcp_entry.put_toml(quoted, SERVER)
+
+
 @pytest.mark.parametrize("text", ["[]", '{"mcpServers": 3}', "{,}", "// comment\n{}"])
 def test_json_that_it_does_not_fit_into_is_refused(text: str) -> None:
     with pytest.raises((NotMergeable, Invalid)):

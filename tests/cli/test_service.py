@@ -86,9 +86,14 @@ class Desk:
         self.daemon.env.pop("XDG_CONFIG_HOME", None)
 
     def run(self, *words: str) -> Said:
-        env = {name: value for name, value in environment(self.daemon).items() if not name.startswith("XDG_")}
-        done = subprocess.run(command(*words), env=env, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(command(*words), env=self.env, capture_output=True, text=True, timeout=60)
         return Said(done.returncode, done.stdout, done.stderr)
+
+    @property
+    def env(self) -> dict[str, str]:
+        return {
+            name: value for name, value in environment(self.daemon).items() if not name.startswith("XDG_")
+        }
 
     @property
     def asked(self) -> list[str]:
@@ -203,12 +208,28 @@ def test_installing_takes_over_from_the_running_daemon_and_loses_no_session(
     assert f"enabled, active, pid {desk.pid}" in status.out
 
 
-def test_after_down_or_an_upgrade_it_is_systemd_that_starts_it_again(desk: Desk) -> None:
+UPGRADED = (
+    "import os; from headcount.client.reach import reach; reach(os.environ, version='99.0').get('/healthz')"
+)
+
+
+def test_after_down_or_an_upgrade_it_is_systemd_that_starts_it_again(
+    desk: Desk, agent: Callable[..., Agent]
+) -> None:
     assert desk.run("service", "install").code == 0
     assert desk.run("down").code == 0
     assert desk.run("ps").code == 0
     assert "start headcount.service" in desk.asked
-    assert desk.daemon.get("/healthz")["pid"] == desk.pid
+    before = desk.daemon.get("/healthz")["pid"]
+    assert before == desk.pid
+    one = agent()
+    session = settled(one, desk.daemon)
+    subprocess.run([sys.executable, "-c", UPGRADED], env=desk.env, check=True)
+    after = desk.daemon.get("/healthz")["pid"]
+    assert after == desk.pid != before, "the upgraded one is supervised, too"
+    assert [row["id"] for row in desk.daemon.sessions(conversation=one.conversation, liveness="alive")] == [
+        session
+    ]
 
 
 def test_a_unit_of_another_home_starts_nothing_here(desk: Desk, tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """MCP: the SDK's own client under an agent's process acts as that agent, and as no other."""
 
+import json
+import shlex
 import subprocess
 import threading
 from collections.abc import Callable
@@ -125,6 +127,30 @@ def test_a_wait_ends_with_who_still_has_it(daemon: Daemon, agent: Agents) -> Non
     assert said.data[0]["granted"] is False and said.text[0].startswith("Held by ")
     assert said.data[0]["says"] == said.text[0]
     assert said.data[1]["code"] == "bad-item"
+
+
+def test_whoever_hangs_up_while_waiting_gives_its_place_up(daemon: Daemon, agent: Agents) -> None:
+    one, two = agent(), agent()
+    settled(one, daemon)
+    settled(two, daemon)
+    assert inside(one, daemon, "claim", ITEM["item"]).code == 0
+    lines = [
+        {"id": 0, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {},
+                                                     "clientInfo": {"name": "x", "version": "1"}}},
+        {"method": "notifications/initialized"},
+        {"id": 1, "method": "tools/call", "params": {"name": "wait_for_claim", "arguments": {**ITEM, "seconds": 500}}},
+    ]  # fmt: skip
+    said = two.cwd / "said"
+    said.write_text("".join(json.dumps({"jsonrpc": "2.0", **each}) + "\n" for each in lines))
+    settings = " ".join(f"{name}={shlex.quote(value)}" for name, value in daemon.env.items())
+    two.run(f"mkfifo {two.cwd}/pipe")
+    serve = f"exec env {settings} {shlex.join(command('mcp'))} <{two.cwd}/pipe >/dev/null 2>&1"
+    two.run(f"/bin/sh -c {shlex.quote(serve)} & echo $!")
+    with open(two.cwd / "pipe", "w") as pipe:
+        pipe.write(said.read_text())
+        pipe.flush()
+        eventually(lambda: daemon.get("/v1/claims")["claims"][0]["waiting"] == 1, within=30)
+    eventually(lambda: daemon.get("/v1/claims")["claims"][0]["waiting"] == 0, within=30)
 
 
 def test_outside_every_agent_one_may_look_and_hold_nothing(daemon: Daemon, agent: Agents) -> None:
