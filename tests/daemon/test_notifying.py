@@ -206,6 +206,19 @@ def test_an_agent_may_not_send_tests(told: Daemon, agent: MakeAgent) -> None:
     assert said.code == 3 and "for people" in said.err
 
 
+def test_only_the_kinds_that_are_named_are_sent(tmp_path: Path, receiver: Receiver, agent: MakeAgent) -> None:
+    home = tmp_path / "headcount"
+    configure(home, webhook_url=receiver.url, webhook_secret=SECRET, kinds=["died-holding"])
+    with Daemon(home, TMUX_TMPDIR=str(tmp_path)) as daemon:
+        one = agent()
+        id = settled(one, daemon)
+        ask(one, daemon)
+        assert inside(one, daemon, "claim", "task:KINDS").code == 0
+        one.kill()
+        eventually(lambda: kinds(receiver, id))  # it came after the question, and in order
+        assert kinds(receiver, id) == ["died-holding"]
+
+
 def test_a_command_gets_them_as_json_on_its_stdin(tmp_path: Path, agent: MakeAgent) -> None:
     home, got = tmp_path / "headcount", tmp_path / "got"
     configure(
