@@ -129,17 +129,35 @@ def test_a_wait_ends_with_who_still_has_it(daemon: Daemon, agent: Agents) -> Non
     assert said.data[1]["code"] == "bad-item"
 
 
+HELLO = [
+    {"id": 0, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {},
+                                                 "clientInfo": {"name": "x", "version": "1"}}},
+    {"method": "notifications/initialized"},
+]  # fmt: skip
+
+
+def test_it_ends_with_its_pipe_without_a_word_beside_the_protocol(daemon: Daemon) -> None:
+    said = "".join(json.dumps({"jsonrpc": "2.0", **each}) + "\n" for each in HELLO)
+    done = subprocess.run(
+        command("mcp"), input=said, env=environment(daemon), capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [json.loads(line)["id"] for line in done.stdout.splitlines()] == [0]
+
+
 def test_whoever_hangs_up_while_waiting_gives_its_place_up(daemon: Daemon, agent: Agents) -> None:
     one, two = agent(), agent()
     settled(one, daemon)
     settled(two, daemon)
     assert inside(one, daemon, "claim", ITEM["item"]).code == 0
     lines = [
-        {"id": 0, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {},
-                                                     "clientInfo": {"name": "x", "version": "1"}}},
-        {"method": "notifications/initialized"},
-        {"id": 1, "method": "tools/call", "params": {"name": "wait_for_claim", "arguments": {**ITEM, "seconds": 500}}},
-    ]  # fmt: skip
+        *HELLO,
+        {
+            "id": 1,
+            "method": "tools/call",
+            "params": {"name": "wait_for_claim", "arguments": {**ITEM, "seconds": 500}},
+        },
+    ]
     said = two.cwd / "said"
     said.write_text("".join(json.dumps({"jsonrpc": "2.0", **each}) + "\n" for each in lines))
     settings = " ".join(f"{name}={shlex.quote(value)}" for name, value in daemon.env.items())

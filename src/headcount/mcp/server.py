@@ -2,15 +2,18 @@
 
 Rules of this file
   1. One process for one agent, its child; it ends when the agent closes the pipe.
-  2. Nothing but the protocol is written to stdout.
+  2. Nothing but the protocol is written to stdout: it gets the descriptor, and whatever else prints goes to stderr.
   3. A call that the agent cancels is cancelled here, and its place in line is given up.
 
 Not here: what a tool does (tools.py), what it says (answers.py).
 """
 
 import asyncio
+import os
+import sys
 from typing import Any
 
+import anyio
 from mcp import types
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
@@ -27,9 +30,18 @@ def run() -> None:
 
 
 async def _serve() -> None:
-    async with AsyncClient() as client, stdio_server() as (reading, writing):
+    given, taken = _pipes()
+    async with AsyncClient() as client, stdio_server(given, taken) as (reading, writing):
         server = server_of(client)
         await server.run(reading, writing, server.create_initialization_options())
+
+
+def _pipes() -> "tuple[anyio.AsyncFile[str], anyio.AsyncFile[str]]":
+    """Descriptors of our own: the SDK closes what it is given, and the interpreter flushes its stdout at the end."""
+    protocol = os.dup(sys.stdout.fileno())
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    given = open(os.dup(sys.stdin.fileno()), encoding="utf-8", errors="replace")  # noqa: SIM115
+    return anyio.wrap_file(given), anyio.wrap_file(open(protocol, "w", encoding="utf-8"))
 
 
 def server_of(client: AsyncClient) -> "Server[Any, Any]":
