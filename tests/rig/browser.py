@@ -7,7 +7,6 @@ Rules of this file
 Not here: the daemon and its agents (daemon.py, agent.py), the link (browser_link.py).
 """
 
-import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,8 +35,6 @@ def program() -> str:
 
 @contextmanager
 def chromium(*more: str) -> Iterator[Browser]:
-    for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"):
-        os.environ.pop(name, None)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program(), args=[*ARGUMENTS, *more])
         try:

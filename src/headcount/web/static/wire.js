@@ -57,6 +57,11 @@ export async function askIfThere(path) {
   return routes.has(path.split("?")[0]) ? ask("GET", path) : null;
 }
 
+// Whether this daemon has that route, as far as was asked.
+export function hasRoute(path) {
+  return routes !== null && routes.has(path);
+}
+
 // After a restart it may be another version.
 export function forgetRoutes() {
   routes = null;

@@ -8,7 +8,7 @@
 
 import { html } from "../dom.js";
 import { act, confirm, state } from "../state.js";
-import { ask } from "../wire.js";
+import { ask, hasRoute } from "../wire.js";
 import { agentName, clean, clock, doingOf, exactSpan, groupOf, MARKS, nameOf, quoted, repoOf, seconds, sinceOf, span, stateOf } from "../words.js";
 
 const PLAIN_ID = /^[A-Za-z0-9._-]+$/;
@@ -54,6 +54,16 @@ function ending(raw, verb, title, line) {
     await ask("POST", `/v1/sessions/${quoted(raw.id)}/${verb}`, {});
     return `${nameOf(raw)}: asked to ${verb}.`;
   });
+}
+
+// Only what this daemon can do.
+function actions(raw) {
+  const buttons = [
+    ["stop", "Stop…", "Stop this agent", "It is asked to end; what it holds is then free."],
+    ["close", "Close…", "Close this agent", "It is asked to end, and its pane is closed."],
+  ].filter(([verb]) => hasRoute(`/v1/sessions/{id}/${verb}`));
+  if (!buttons.length) return null;
+  return html`<section class="actions"><h2>End it</h2>${buttons.map(([verb, word, title, line]) => html`<button onClick=${ending(raw, verb, title, line)}>${word}</button>`)}</section>`;
 }
 
 function facts(raw, now) {
@@ -102,8 +112,6 @@ export function session() {
       ${left.length ? html`<section><h2>Left behind</h2><ul>${left.map((each) => html`<li>${clean(each.kind)}: ${clean(each.what)}</li>`)}</ul><p><a href="#/leftovers">Leftovers</a></p></section>` : null}
       ${link(raw.parent, "Started inside")}${link(raw.predecessor, "Continues")}${link(raw.ended?.successor, "Continued as")}
       ${detail?.events.length ? html`<section><h2>What happened</h2><ol class="events">${[...detail.events].reverse().map((event) => html`<li key=${event.seq}><time>${clock(seconds(event.at))}</time> ${story(event)}</li>`)}</ol></section>` : null}
-      ${raw.liveness === "alive" && raw.pid ? html`<section class="actions"><h2>End it</h2>
-        <button onClick=${ending(raw, "stop", "Stop this agent", "It is asked to end as by Ctrl-C; what it holds is then free.")}>Stop…</button>
-        <button onClick=${ending(raw, "close", "Close this agent", "It is asked to end, and its pane is closed.")}>Close…</button></section>` : null}
+      ${raw.liveness === "alive" && raw.pid ? actions(raw) : null}
     </article>`;
 }
