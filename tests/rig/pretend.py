@@ -37,6 +37,7 @@ class Pretend:
             "/v1/today": None,
             **(answers or {}),
         }
+        self.posted: list[tuple[str, Any]] = []
         self._streams: list[queue.SimpleQueue[bytes | None]] = []
         self._snapshot = {"seq": 1, "sessions": sessions}
         self._seq = 1
@@ -94,8 +95,10 @@ class Pretend:
                     self._answer(path)
 
             def do_POST(self) -> None:
-                self.rfile.read(int(self.headers.get("content-length", 0)))
-                self._answer(urlsplit(self.path).path)
+                body = self.rfile.read(int(self.headers.get("content-length", 0)))
+                path = urlsplit(self.path).path
+                pretend.posted.append((path, json.loads(body)))
+                self._answer(path)
 
             def _answer(self, path: str) -> None:
                 given = pretend.answers.get(path)
