@@ -258,6 +258,19 @@ async def test_tabs_show_claims_and_leftovers() -> None:
         assert "1.3 GB" in everything(app) and "child seen 13:58" in everything(app)
 
 
+async def test_the_footer_tells_of_alarms_contested_claims_and_memory_of_the_dead() -> None:
+    answers = {"/v1/claims": {"claims": [{"item": "task:A", "waiting": 1}, {"item": "task:B", "waiting": 0}]},
+               "/v1/leftovers": {"leftovers": [{"kind": "process", "memory_bytes": 2**30}] * 2},
+               "/v1/today": {"any_s": 2820}}  # fmt: skip
+    for cells, expected in (
+        (160, "1 alarm · 1 contested · 2.0 GB left behind · waited on you 47m today"),
+        (100, "1 alarm"),
+    ):
+        app = app_of(Script([session("aaaa0000", alarms=["x"])], answers))
+        async with app.run_test(size=(cells, 24)) as pilot:
+            await until(pilot, lambda app=app, expected=expected: bottom(app).endswith(expected))
+
+
 async def test_where_there_is_no_route_a_tab_is_empty_and_nothing_fails() -> None:
     app = app_of(Script(SCREEN))
     async with app.run_test(size=(100, 24)) as pilot:

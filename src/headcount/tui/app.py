@@ -175,7 +175,8 @@ class Headcount(App[None]):
         if self._said is not None and time.monotonic() > self._said[1]:
             self._said = None
         said = self._said[0] if self._said is not None else None
-        line = bars.bottom(lost=lost, said=said, wanted=self.board.wanted, note=self._waited, cells=cells)
+        notes = [*lines.beside(self._rows, self._lists), *([self._waited] if self._waited else [])]
+        line = bars.bottom(lost=lost, said=said, wanted=self.board.wanted, notes=notes, cells=cells)
         self.bottom_bar.show(line)
 
     def say(self, text: str) -> None:

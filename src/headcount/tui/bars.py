@@ -66,7 +66,7 @@ def in_marks(rows: Sequence[Row], *, unicode: bool) -> str:
     )
 
 
-def bottom(*, lost: str | None, said: str | None, wanted: str, note: str, cells: int) -> Line:
+def bottom(*, lost: str | None, said: str | None, wanted: str, notes: Sequence[str], cells: int) -> Line:
     """The connection before what was just said, that before the filter, that before the keys."""
     if lost is not None:
         return [(cut(lost, cells), "alarm")]
@@ -75,7 +75,10 @@ def bottom(*, lost: str | None, said: str | None, wanted: str, note: str, cells:
     if wanted:
         return [(cut(f"only: {wanted}   (Esc: all)", cells), "done")]
     keys = cut(KEYS, cells)
-    room = cells - width(keys) - 2
-    if not note or room < width(note):
+    room, shown = cells - width(keys) - 2, list(notes)
+    while shown and width(" · ".join(shown)) > room:
+        shown.pop()  # the last is the least urgent
+    note = " · ".join(shown)
+    if not note:
         return [(keys, "head")]
     return [(keys, "head"), (" " * (cells - width(keys) - width(note)), "plain"), (note, "plain")]

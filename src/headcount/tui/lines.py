@@ -111,6 +111,20 @@ def _since(stamp: object, now: float) -> str:
     return "-" if at is None else moments.span(now - at)
 
 
+def beside(rows: Sequence[Row], lists: dict[str, list[dict[str, Any]] | None]) -> list[str]:
+    """What stands in the footer: alarms, contested claims, memory that the dead still hold."""
+    alarms = sum(len(row.alarms) for row in rows)
+    contested = sum(bool(claim.get("waiting")) for claim in lists.get("claims") or ())
+    sizes = [each.get("memory_bytes") for each in lists.get("leftovers") or ()]
+    held = sum(size for size in sizes if isinstance(size, int | float))
+    parts = [
+        f"{alarms} alarm{'s' if alarms > 1 else ''}" if alarms else "",
+        f"{contested} contested" if contested else "",
+        f"{_memory(held)} left behind" if held else "",
+    ]
+    return [part for part in parts if part]
+
+
 def _memory(size: object) -> str:
     if not isinstance(size, int | float):
         return "-"
