@@ -8,9 +8,11 @@ import pytest
 from headcount.cli import hook_cost, surroundings
 from headcount.cli.findings import Finding
 from headcount.cli.hook_cost import HookCost
+from headcount.daemon.config import Config
 from tests.rig.daemon import Daemon
 from tests.rig.inside import outside
 
+NONE: dict[str, str] = {}
 UNIT = {"installed": True, "systemd": True, "enabled": "enabled", "active": "active", "pid": 7, "restarts": 0}
 
 
@@ -30,6 +32,12 @@ UNIT = {"installed": True, "systemd": True, "enabled": "enabled", "active": "act
         (surroundings.mcp_finding({"codex": "installed"}, True, "x"), "ok"),
         (surroundings.mcp_finding({"codex": "installed"}, False, "x"), "finding"),
         (surroundings.mcp_finding({"codex": "absent"}, True, "x"), "note"),
+        (surroundings.notices_finding(Config(), NONE.get), "ok"),
+        (surroundings.notices_finding(Config(notify_webhook_url="http://x"), NONE.get), "ok"),
+        (surroundings.notices_finding(Config(notify_command=("say",)), NONE.get), "finding"),
+        (surroundings.notices_finding(Config(notify_command=("say",)), {"say": "/bin/say"}.get), "ok"),
+        (surroundings.notices_finding(Config(notify_desktop=True), NONE.get), "finding"),
+        (surroundings.notices_finding(Config(notify_desktop=True), {"osascript": "/x"}.get), "ok"),
         (surroundings.service_finding(UNIT, 7), "ok"),
         (surroundings.service_finding(UNIT, None), "ok"),
         (surroundings.service_finding(UNIT, 8), "finding"),
@@ -60,15 +68,24 @@ def test_a_check_that_fails_keeps_no_other_from_being_made(
     env = {"HEADCOUNT_HOME": str(tmp_path), "HOME": str(tmp_path)}
     found = {each.check: each for each in surroundings.surroundings(env, {})}
     assert found["hooks"].level == "note" and "nobody thought of" in found["hooks"].says
-    assert {"settings", "hook cost", "mcp", "service", "page", "agent"} <= set(found)
+    assert {"settings", "hook cost", "mcp", "service", "page", "notices", "agent"} <= set(found)
 
 
 def test_doctor_measures_here_and_says_it_all(daemon: Daemon) -> None:
     found = json.loads(outside(daemon, "doctor", "--json").out)
     checks = {each["check"]: each for each in found["checks"]}
-    assert {"daemon", "store", "settings", "hooks", "hook cost", "mcp", "service", "page", "agent"} <= set(
-        checks
-    )
+    assert {
+        "daemon",
+        "store",
+        "settings",
+        "hooks",
+        "hook cost",
+        "mcp",
+        "service",
+        "page",
+        "notices",
+        "agent",
+    } <= set(checks)
     assert "ms per event (median of 20" in checks["hook cost"]["says"]
     assert all(each["next"] for each in found["findings"])
     assert daemon.get("/v1/status")["unknown_events"] == {}, "the trial is no report"

@@ -1,4 +1,4 @@
-"""The surroundings: what `doctor` says of settings, hooks, MCP, the service and the page.
+"""The surroundings: what `doctor` says of settings, hooks, MCP, the service, the page and notices.
 
 Rules of this file
   1. Looks, then concludes; changes nothing. What is not used is a note with the way to it, never a finding.
@@ -11,12 +11,18 @@ Not here: the daemon and its files (examine.py, findings.py), the measuring (hoo
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from shutil import which
+from typing import TYPE_CHECKING, Any
 
 from headcount import times
 from headcount.cli.findings import Finding
 from headcount.cli.hook_cost import HookCost, measure
 from headcount.paths import Places
+
+if TYPE_CHECKING:
+    from headcount.daemon.config import Config
+
+DESKTOP = ("notify-send", "osascript")
 
 
 def surroundings(env: Mapping[str, str], status: Mapping[str, Any]) -> list[Finding]:
@@ -28,6 +34,7 @@ def surroundings(env: Mapping[str, str], status: Mapping[str, Any]) -> list[Find
         ("mcp", _mcp),
         ("service", lambda: [service_finding(_service(places), status.get("pid"))]),
         ("page", lambda: [_page(status)]),
+        ("notices", lambda: [_notices(places, env)]),
         ("agent", lambda: [_inside()]),
     ]
     return [finding for name, check in checks for finding in _made(name, check)]
@@ -147,6 +154,33 @@ def _page(status: Mapping[str, Any]) -> Finding:
     if not url:
         return Finding("page", "ok", "closed; nothing listens on a port")
     return Finding("page", "ok", f"open on {url}, this machine only")
+
+
+def _notices(places: Places, env: Mapping[str, str]) -> Finding:
+    from headcount.daemon.config import BadSetting, Config
+
+    try:
+        return notices_finding(Config.read(Path(places.config), env), which)
+    except BadSetting:
+        return Finding("notices", "note", "unknown: the settings cannot be read")
+
+
+def notices_finding(config: "Config", find: Callable[[str], str | None]) -> Finding:
+    """Which ways are set up, and whether their programs are there. A webhook's address is nobody else's business."""
+    command = config.notify_command
+    missing = [command[0]] if command and find(command[0]) is None else []
+    if config.notify_desktop and not any(map(find, DESKTOP)):
+        missing.append(DESKTOP[0])
+    if missing:
+        return Finding(
+            "notices",
+            "finding",
+            f"{', '.join(missing)} cannot be found",
+            "install it, then: headcount notify test",
+        )
+    ways = {"desktop": config.notify_desktop, "webhook": config.notify_webhook_url, "command": command}
+    told = [way for way, is_set in ways.items() if is_set]
+    return Finding("notices", "ok", f"by {', '.join(told)}" if told else "none are sent")
 
 
 def _inside() -> Finding:
