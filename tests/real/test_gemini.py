@@ -5,9 +5,11 @@ import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from headcount.agents.gemini.adapter import GEMINI
 from tests.real.conftest import MISSING
 from tests.real.test_opencode import WITHIN, install
 from tests.rig import gemini
@@ -80,8 +82,15 @@ def test_with_hooks_in_a_terminal(cli: Gemini, tmp_path: Path) -> None:
 
             tui.wait_still()
             tui.type("/clear")
-            cleared = scene.wait_row(since=scene.feed.mark(), within=WITHIN, pid=pid, liveness="alive").row
-            assert cleared["conversation"] != row["conversation"]
+            cleared = scene.feed.wait(
+                lambda each: (
+                    each["pid"] == pid
+                    and each["liveness"] == "alive"
+                    and each["conversation"] not in (None, row["conversation"])
+                ),
+                within=WITHIN,
+                what="another conversation in the same process",
+            ).row
             assert scene.ended(row["id"])["ended"]["because"].endswith("(/clear)")
 
             os.kill(pid, signal.SIGKILL)
@@ -100,9 +109,12 @@ def test_two_in_one_directory_and_a_resume(cli: Gemini, tmp_path: Path) -> None:
             nameless = scene.settles(session_of(bare.pid), within=WITHIN)
             assert (nameless["agent"], nameless["conversation"]) == ("gemini", None)  # no hooks, no name
             install(scene, "gemini")
-            ids = []
-            for again in ((), ("--resume", "latest")):
-                run = cli.start_print(script({"bash": "sh -c 'sleep 1'"}, {"say": "well"}), *again)
+            ids: list[dict[str, Any]] = []
+            for nth in range(2):
+                again = GEMINI.resume(ids[0]["conversation"]) if nth else None
+                run = cli.start_print(
+                    script({"bash": "sh -c 'sleep 1'"}, {"say": "well"}), *(again or ("gemini",))[1:]
+                )
                 pid = session_of(run.pid)
                 seen = scene.wait_row(
                     within=WITHIN, pid=pid, activity="working", doing="Shell: sh -c 'sleep 1'"

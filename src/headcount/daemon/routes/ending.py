@@ -31,7 +31,9 @@ async def stop(call: Call) -> StopAnswer:
     asked = await call.body(StopWish)
     session = call.session()
     if not session.is_open:
-        raise Refused(410, "ended", f"{session.id[:4]} {ended_words(session)}.", f"See: headcount show {session.id[:4]}")
+        raise Refused(
+            410, "ended", f"{session.id[:4]} {ended_words(session)}.", f"See: headcount show {session.id[:4]}"
+        )
     _need_process(session)
     result = await call.service.closing.stop(session, _wish(call, "stop", asked.kill_after))
     _raise_if_refused(result)
