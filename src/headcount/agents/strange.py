@@ -8,7 +8,7 @@ Not here: what is known (each agent's own tables), what is shown (cli/strangers.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -108,7 +108,7 @@ def document(content: bytes) -> dict[str, Any]:
 
 
 def look_at_hooks(
-    settings: Mapping[str, Any], events: Iterable[str], types: Iterable[str], path: Path, found: Findings
+    settings: Mapping[str, Any], events: Container[str], types: Container[object], path: Path, found: Findings
 ) -> None:
     """The hooks of a settings file, in the form that three of the agents share."""
     hooks = settings.get("hooks")
