@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from tests.rig import gemini
 from tests.rig.fake_anthropic import script
 from tests.rig.fake_gemini import FakeGemini
 from tests.rig.gemini import Gemini, session_of
-from tests.rig.stage import stage, sweep
+from tests.rig.stage import Stage, stage, sweep
 from tests.rig.terminal import children
 
 pytestmark = pytest.mark.timeout(300)  # a loaded machine starts such a CLI in half a minute
@@ -109,21 +110,31 @@ def test_two_in_one_directory_and_a_resume(cli: Gemini, tmp_path: Path) -> None:
             nameless = scene.settles(session_of(bare.pid), within=WITHIN)
             assert (nameless["agent"], nameless["conversation"]) == ("gemini", None)  # no hooks, no name
             install(scene, "gemini")
-            ids: list[dict[str, Any]] = []
-            for nth in range(2):
-                again = GEMINI.resume(ids[0]["conversation"]) if nth else None
-                run = cli.start_print(
-                    script({"bash": "sh -c 'sleep 1'"}, {"say": "well"}), *(again or ("gemini",))[1:]
-                )
-                pid = session_of(run.pid)
-                seen = scene.wait_row(
-                    within=WITHIN, pid=pid, activity="working", doing="Shell: sh -c 'sleep 1'"
-                )
-                run.communicate(timeout=WITHIN)
-                ids.append(scene.ended(seen.row["id"], within=WITHIN))
-            first, second = ids
-            assert second["conversation"] == first["conversation"] and second["predecessor"] == first["id"]
+            first = hosted_by(cli, scene)
             assert scene.row(id=nameless["id"])["ended"] is None
         finally:
-            bare.kill()
-            bare.communicate()
+            end(bare)
+        again = GEMINI.resume(first["conversation"])
+        assert again is not None
+        second = hosted_by(cli, scene, *again[1:])
+        assert second["conversation"] == first["conversation"] and second["predecessor"] == first["id"]
+
+
+def hosted_by(cli: Gemini, scene: Stage, *arguments: str) -> dict[str, Any]:
+    """The row of a run with one tool, after its end."""
+    run = cli.start_print(script({"bash": "sh -c 'sleep 1'"}, {"say": "well"}), *arguments)
+    try:
+        pid = session_of(run.pid)
+        seen = scene.wait_row(within=WITHIN, pid=pid, activity="working", doing="Shell: sh -c 'sleep 1'")
+        run.communicate(timeout=WITHIN)
+        return scene.ended(seen.row["id"], within=WITHIN)
+    finally:
+        end(run)
+
+
+def end(run: "subprocess.Popen[str]") -> None:
+    """The session first: it would keep the launcher's pipe open, and talk on."""
+    for pid in children(run.pid):
+        os.kill(pid, signal.SIGKILL)
+    run.kill()
+    run.communicate()
