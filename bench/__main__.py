@@ -7,7 +7,7 @@ from importlib import import_module
 
 from bench import page
 
-FIGURES = ("death", "storm", "ingest", "idle", "start", "ps", "hooks", "claims", "discovery", "scan")
+FIGURES = ("death", "storm", "ingest", "idle", "start", "ps", "hooks", "claims", "discovery", "scan", "fleet")
 
 
 def main() -> int:

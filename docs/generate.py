@@ -49,7 +49,6 @@ EVENT_WORDS = {
     EventType.HEADCOUNT_STARTED: "the daemon is up; `facts.blind_since` is when anything was last seen before",
     EventType.HEADCOUNT_STOPPED: "the daemon stops in order; from here on nothing is seen",
     EventType.CLAIM_GRANTED: "an item has a holder; `item`, `fence`, `holder`",
-    EventType.CLAIM_RELEASED: "an item is free; `because` is released, died, forced or handed-off",
     EventType.LEFTOVER_FOUND: "an ended session left this, with the evidence; `leftover`",
     EventType.LEFTOVER_CHANGED: "more is known of a leftover",
     EventType.SESSION_EXAMINED: "what its end freed and left was looked for: facts `freed`, `left`, `resumable`",
@@ -57,7 +56,12 @@ EVENT_WORDS = {
     EventType.LEFTOVER_GONE: "a leftover is no longer there",
     EventType.ENDING_INTENDED: "a process is about to be signalled, and by whom; stored before the signal is sent",
     EventType.ENDING_FINISHED: "what came of it: exited, killed, survived, or not sent and why",
+    EventType.CLAIM_RELEASED: "an item is free; `because` is released, died, forced, handed-off or lease-lost",
     EventType.LOSS_ACCEPTED: "the operator accepted that holders of before the loss are not known",
+    EventType.FLEET_JOINED: "claims are shared with other hosts from here on",
+    EventType.FLEET_LEFT: "and no longer are",
+    EventType.FLEET_AWAY: "the lease of this host is over; shared claims are not vouched for; `facts.because`",
+    EventType.FLEET_BACK: "and it is renewed",
     EventType.STORE_LOST: "the store was damaged; `facts.set_aside` names where it is kept",
 }
 
@@ -170,7 +174,7 @@ def _answer(message: object, media: str) -> str:
 
 
 def messages() -> str:
-    return "\n\n".join(_messages_of(name) for name in ("messages", "closer", "places", "ending", "guarding"))
+    return "\n\n".join(_messages_of(name) for name in ("messages", "closer", "places", "ending", "guarding", "fleet_messages"))
 
 
 def _messages_of(module: str) -> str:
@@ -219,7 +223,9 @@ def error_codes() -> str:
             if node.func.id == "Refused" and isinstance(node.args[1], ast.Constant):
                 status = node.args[0].value if isinstance(node.args[0], ast.Constant) else "404"
                 found.add((str(node.args[1].value), str(status)))
-    found |= {("not-stored", "503"), ("not-readable", "503"), ("bug", "500")}
+            if node.func.id == "JoinRefused" and isinstance(node.args[0], ast.Constant):
+                found.add((str(node.args[0].value), "409"))
+    found |= {("not-stored", "503"), ("not-readable", "503"), ("fleet-unavailable", "503"), ("bug", "500")}
     by_code: dict[str, set[str]] = {}
     for name, status in found:
         by_code.setdefault(name, set()).add(status)
@@ -244,7 +250,7 @@ CLAIM_WORDS = {
     "request-over": "That request was granted, and its claim is over. A new one takes a new id.",
     "request-reused": "That request id belongs to another's claim.",
     "stale": "The fence is not the current one.",
-    "until-empty-unavailable": "Waiting for a dead holder's processes is not available yet.",
+    "still-running": "Its last holder died and its processes still run, and it was asked to stay closed until they end.",
     "unverified": "The process could not be proved alive; doubt is granted nothing.",
 }
 

@@ -9,6 +9,7 @@ import pytest
 from tests.rig.agent import Agent
 from tests.rig.daemon import Daemon
 from tests.rig.left_behind import repo  # noqa: F401
+from tests.rig.postgres import Postgres
 from tests.rig.tmux_scenes import base, resident, server, view  # noqa: F401
 
 hypothesis.settings.register_profile("gate", deadline=None)  # a busy machine is no counterexample
@@ -32,3 +33,10 @@ def agent(tmp_path: Path) -> Iterator[Callable[..., Agent]]:
     yield make
     for each in made:
         each.close()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """One server for all tests that share claims; each begins with `fresh`."""
+    with Postgres() as running:
+        yield running

@@ -286,3 +286,43 @@ is over is remembered as long, so that whoever offers it hears why."""
 TOKEN_RENEW_AFTER: Final = 3_600.0
 """A living process's token is renewed at most once an hour: often enough for a ceiling of a day, and a
 question costs no write."""
+
+# --- fleet ---------------------------------------------------------------------------------------
+
+FLEET_TTL: Final = 30.0
+FLEET_RENEW_EVERY: Final = 10.0
+"""A host's lease in the shared database, and how often it is renewed: two renewals may fail before anybody
+doubts it, and a machine that is gone is doubted within half a minute."""
+
+FLEET_LOCK_DELAY: Final = 15.0
+"""How long after the end of a host's lease its claims stay closed to others: longer than any answer of that
+host can be on its way, so that nobody still acts on one."""
+
+FLEET_CALL_WITHIN: Final = 4.0
+"""One transaction with the shared database. It takes milliseconds; a client waits for us five seconds, and
+should hear from us why it gets no answer."""
+
+FLEET_IDLE_WITHIN: Final = 8.0
+"""After this long the database itself ends a transaction of ours of which nothing is heard: a host that is
+cut off in the middle of one must not keep rows locked for the others."""
+
+FLEET_REREAD_EVERY: Final = 2.0
+"""Whoever waits for a shared item looks again this often. A notification comes in milliseconds; behind a pooler
+it may never come, and this is the net."""
+
+FLEET_ROSTER_EVERY: Final = 1.0
+"""Changed sessions are sent to the shared database at most this often: others look at them with human eyes."""
+
+FLEET_RETRY_FIRST: Final = 0.25
+FLEET_RETRY_MOST: Final = 5.0
+"""The shared database is tried again soon, then ever slower: half of a lease's renewal, so that a short
+outage costs no lease."""
+
+FLEET_FORGET_AFTER: Final = 7 * 86_400.0
+"""A host that was away for a week leaves the list of hosts, if it holds nothing: machines come and go."""
+
+HOST_WITHIN: Final = 8.0
+"""How long another host's answer over ssh is waited for: a handshake over a slow line takes two seconds."""
+
+HOST_RETRY_EVERY: Final = 5.0
+"""How often `watch --host` tries a host again that does not answer."""

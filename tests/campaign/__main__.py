@@ -19,6 +19,7 @@ CAMPAIGNS = {  # and what each counts
     "claims": "operations",
     "never_inherited": "rounds",
     "wrong_kill": "ends wanted",
+    "fleet_partitions": "rounds",
 }
 
 

@@ -1,87 +1,16 @@
 """Claims on a real daemon: real processes hold, die, wait; what was answered survives a kill."""
 
 import json
-import os
 import signal
-import subprocess
-import sys
 import threading
 import time
-from typing import Any
-from urllib.parse import quote
 
 import pytest
 
 from headcount.client.connection import Connection
 from headcount.client.faults import ClientFault
 from tests.rig.daemon import Daemon, eventually
-
-PROGRAM = """
-import json, sys
-from headcount.client.connection import Connection
-connection = Connection(sys.argv[1])
-print("ready", flush=True)
-for line in sys.stdin:
-    method, path, body, within = json.loads(line)
-    answer = connection.call(method, path, body, within=within)
-    print(json.dumps([answer.status, answer.data]), flush=True)
-"""
-
-
-class Worker:
-    """A process that asks for claims on its own behalf."""
-
-    def __init__(self, daemon: Daemon) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, str(daemon.socket)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=dict(os.environ),
-        )  # fmt: skip
-        assert self._line() == "ready\n"
-
-    @property
-    def pid(self) -> int:
-        return self.process.pid
-
-    def _line(self) -> str:
-        assert self.process.stdout is not None
-        return self.process.stdout.readline()
-
-    def ask(self, method: str, path: str, body: Any = None, within: float = 60) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.write(json.dumps([method, path, body, within]) + "\n")
-        self.process.stdin.flush()
-
-    def hear(self) -> tuple[int, Any]:
-        status, data = json.loads(self._line())
-        return status, data
-
-    def call(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
-        self.ask(method, path, body)
-        return self.hear()
-
-    def claim(self, item: str, **more: Any) -> tuple[int, Any]:
-        return self.call("POST", "/v1/claims", {"item": item, "own": True, **more})
-
-    def release(self, item: str, query: str = "") -> tuple[int, Any]:
-        return self.call("DELETE", f"/v1/claims/{quote(item, safe='')}{query}")
-
-    def check(self, item: str, fence: int) -> bool:
-        status, data = self.call("POST", f"/v1/claims/{quote(item, safe='')}/check", {"fence": fence})
-        assert status == 200
-        return data["current"]
-
-    def kill(self, number: int = signal.SIGKILL) -> None:
-        self.process.send_signal(number)
-        if number == signal.SIGKILL:
-            self.process.wait(10)
-
-    def close(self) -> None:
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait(10)
-        for pipe in (self.process.stdin, self.process.stdout):
-            if pipe is not None:
-                pipe.close()
+from tests.rig.worker import Worker
 
 
 @pytest.fixture
@@ -265,7 +194,7 @@ def test_an_agent_claims_for_its_process_and_its_row_shows_it(daemon, agent):
     )
     assert said["granted"]
     assert said["holder"] | {"name": None} == {
-        "session": row["id"], "conversation": claude.conversation, "pid": claude.pid, "name": None,
+        "session": row["id"], "conversation": claude.conversation, "pid": claude.pid, "name": None, "host": None,
     }  # fmt: skip
     assert daemon.session(conversation=claude.conversation)["claims"] == ["task:x"]
     claude.kill()

@@ -22,6 +22,7 @@ OWN_CHILDREN = frozenset({
     "src/headcount/agents/ask_line.py",  # the same of the lines that ask
     "src/headcount/cli/stage.py",  # the demo's cast
     "src/headcount/cli/keeping.py",  # the command of `hold`, when its claim is lost
+    "src/headcount/cli/remote_watch.py",  # ssh to other hosts, when watching them ends
     "src/headcount/cli/commands/hold.py",  # the same, when hold itself is told to end
 })  # fmt: skip
 THROUGH_A_HANDLE = frozenset({"src/headcount/system/signals.py", "src/headcount/cli/stage.py"})

@@ -65,6 +65,7 @@ class Row(NamedTuple):
     colour: str
     since: float
     full_id: str
+    host: str = ""  # of another machine's
 
 
 Raw = dict[str, Any]
@@ -98,6 +99,7 @@ def row_of(raw: Raw, short: str, now: float) -> Row:
         colour="killed" if ended.get("signal") is not None else group,
         since=since,
         full_id=clean(raw.get("id")),
+        host=clean(raw.get("host")),
     )
 
 

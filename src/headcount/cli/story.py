@@ -19,6 +19,7 @@ FREED = {
     "released": "{who} released {item}",
     "died": "{item} is free: its holder {who} died",
     "forced": "{item} was taken from {who} by force",
+    "lease-lost": "{item} was lost by {who}: this host was away from the fleet for too long",
     "handed-off": "{who} handed {item} on",
     "withdrawn": "{who} was gone before it heard that {item} was its own",
 }
@@ -29,6 +30,11 @@ CUT_SHORT = frozenset({"killed", "rebooted", "unseen"})
 ABOUT_US = {
     "headcount.started": "headcount started",
     "headcount.stopped": "headcount stopped; nothing is seen until it is up again",
+    "fleet.joined": "joined a fleet",
+    "fleet.left": "left the fleet",
+    "fleet.away": "the fleet cannot be reached; shared claims are not vouched for",
+    "fleet.back": "the fleet is reached again",
+    "host.silent": "not heard",
     "store.lost": "the store was damaged and set aside; rebuilt from the living",
 }
 

@@ -28,6 +28,7 @@ STATE_LEAST = 12
 
 TITLES = {
     "id": "ID",
+    "host": "HOST",
     "state": "STATE",
     "age": "FOR",
     "agent": "AGENT",
@@ -36,7 +37,7 @@ TITLES = {
     "doing": "DOING",
     "where": "WHERE",
 }
-ALL = ("id", "state", "age", "agent", "name", "repo", "doing", "where")
+ALL = ("id", "host", "state", "age", "agent", "name", "repo", "doing", "where")
 NARROW = ("name", "state", "age")
 
 PHRASES = {
@@ -108,9 +109,11 @@ def summary(rows: Sequence[Row]) -> str:
 
 def columns_of(rows: Sequence[Row], available: int | None) -> list[Column]:
     narrow = available is not None and available < NARROW_BELOW
-    keys = [
-        key for key in (NARROW if narrow else ALL) if key != "where" or any(row.where != "-" for row in rows)
-    ]
+    empty = {
+        "where": all(row.where == "-" for row in rows),
+        "host": not any(row.host for row in rows),
+    }
+    keys = [key for key in (NARROW if narrow else ALL) if not empty.get(key, False)]
     natural = {key: max([len(TITLES[key]), *(width(getattr(row, key)) for row in rows)]) for key in keys}
     if available is None:
         return [Column(key, natural[key]) for key in keys]

@@ -30,6 +30,8 @@ VERBS = {
                 "headcount ps ~/src/api",
                 "headcount ps --wide",
                 "headcount ps --all --json",
+                "headcount ps --host ws,laptop",
+                "headcount ps --fleet",
             ),
         ),
         Verb(
@@ -49,7 +51,7 @@ VERBS = {
             "watch",
             "Look",
             "tell what happens, as it happens",
-            ("headcount watch", "headcount watch --json --since 1200"),
+            ("headcount watch", "headcount watch --json --since 1200", "headcount watch --host ws"),
         ),
         Verb(
             "wait",
@@ -216,6 +218,17 @@ VERBS = {
                 "headcount hooks install",
                 "headcount hooks install --guard --context",
                 "headcount hooks uninstall",
+            ),
+        ),
+        Verb(
+            "fleet",
+            "Run",
+            "share claims with other hosts through one PostgreSQL",
+            (
+                "headcount fleet join postgresql://headcount@db.example.org/agents --name ws",
+                "headcount fleet join - < address",
+                "headcount fleet status",
+                "headcount fleet leave",
             ),
         ),
         Verb(

@@ -24,6 +24,7 @@ class Freed(Enum):
     DIED = "died"
     FORCED = "forced"
     HANDED_OFF = "handed-off"
+    LEASE_LOST = "lease-lost"  # of a shared claim: its host was away for too long
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,7 @@ class Claim:
     until_empty: bool = False
     freed: Freed | None = None
     freed_at: float | None = None
+    host: str | None = None  # of a shared claim: what the holder's host is called
 
     @property
     def is_held(self) -> bool:

@@ -9,6 +9,7 @@ Rules of this file
 from dataclasses import dataclass
 from enum import Enum
 
+from headcount.core.claim import Claim, Freed
 from headcount.core.identity import ProcessIdentity
 from headcount.core.item import Item
 from headcount.core.session import SessionId
@@ -70,4 +71,22 @@ class AcceptLoss:
     caller: Caller
 
 
-Command = Acquire | Release | HandOff | Withdraw | AcceptLoss
+@dataclass(frozen=True, slots=True)
+class SharedGranted:
+    """The shared ledger gave this to a process of ours."""
+
+    claim: Claim
+    again: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SharedFreed:
+    """The shared ledger no longer has this as ours."""
+
+    item: Item
+    fence: int
+    because: Freed
+    by: str | None = None
+
+
+Command = Acquire | Release | HandOff | Withdraw | AcceptLoss | SharedGranted | SharedFreed

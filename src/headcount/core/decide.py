@@ -18,7 +18,15 @@ from headcount.core import aftermath, behind, collision, second_writer
 from headcount.core.behind import hear_gone, hear_left, lose_process
 from headcount.core.checkout import hear_checkout
 from headcount.core.claim import Answer
-from headcount.core.commands import AcceptLoss, Acquire, HandOff, Release, Withdraw
+from headcount.core.commands import (
+    AcceptLoss,
+    Acquire,
+    HandOff,
+    Release,
+    SharedFreed,
+    SharedGranted,
+    Withdraw,
+)
 from headcount.core.ending import ending
 from headcount.core.events import EventType
 from headcount.core.evidence import (
@@ -28,6 +36,7 @@ from headcount.core.evidence import (
     Declared,
     Ending,
     Evidence,
+    FleetNews,
     Glimpse,
     Judged,
     Looked,
@@ -42,6 +51,7 @@ from headcount.core.leftover import Gone, Left
 from headcount.core.registration import Register, TurnedAway, Unregister, register, unregister
 from headcount.core.report import Found, Record, Report
 from headcount.core.session import Ended, EndKind, Liveness, Session, SessionId, Turnpoint, after, can
+from headcount.core.shared import mirror_freed, mirror_granted
 from headcount.core.stall import declare, weigh_look
 from headcount.core.verdict import Proof, Standing
 from headcount.core.waiting import look_again, next_look, serve, withdraw
@@ -228,6 +238,10 @@ def _ending(draft: Draft, ending: Ending, now: float) -> None:
         draft.emit(type, ending.at, session.id, facts=ending.facts, **changes)
 
 
+def _fleet_news(draft: Draft, news: FleetNews, now: float) -> None:
+    draft.tell(EventType(f"fleet.{news.what}"), news.at, because=news.because)
+
+
 DECIDERS: dict[type, Callable[[Draft, Any, float], Any]] = {
     Report: _report,
     Record: hear_record,
@@ -254,6 +268,9 @@ DECIDERS: dict[type, Callable[[Draft, Any, float], Any]] = {
     HandOff: hand_off,
     Withdraw: withdraw,
     AcceptLoss: accept_loss,
+    SharedGranted: mirror_granted,
+    SharedFreed: mirror_freed,
+    FleetNews: _fleet_news,
     Register: register,
     Unregister: unregister,
 }

@@ -47,6 +47,10 @@ class EventType(Enum):
     HEADCOUNT_STOPPED = "headcount.stopped"
     STORE_LOST = "store.lost"
     LOSS_ACCEPTED = "store.loss-accepted"  # the operator lets claims be granted again
+    FLEET_JOINED = "fleet.joined"
+    FLEET_LEFT = "fleet.left"
+    FLEET_AWAY = "fleet.away"  # our lease ran out: shared claims are not vouched for
+    FLEET_BACK = "fleet.back"
 
 
 @dataclass(frozen=True, slots=True)

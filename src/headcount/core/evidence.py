@@ -139,6 +139,15 @@ class Ending:
     archived: bool = False  # the session was closed for good
 
 
+@dataclass(frozen=True, slots=True)
+class FleetNews:
+    """What became of our membership in a fleet."""
+
+    what: str  # joined, left, away, back
+    at: float
+    because: str
+
+
 Evidence = (
     Report
     | Record
@@ -160,6 +169,7 @@ Evidence = (
     | Ending
     | Examined
     | Noticed
+    | FleetNews
     | Command
     | Register
     | Unregister

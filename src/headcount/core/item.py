@@ -20,6 +20,7 @@ KIND = re.compile(r"[a-z][a-z0-9-]{0,31}")
 VALUE_MOST = 512
 PORT_MOST = 65_535
 TREE = "/**"
+HOST_KINDS = frozenset({"path", "port", "local"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,11 @@ def parse_item(text: str) -> Item | BadItem:
 
 def kind_of(item: Item) -> str:
     return item.partition(":")[0]
+
+
+def is_shared(item: Item) -> bool:
+    """Whether it means the same thing on every machine; the others belong to one host."""
+    return kind_of(item) not in HOST_KINDS
 
 
 def is_path(item: Item) -> bool:

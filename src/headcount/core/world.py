@@ -61,8 +61,9 @@ class World:
             draft.put(session)
         draft.settle()
 
-    def draft(self, verdicts: Verdicts = NOT_ASKED) -> "Draft":
-        return Draft(self, verdicts)
+    def draft(self, verdicts: Verdicts = NOT_ASKED, book: Book | None = None) -> "Draft":
+        """`book`: another ledger than our own, on which claims are decided."""
+        return Draft(self, verdicts, book)
 
     def machine_of(self, boot: str) -> str:
         """Where that boot was. One that nobody remembers was here."""
@@ -102,11 +103,11 @@ class Decision:
 class Draft:
     """The world as it will be if the batch is committed."""
 
-    def __init__(self, world: World, verdicts: Verdicts = NOT_ASKED) -> None:
+    def __init__(self, world: World, verdicts: Verdicts = NOT_ASKED, book: Book | None = None) -> None:
         self._world = world
         self._verdicts = verdicts
         self._over: list[ProcessIdentity] = []  # proved dead in this batch
-        self.page = Page(world.book)
+        self.page = Page(world.book if book is None else book)
         self.remains = Sorting(world.remains)
         self.place = world.place
         self.traces = world.traces

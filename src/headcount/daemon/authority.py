@@ -68,6 +68,10 @@ AUTHORITY: dict[tuple[str, str], Rule] = {
     ("POST", "/v1/sessions/{id}/close"): Rule(Need.OPERATOR, "close"),
     ("POST", "/v1/leftovers/reap"): Rule(Need.OPERATOR, "reap"),
     ("POST", "/v1/stop"): Rule(Need.OPERATOR, "down"),
+    ("GET", "/v1/fleet"): ANYBODY,
+    ("GET", "/v1/fleet/sessions"): ANYBODY,
+    ("POST", "/v1/fleet/join"): Rule(Need.OPERATOR, "fleet join"),
+    ("POST", "/v1/fleet/leave"): Rule(Need.OPERATOR, "fleet leave"),
 }
 
 

@@ -38,6 +38,7 @@ class Config:
     close_idle_after: str = ""  # "12h": idle sessions are closed after that long; empty: never
     processes: str = ""  # "linux", "portable", or what fits
     without: str = ""  # kernel features not to use, for tests
+    fleet_pace: float = 1.0  # shortens all times of a fleet, for tests; the same on every host of it
 
     @property
     def idle_limit(self) -> float | None:
@@ -49,6 +50,8 @@ class Config:
         config = _from_file(path) if path.exists() else cls()
         if env.get("HEADCOUNT_PROCESSES"):
             config = replace(config, processes=env["HEADCOUNT_PROCESSES"])
+        if env.get("HEADCOUNT_FLEET_PACE"):
+            config = replace(config, fleet_pace=float(env["HEADCOUNT_FLEET_PACE"]))
         return replace(config, without=env.get("HEADCOUNT_WITHOUT", config.without))
 
 

@@ -20,6 +20,7 @@ from starlette.requests import ClientDisconnect
 from headcount import __version__
 from headcount.daemon.loop import NotStored
 from headcount.store.port import StoreFault
+from headcount.store.shared import SharedUnavailable
 from headcount.wire.messages import Fault, FaultBody
 
 log = logging.getLogger("headcount.gate")
@@ -78,6 +79,9 @@ class Gate:
             body = FaultBody(error=Fault(code=code, message=str(fault), hint="See: headcount doctor"))
             if not answered:
                 await answer(sending, 503, body)
+        except SharedUnavailable as fault:
+            if not answered:
+                await answer(sending, 503, unavailable(fault))
         except Exception:
             log.exception("a request failed: %s %s", scope["method"], scope["path"])
             if not answered:
@@ -113,6 +117,14 @@ class Gate:
                 "The body must be sent as application/json.",
                 "Add: Content-Type: application/json",
             )
+
+
+def unavailable(fault: SharedUnavailable) -> FaultBody:
+    said = str(fault)
+    message = f"{said[:1].upper()}{said[1:].rstrip('.')}."
+    return FaultBody(
+        error=Fault(code="fleet-unavailable", message=message, hint="See: headcount fleet status")
+    )
 
 
 def _bounded(receive: Receive) -> Receive:

@@ -5,7 +5,7 @@ Rules of this file
      is a record like a registry's: added, never subtracted.
   2. A process whose files are the same as at the last look is not asked again: an idle agent costs no read.
   3. A helper that has several conversations open, and is seen with all its files but one of them no more, has closed
-     it: that is the kernel's word on a living process, not an absence from a list (decision 0031).
+     it: that is the kernel's word on a living process, not an absence from a list (decision 0028).
   4. Of an agent that has one conversation a process, two at once are no answer.
 
 Not here: which processes there are (census.py), the time limit (adapters.py), what follows (core/hear.py).

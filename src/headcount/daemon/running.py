@@ -21,6 +21,7 @@ from headcount.agents.table import AGENTS
 from headcount.core.events import Event
 from headcount.core.evidence import Awake, Retire
 from headcount.core.identity import ProcessIdentity
+from headcount.core.verdict import Verdict
 from headcount.core.world import World
 from headcount.daemon.actor import Actors
 from headcount.daemon.adapters import Adapters
@@ -35,6 +36,8 @@ from headcount.daemon.descendants import Descendants
 from headcount.daemon.drift import Drift
 from headcount.daemon.effects import Effects
 from headcount.daemon.ending import Endings
+from headcount.daemon.fleet.fleet import Fleet
+from headcount.daemon.fleet.pace import Pace
 from headcount.daemon.follow import Follow
 from headcount.daemon.forks import Forks
 from headcount.daemon.hints import Hints
@@ -115,6 +118,10 @@ class Running:
         loaded = store.loaded
         world = World(processes.place(), loaded.sessions, loaded.seq, book, boots, loaded.leftovers)
         self.server = Server()
+
+        def prove(process: ProcessIdentity) -> Verdict:
+            return processes.prove(process, world.machine_of(process.boot))
+
         self.files = open_file_events(event_loop)
         self.hint_files = open_file_events(
             event_loop
@@ -126,7 +133,7 @@ class Running:
             clock,
             start_effects=lambda effects: self.effects.start(effects),
             tell=self._tell,
-            prove=lambda process: processes.prove(process, world.machine_of(process.boot)),
+            prove=prove,
         )
         self.transcripts = Transcripts(AGENTS, self.loop)
         self.follow = Follow(AGENTS, self.loop, self.hint_files, self.transcripts)
@@ -146,6 +153,7 @@ class Running:
         self.aftermath = Aftermath(
             self.loop, processes, clock, config, self.terminals, registries, self.search
         )
+        self.fleet = Fleet(Path(places.state), self.loop, clock, prove, Pace(config.fleet_pace))
         self.service = Service(
             places=places,
             config=config,
@@ -180,6 +188,7 @@ class Running:
                 self.loop,
                 clock,
             ),
+            fleet=self.fleet,
             started_at=clock.now(),
             set_aside=store.loaded.set_aside,
             ask_to_stop=lambda: event_loop.call_soon(self.server.end),
@@ -212,6 +221,7 @@ class Running:
         self.service.tell(events, world)
         for listener in self.listeners:
             listener.noticed(events, world)
+        self.fleet.noticed(events)
 
     def _forget(self, process: ProcessIdentity) -> None:
         """It ended: nothing that was settled about it stands."""
@@ -252,6 +262,7 @@ class Running:
         if limit is not None:
             idle = IdleClose(self.loop, service.closing, service.clock, limit)
             self.chores.append(self._chore(idle.run(), "idle close"))
+        self.fleet.start()
         self.serving = asyncio.create_task(self.server.serve_on(sock))
         remembered = len(self.loop.world.sessions)
         notify(f"READY=1\nSTATUS=headcount {__version__}, {remembered} sessions remembered")
@@ -287,6 +298,7 @@ class Running:
         service.broadcast.close()
         if self.serving is not None:
             await self.serving
+        await self.fleet.close()
         service.mailboxes.close(for_good=True)
         for chore in self.chores:
             chore.cancel()

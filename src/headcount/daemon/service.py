@@ -27,6 +27,7 @@ from headcount.daemon.census import Census
 from headcount.daemon.closing import Closing
 from headcount.daemon.config import Config
 from headcount.daemon.drift import Drift
+from headcount.daemon.fleet.fleet import Fleet
 from headcount.daemon.loop import Loop
 from headcount.daemon.mailboxes import Mailboxes
 from headcount.daemon.metrics import Histogram
@@ -69,6 +70,7 @@ class Service:
     tokens: Tokens
     actors: Actors
     closing: Closing
+    fleet: Fleet
     started_at: float
     ask_to_stop: Callable[[], object]
     set_aside: Path | None = None
@@ -134,6 +136,10 @@ class Service:
                 f"a file system does not answer: {self.looks.hanging} looks at it hang; claims of paths there are refused"
             )
         found += adapter_warnings(self.adapters)
+        if self.fleet.is_joined and not self.fleet.member.lease.holds:
+            found.append(
+                f"the fleet cannot be reached: {self.fleet.member.lease.fault or 'the lease ran out'}"
+            )
         if shutil.disk_usage(self.places.state).free < DISK_LOW:
             found.append("the disk of the store is nearly full")
         return found

@@ -145,6 +145,7 @@ def holder_of(claim: Claim, session: Session | None) -> messages.Holder:
         conversation=session.conversation if session else claim.conversation,
         pid=claim.holder.pid if claim.holder else None,
         name=session.name if session else None,
+        host=claim.host,
     )
 
 

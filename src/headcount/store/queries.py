@@ -9,8 +9,9 @@ Not here: running them (schema.py, writer.py, reader.py).
 
 from dataclasses import dataclass
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 
-_SQL = files("headcount.store") / "sql"
+SQL = files("headcount.store") / "sql"
 _OPENS = "-- name: "
 
 
@@ -21,7 +22,7 @@ class Migration:
     sql: str
 
 
-def _blocks(text: str) -> dict[str, str]:
+def blocks_of(text: str) -> dict[str, str]:
     found: dict[str, list[str]] = {}
     lines: list[str] = []  # of the heading, which no block owns
     for line in text.splitlines():
@@ -32,8 +33,8 @@ def _blocks(text: str) -> dict[str, str]:
     return {name: "\n".join(block).strip() for name, block in found.items()}
 
 
-def _migrations() -> tuple[Migration, ...]:
-    sources = sorted((_SQL / "migrations").iterdir(), key=lambda file: file.name)
+def migrations_in(directory: Traversable) -> tuple[Migration, ...]:
+    sources = sorted(directory.iterdir(), key=lambda file: file.name)
     made = tuple(
         Migration(int(file.name[:4]), file.name, file.read_text("utf-8"))
         for file in sources
@@ -43,8 +44,8 @@ def _migrations() -> tuple[Migration, ...]:
     return made
 
 
-QUERIES = _blocks((_SQL / "queries.sql").read_text("utf-8"))
-MIGRATIONS = _migrations()
+QUERIES = blocks_of((SQL / "queries.sql").read_text("utf-8"))
+MIGRATIONS = migrations_in(SQL / "migrations")
 SCHEMA_VERSION = MIGRATIONS[-1].number
 
 

@@ -120,6 +120,7 @@ class Holder(msgspec.Struct, kw_only=True):
     conversation: str | None
     pid: int | None
     name: str | None = None
+    host: str | None = None  # of a shared claim: on which host of the fleet
 
 
 class LeftoverRow(msgspec.Struct, kw_only=True):
@@ -149,7 +150,7 @@ class EventRow(msgspec.Struct, kw_only=True, omit_defaults=True):
     item: str | None = None  # these are of claims
     fence: int | None = None
     holder: Holder | None = None  # who got it, or who had it
-    because: str | None = None  # of a release: released, died, forced, handed-off
+    because: str | None = None  # of a release: released, died, forced, handed-off, lease-lost
     by: str | None = None  # who forced it
     leftover: LeftoverRow | None = None
 
@@ -270,11 +271,14 @@ class ClaimRow(msgspec.Struct, kw_only=True):
     since: str
     note: str | None
     waiting: int  # how many wait for it
+    shared: bool = False  # kept in the fleet's ledger
+    vouched: bool = True  # false: its host has not been heard of for longer than its lease
 
 
 class Claims(msgspec.Struct, kw_only=True):
     claims: list[ClaimRow]
     loss: str | None  # a lost store that nobody has accepted yet: nothing is granted
+    fleet: str | None = None  # why the fleet's claims are not all here; null: they are, or none was joined
 
 
 class ClaimHistory(msgspec.Struct, kw_only=True):

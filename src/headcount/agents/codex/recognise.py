@@ -4,7 +4,7 @@ Rules of this file
   1. The native executable decides. npm's `node …/bin/codex` only starts it and waits: it is nobody.
   2. `codex exec` and `codex review` are one conversation and its process: a session by the process alone.
   3. Everything else is a helper until its files show what it has open: a terminal may be the window of
-     conversations that live in the app server, and an app server may have none or many (decision 0030).
+     conversations that live in the app server, and an app server may have none or many (decision 0027).
   4. The command line may hold a prompt: it is looked at here and goes no further.
 
 Not here: what a process has open (rollout.py).

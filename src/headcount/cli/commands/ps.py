@@ -18,7 +18,11 @@ from headcount.wire import codes
 if TYPE_CHECKING:
     import argparse
 
-SWITCHES = {"--all": "all", "-a": "all", "--json": "json", "--wide": "wide", "-w": "wide"}
+    from headcount.client.reach import Client
+
+SWITCHES = {
+    "--all": "all", "-a": "all", "--json": "json", "--wide": "wide", "-w": "wide", "--fleet": "fleet",
+}  # fmt: skip
 
 
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
@@ -30,11 +34,13 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     )
     parser.add_argument("-a", "--all", action="store_true", help="ended sessions too")
     parser.add_argument("-w", "--wide", action="store_true", help="every column and row, uncut")
+    parser.add_argument("--host", metavar="H,…", help="these hosts too, over ssh")
+    parser.add_argument("--fleet", action="store_true", help="all hosts of the fleet that this one joined")
 
 
 def parse_plain(words: list[str]) -> SimpleNamespace | None:
     """The arguments, when they are switches and a directory only; None: ask argparse."""
-    args = SimpleNamespace(where=None, all=False, json=False, wide=False)
+    args = SimpleNamespace(where=None, all=False, json=False, wide=False, fleet=False, host=None)
     for word in words:
         if word in SWITCHES:
             setattr(args, SWITCHES[word], True)
@@ -49,7 +55,7 @@ def run(args: Any) -> int:
     if args.where and not os.path.isdir(args.where):  # noqa: PTH112
         return _no_directory(args.where)
     client = printing.client()
-    answer = client.get("/v1/sessions?all=1" if args.all else "/v1/sessions")
+    answer = _asked(client, args)
     sessions = answer["sessions"]
     if args.where:
         from headcount.cli import repo
@@ -75,6 +81,9 @@ def run(args: Any) -> int:
         printing.print_lines(draw(rows, standard(), everything=True, more=columns_of(sessions)))
     else:
         printing.print_lines(draw(rows, standard()))
+    for host in answer.get("hosts") or ():
+        if host.get("state") != "alive":
+            printing.note(_silent(host))
     return codes.DONE
 
 
@@ -84,3 +93,32 @@ def _no_directory(where: str) -> int:
     words = f'headcount: no directory "{clean(where)}". One session: headcount show {clean(where)}'
     print(words, file=sys.stderr)
     return codes.USAGE
+
+
+def _asked(client: "Client", args: Any) -> dict[str, Any]:
+    if args.fleet:
+        return dict(client.get("/v1/fleet/sessions"))
+    here = client.get("/v1/sessions?all=1" if args.all else "/v1/sessions")
+    return _with_hosts(here, args) if args.host else dict(here)
+
+
+def _with_hosts(here: dict[str, Any], args: Any) -> dict[str, Any]:
+    from headcount.cli import remote
+
+    hosts = remote.parse_hosts(args.host)
+    known = [
+        remote.Known(remote.HERE, here["sessions"], time.time(), None),
+        *remote.ask_all(hosts, ended=args.all),
+    ]
+    now = time.time()
+    sessions = [row for each in known for row in each.marked(now)]
+    return {**here, "sessions": sessions, "hosts": [each.summary(now) for each in known]}
+
+
+def _silent(host: dict[str, Any]) -> str:
+    from headcount.cli.moments import span
+
+    age = host.get("age_s")
+    since = "nothing is known of it" if age is None else f"its rows are {span(float(age))} old"
+    because = host.get("fault")
+    return f"{host.get('name')} is unknown{f' ({because})' if because else ''}: {since}."

@@ -10,12 +10,14 @@ Not here: resuming (following.py), words (story.py).
 """
 
 import time
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from headcount.cli import moments, printing
 from headcount.cli.aftermath import Deaths, text_of
 from headcount.cli.reboot import tell_once
 from headcount.cli.rows import rows_of
+from headcount.cli.sanitize import clean
 from headcount.cli.screen import Screen, standard
 from headcount.cli.story import is_told, lines_of
 from headcount.cli.table import summary
@@ -34,6 +36,8 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     )
     parser.add_argument("--once", action="store_true", help="end when the daemon stops, with exit code 4")
 
+    parser.add_argument("--host", metavar="H,…", help="these hosts too, over ssh")
+
 
 def _sequence(text: str) -> int:
     from argparse import ArgumentTypeError
@@ -45,10 +49,7 @@ def _sequence(text: str) -> int:
 
 def run(args: Any) -> int:
     screen, deaths = standard(), Deaths()
-    client = printing.client()
-    if not args.json:
-        tell_once(client)
-    for event in follow(client, args.since, stay=None if args.once else printing.note):
+    for event in _followed(args):
         if args.json:
             printing.print_line(_dated(event))
         else:
@@ -57,7 +58,25 @@ def run(args: Any) -> int:
     return codes.DONE
 
 
+def _followed(args: Any) -> Iterator[dict[str, Any]]:
+    if not args.host:
+        client = printing.client()
+        if not args.json:
+            tell_once(client)
+        return follow(client, args.since, stay=None if args.once else printing.note)
+    from headcount.cli.remote import parse_hosts
+    from headcount.cli.remote_watch import follow_hosts
+
+    return follow_hosts(parse_hosts(args.host))
+
+
 def told(event: dict[str, Any], screen: Screen, deaths: Deaths) -> list[str]:
+    host = clean(event.get("host"))
+    lines = _lines(event, screen, deaths)
+    return [f"{host}: {line}" for line in lines] if host else lines
+
+
+def _lines(event: dict[str, Any], screen: Screen, deaths: Deaths) -> list[str]:
     now = time.time()
     if deaths.takes(event) or not is_told(event):
         return []

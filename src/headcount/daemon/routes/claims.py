@@ -14,8 +14,9 @@ Not here: who gets what (core/ledger.py), words and rows (claim_view.py).
 import asyncio
 import os
 import uuid
+from collections.abc import Coroutine
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from headcount.core.claim import Answer, Granted, Held, Released
 from headcount.core.claim import Refused as NotGiven
@@ -27,6 +28,7 @@ from headcount.core.verdict import Standing
 from headcount.daemon.actor import Kind
 from headcount.daemon.claim_view import claim_row, granted, held_sentence, holder_row, refused
 from headcount.daemon.gate import Refused
+from headcount.daemon.routes import claims_shared as shared
 from headcount.daemon.routes.route import Call, json_response
 from headcount.daemon.selection import ended_words
 from headcount.daemon.view import event_row
@@ -48,6 +50,13 @@ NOTE_MOST = 500
 REQUEST_MOST = 128
 HINT = "To work under a claim yourself: headcount hold ITEM -- CMD. To act for a session: --as SESSION"
 
+
+class Ledger(Protocol):
+    """The loop and the fleet's claims alike."""
+
+    def command(self, command: Acquire | Release | HandOff) -> Coroutine[Any, Any, Answer]: ...
+
+
 KINDS = {
     Kind.OPERATOR: CallerKind.OPERATOR,
     Kind.AGENT: CallerKind.AGENT,
@@ -61,8 +70,11 @@ async def list_claims(call: Call) -> Claims | ClaimHistory:
     wanted = call.text("history")
     if wanted is None:
         held = sorted(world.book.holding(), key=lambda claim: (claim.since, claim.item))
-        return Claims(claims=[claim_row(claim, world) for claim in held], loss=world.book.loss)
+        local = Claims(claims=[claim_row(claim, world) for claim in held], loss=world.book.loss)
+        return await shared.with_shared(call, local)
     item = await _item(call, wanted)
+    if (member := call.service.fleet.member_of(item)) is not None:
+        return await shared.history(call, member, item, HISTORY_MOST)
     events = await call.service.store.history(item=item, limit=HISTORY_MOST, newest=True)
     return ClaimHistory(item=item, history=[event_row(event, world) for event in events])
 
@@ -79,15 +91,18 @@ async def acquire(call: Call) -> Any:
         raise Refused(403, "not-an-agent", "You are inside no agent that headcount knows.", HINT)
     until = _wait_until(call, wish.wait)
     command = Acquire(item, caller, request, wish.note, until, wish.until_empty)
-    answer = await _listened(call, command) if until is not None else await call.service.loop.command(command)
-    return _told(call, answer, item)
+    if until is not None:
+        answer = await _listened(call, _ledger(call, item).command(command))
+    else:
+        answer = await _ledger(call, item).command(command)
+    return await _told(call, answer, item)
 
 
 async def release(call: Call) -> ReleaseAnswer:
     item = await _item_of_a_claim(call)
     fence = call.number("fence", -1)
-    caller = _holding_caller(call, item)
-    answer = await call.service.loop.command(
+    caller = await _holding_caller(call, item)
+    answer = await _ledger(call, item).command(
         Release(item, caller, None if fence < 0 else fence, call.flag("force"))
     )
     if isinstance(answer, Released):
@@ -105,6 +120,8 @@ async def check(call: Call) -> CheckAnswer:
     """Current is what is held with that fence, by a process that is not proved dead at this moment."""
     given = await call.body(FenceCheck)
     item = await _item_of_a_claim(call)
+    if (member := call.service.fleet.member_of(item)) is not None:
+        return await shared.check(call, member, item, given.fence)
     service, world = call.service, call.service.loop.world
     held = [claim for claim in world.book.holding() if overlaps(claim.item, item)]
     claim = next((each for each in held if each.fence == given.fence), held[0] if held else None)
@@ -122,8 +139,8 @@ async def hand_off(call: Call) -> Any:
     wish = await call.body(HandOffWish)
     item = await _item_of_a_claim(call)
     to = call.select(wish.to)
-    caller = _holding_caller(call, item)
-    answer = await call.service.loop.command(HandOff(item, to.id, caller, wish.fence))
+    caller = await _holding_caller(call, item)
+    answer = await _ledger(call, item).command(HandOff(item, to.id, caller, wish.fence))
     if isinstance(answer, Granted):
         return granted(answer, item, call.service.loop.world)
     raise _fault(call, answer)
@@ -135,6 +152,12 @@ async def accept_loss(call: Call) -> LossAccepted:
     if isinstance(answer, NotGiven):
         raise _fault(call, answer)
     return LossAccepted(accepted=True, loss=loss)
+
+
+def _ledger(call: Call, item: Item) -> "Ledger":
+    """Who decides about it: the fleet's ledger for what is shared, else our own."""
+    member = call.service.fleet.member_of(item)
+    return call.service.loop if member is None else member.claims
 
 
 # --- who asks --------------------------------------------------------------------------------------
@@ -169,9 +192,13 @@ def _lineage(call: Call) -> tuple[ProcessIdentity, ...]:
     return (*chain, *call.actor.above)
 
 
-def _holding_caller(call: Call, item: Item) -> Caller:
+async def _holding_caller(call: Call, item: Item) -> Caller:
     """Whoever asked to hold it itself also gives it back itself."""
-    claim = call.service.loop.world.book.claims.get(item)
+    member = call.service.fleet.member_of(item)
+    if member is None:
+        claim = call.service.loop.world.book.claims.get(item)
+    else:
+        claim = await shared.claim_on(member, item)
     own = claim is not None and claim.is_held_by(call.actor.caller)
     return caller_of(call, call.text("as"), own=own)
 
@@ -223,9 +250,9 @@ def _wait_until(call: Call, wait: float | None) -> float | None:
 # --- answering -------------------------------------------------------------------------------------
 
 
-async def _listened(call: Call, command: Acquire) -> Answer:
+async def _listened(call: Call, asked: Coroutine[Any, Any, Answer]) -> Answer:
     """The answer, if somebody still listens for it when it comes."""
-    answer = asyncio.ensure_future(call.service.loop.command(command))
+    answer = asyncio.ensure_future(asked)
     gone = asyncio.ensure_future(_hung_up(call))
     try:
         await asyncio.wait({answer, gone}, return_when=asyncio.FIRST_COMPLETED)
@@ -242,12 +269,15 @@ async def _hung_up(call: Call) -> None:
         pass
 
 
-def _told(call: Call, answer: Answer, item: Item) -> Any:
+async def _told(call: Call, answer: Answer, item: Item) -> Any:
     world = call.service.loop.world
     if isinstance(answer, Granted):
         return granted(answer, item, world)
     assert isinstance(answer, Held | NotGiven)
-    return json_response(refused(answer, item, world), 409)
+    told = refused(answer, item, world)
+    if (member := call.service.fleet.member_of(item)) is not None and isinstance(answer, Held):
+        told.because += await shared.doubt(member, item)
+    return json_response(told, 409)
 
 
 def _fault(call: Call, answer: Answer) -> Refused:

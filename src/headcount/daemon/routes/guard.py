@@ -20,6 +20,7 @@ from headcount.core.identity import ProcessIdentity
 from headcount.daemon import guarding
 from headcount.daemon.claim_view import held_sentence, holder_row
 from headcount.daemon.gate import Refused
+from headcount.daemon.routes.claims_shared import elsewhere
 from headcount.daemon.routes.route import Call, json_response
 from headcount.daemon.view import LIVENESS_WORDS, hosted_by, time_text
 from headcount.wire.guarding import Conflict, Conflicts, GitIntent
@@ -51,6 +52,7 @@ async def guard_git(call: Call) -> Conflicts:
     world, own = call.service.loop.world, await own_of(call)
     paths = guarding.on_paths(world, own, intent.paths)
     conflicts = [_conflict(call, claim, []) for claim in guarding.on_items(world, own, intent.items)]
+    conflicts += [_conflict(call, claim, []) for claim in await elsewhere(call, own, intent.items)]
     conflicts += [_conflict(call, claim, touched) for claim, touched in paths.values()]
     return Conflicts(conflicts=conflicts)
 

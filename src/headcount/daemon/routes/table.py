@@ -23,6 +23,7 @@ from headcount.daemon.routes import (
     daemon,
     ending,
     events,
+    fleet,
     guard,
     hooks,
     leftovers,
@@ -37,7 +38,7 @@ from headcount.daemon.routes import (
 from headcount.daemon.routes.openapi import document
 from headcount.daemon.routes.route import Call, Route, json_response
 from headcount.daemon.service import Service
-from headcount.wire import closer, guarding, messages
+from headcount.wire import closer, fleet_messages, guarding, messages
 from headcount.wire import ending as ending_messages
 from headcount.wire.places import Resumption, Whereabouts
 
@@ -239,6 +240,36 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
         "Events of the past",
         messages.History,
         ("after", "limit", "session", "type", "since", "newest"),
+    ),
+    Route(
+        "GET",
+        "/v1/fleet",
+        fleet.status,
+        "The hosts that share claims with this one",
+        fleet_messages.FleetStatus,
+    ),
+    Route(
+        "GET",
+        "/v1/fleet/sessions",
+        fleet.list_sessions,
+        "Sessions of all hosts, each as its own host showed it",
+        fleet_messages.FleetSessions,
+    ),
+    Route(
+        "POST",
+        "/v1/fleet/join",
+        fleet.join,
+        "Share claims through a database",
+        fleet_messages.FleetStatus,
+        takes="JoinWish: address, name",
+    ),
+    Route(
+        "POST",
+        "/v1/fleet/leave",
+        fleet.leave,
+        "Free what this host holds and share no longer",
+        fleet_messages.FleetLeft,
+        takes="LeaveWish: anyway",
     ),
     Route("GET", "/metrics", daemon.metrics, "Prometheus metrics", media="text/plain"),
     Route("GET", "/openapi.json", openapi, "This document"),

@@ -1,0 +1,146 @@
+"""Other hosts over ssh: what `headcount ps --json` says there, and what it said last.
+
+Rules of this file
+  1. Plain ssh to plain headcount: no agent of ours, no port, no credential. Who may log in may look.
+  2. A host that does not answer in time is `unknown`; its last rows stay, with their age.
+  3. Nothing that a host says is believed further than its own rows: its answer is foreign text.
+  4. A host's name is never taken for an option.
+
+Not here: drawing (table.py), shared claims (a fleet).
+"""
+
+import hashlib
+import json
+import os
+import shlex
+import subprocess
+import time
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from headcount import times
+from headcount.client.faults import ClientFault
+from headcount.paths import Places
+from headcount.wire import codes
+
+HERE = "here"
+SSH = "HEADCOUNT_SSH"  # another program than ssh, with its arguments
+WORDS_MOST = 200
+
+
+class BadHost(ClientFault):
+    exit_code = codes.USAGE
+
+
+class Known(NamedTuple):
+    """What is known of one host."""
+
+    host: str
+    sessions: list[dict[str, Any]]
+    at: float | None  # when it said so; None: it never did
+    fault: str | None  # why it does not answer now
+
+    def marked(self, now: float) -> list[dict[str, Any]]:
+        age = None if self.at is None else round(max(0.0, now - self.at), 3)
+        more = {"host": self.host, "host_state": self.state, "host_age_s": age}
+        doubt = {"liveness": "unknown"} if self.fault else {}
+        return [{**row, **doubt, **more} for row in self.sessions]
+
+    @property
+    def state(self) -> str:
+        return "unknown" if self.fault else "alive"
+
+    def summary(self, now: float) -> dict[str, Any]:
+        age = None if self.at is None else round(max(0.0, now - self.at), 3)
+        return {"name": self.host, "state": self.state, "age_s": age, "fault": self.fault}
+
+
+def parse_hosts(text: str) -> list[str]:
+    hosts = list(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
+    for host in hosts:
+        if host.startswith("-") or not host.isprintable() or any(letter.isspace() for letter in host):
+            raise BadHost("That is no name of a host.", "Write: headcount ps --host ws,other")
+    if not hosts:
+        raise BadHost("No host was named.", "Write: headcount ps --host ws,other")
+    return hosts
+
+
+def command(host: str, *words: str, env: Mapping[str, str] = os.environ) -> list[str]:
+    program = shlex.split(env.get(SSH) or "ssh")
+    wait = f"ConnectTimeout={round(times.HOST_WITHIN)}"
+    return [*program, "-o", "BatchMode=yes", "-o", wait, "--", host, "headcount", *words]
+
+
+def ask_all(hosts: list[str], *, ended: bool, env: Mapping[str, str] = os.environ) -> list[Known]:
+    with ThreadPoolExecutor(max_workers=len(hosts)) as pool:
+        return list(pool.map(lambda host: ask(host, ended=ended, env=env), hosts))
+
+
+def ask(host: str, *, ended: bool, env: Mapping[str, str] = os.environ) -> Known:
+    words = ["ps", "--json", *(["--all"] if ended else [])]
+    try:
+        done = subprocess.run(
+            command(host, *words, env=env),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=times.HOST_WITHIN,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return _last(host, "it did not answer in time", env)
+    except OSError as error:
+        return _last(host, f"ssh could not be run: {error.strerror}", env)
+    sessions = _sessions(done.stdout)
+    if sessions is None:
+        return _last(host, _why(done.returncode, done.stderr), env)
+    known = Known(host, sessions, time.time(), None)
+    _keep(known, env)
+    return known
+
+
+def _sessions(output: bytes) -> list[dict[str, Any]] | None:
+    try:
+        rows = json.loads(output)["sessions"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        return None
+    return rows
+
+
+def _why(code: int, errors: bytes) -> str:
+    if code == 127:
+        return "headcount is not installed there, or not on the PATH of a plain ssh command"
+    said = errors.decode("utf-8", "replace").strip().splitlines()
+    return said[-1][:WORDS_MOST] if said else f"ssh ended with code {code}"
+
+
+# --- what it said last -------------------------------------------------------------------------------
+
+
+def _file(host: str, env: Mapping[str, str]) -> Path:
+    name = hashlib.blake2s(host.encode(), digest_size=8).hexdigest()  # a name never becomes a path
+    return Path(Places.from_environ(env).state) / "hosts" / f"{name}.json"
+
+
+def _keep(known: Known, env: Mapping[str, str]) -> None:
+    path = _file(known.host, env)
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        beside = path.with_suffix(f".{os.getpid()}")
+        fd = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        with open(fd, "w", encoding="utf-8") as file:
+            json.dump({"host": known.host, "at": known.at, "sessions": known.sessions}, file)
+        beside.rename(path)
+    except OSError:
+        return  # only the memory of it is lost
+
+
+def _last(host: str, fault: str, env: Mapping[str, str]) -> Known:
+    try:
+        data = json.loads(_file(host, env).read_text("utf-8"))
+        return Known(host, list(data["sessions"]), float(data["at"]), fault)
+    except (OSError, ValueError, KeyError, TypeError):
+        return Known(host, [], None, fault)

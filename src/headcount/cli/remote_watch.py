@@ -1,0 +1,90 @@
+"""`watch --host`: the events of several hosts in one line of time, each with its host.
+
+Rules of this file
+  1. A host that goes silent is told once, and tried again; the others go on.
+  2. Every child is ended with us.
+
+Not here: one host's rows (remote.py), words (story.py).
+"""
+
+import json
+import os
+import queue
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from headcount import times
+from headcount.cli import printing, remote
+from headcount.client.faults import ClientFault
+from headcount.client.following import follow
+
+Event = dict[str, Any]
+SILENT = "host.silent"
+
+
+def follow_hosts(hosts: list[str]) -> Iterator[Event]:
+    """Events of here and there, for ever; `host.silent` when one does not answer."""
+    told: queue.Queue[Event] = queue.Queue()
+    children: dict[str, subprocess.Popen[bytes]] = {}
+    works = [threading.Thread(target=_here, args=(told,), daemon=True)]
+    works += [threading.Thread(target=_there, args=(host, told, children), daemon=True) for host in hosts]
+    for work in works:
+        work.start()
+    try:
+        while True:
+            yield told.get()
+    finally:
+        for child in list(children.values()):
+            child.terminate()
+
+
+def _here(told: "queue.Queue[Event]") -> None:
+    while True:
+        try:
+            for event in follow(printing.client(), None):
+                told.put({**event, "host": remote.HERE})
+        except ClientFault as fault:
+            told.put(_silent(remote.HERE, fault.message))
+        time.sleep(times.HOST_RETRY_EVERY)
+
+
+def _there(host: str, told: "queue.Queue[Event]", children: "dict[str, subprocess.Popen[bytes]]") -> None:
+    was_silent = False
+    while True:
+        heard = False
+        for event in _events(host, children):
+            heard, was_silent = True, False
+            told.put({**event, "host": host})
+        if heard or not was_silent:
+            told.put(_silent(host, "it does not answer; what it shows is not known"))
+            was_silent = True
+        time.sleep(times.HOST_RETRY_EVERY)
+
+
+def _events(host: str, children: "dict[str, subprocess.Popen[bytes]]") -> Iterator[Event]:
+    try:
+        child = subprocess.Popen(
+            remote.command(host, "watch", "--json", env=os.environ),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+    except OSError:
+        return
+    children[host] = child
+    assert child.stdout is not None
+    with child:
+        for line in child.stdout:
+            try:
+                event = json.loads(line)
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(event, dict) and isinstance(event.get("type"), str):
+                yield event
+
+
+def _silent(host: str, because: str) -> Event:
+    return {"type": SILENT, "host": host, "facts": {"because": because}}

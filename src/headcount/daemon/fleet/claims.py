@@ -1,0 +1,190 @@
+"""Shared claims: a command goes to the shared ledger, and what it gave is mirrored here before it is answered.
+
+Rules of this file
+  1. The decision is taken in the shared ledger's transaction, with proofs of our own processes taken under its lock.
+     Only the daemon that can see a process grants it anything: a freed item is asked for by whoever waits.
+  2. A grant is answered when both the ledger and our own store have it, and our lease still holds.
+  3. Without the database a command fails; nothing is queued that could surprise later.
+  4. Who waits stands in a line of the ledger, is rung by a hint, and looks again by itself.
+
+Not here: the rules (core/shared.py), rows (store/), what the mirror lost (mirror.py).
+"""
+
+import asyncio
+import contextlib
+from collections import Counter, defaultdict
+from collections.abc import Coroutine
+from dataclasses import replace
+from typing import Any
+
+from headcount.core.claim import Answer, Freed, Granted, Released, Waiting
+from headcount.core.commands import Acquire, HandOff, SharedFreed, SharedGranted
+from headcount.core.evidence import Judged
+from headcount.core.identity import ProcessIdentity
+from headcount.core.item import Item
+from headcount.core.shared import SharedCommand, SharedDecision, SharedItem, decide_shared
+from headcount.core.verdict import Standing, Verdict
+from headcount.daemon.fleet.lease import Lease
+from headcount.daemon.fleet.pace import Pace
+from headcount.daemon.loop import Loop, NotStored, Prove
+from headcount.store.shared import SharedLedger, SharedUnavailable
+from headcount.system.clock import Clock
+
+
+class SharedClaims:
+    def __init__(
+        self, ledger: SharedLedger, loop: Loop, clock: Clock, prove: Prove, lease: Lease, pace: Pace
+    ) -> None:
+        self.ledger = ledger
+        self.lease = lease
+        self._loop = loop
+        self._clock = clock
+        self._prove = prove
+        self._pace = pace
+        self._busy: Counter[Item] = Counter()
+        self._open: dict[str, Item] = {}  # requests that wait here
+        self._bells: dict[Item, set[asyncio.Event]] = defaultdict(set)
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    async def command(self, command: SharedCommand) -> Answer:
+        """As the loop's own. Cancelling it while it waits gives its place up."""
+        self.lease.need()
+        if isinstance(command, Acquire) and command.wait_until is not None:
+            return await self._in_line(command, command.wait_until)
+        return await self._finished(self._commit(command, None))
+
+    # --- what the others need to know ------------------------------------------------------------------
+
+    def is_busy(self, item: Item) -> bool:
+        """A command on it is between the ledger and the mirror."""
+        return self._busy[item] > 0
+
+    def open_requests(self) -> list[str]:
+        return list(self._open)
+
+    def ring(self, item: Item) -> None:
+        """Something of it was freed: who waits here may try."""
+        for bell in self._bells.get(item, ()):
+            bell.set()
+
+    def ring_all(self) -> None:
+        for item in list(self._bells):
+            self.ring(item)
+
+    async def close(self) -> None:
+        for task in list(self._tasks):
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+
+    # --- one command -----------------------------------------------------------------------------------
+
+    async def _finished(self, work: Coroutine[Any, Any, Answer]) -> Answer:
+        """Whoever asked may go away; what was begun is brought to its end, so that the mirror is right."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(lambda done: done.cancelled() or done.exception())
+        return await asyncio.shield(task)
+
+    async def _commit(self, command: SharedCommand, left: float | None) -> Answer:
+        seen: list[SharedItem] = []
+
+        def decide(known: SharedItem, now: float) -> SharedDecision:
+            seen[:] = [known]
+            return self._decide(command, left, known, now)
+
+        self._busy[command.item] += 1
+        try:
+            answer = await self.ledger.decide(command, decide, self._loop.world.book.fence)
+            self.lease.need()
+            return await self._mirrored(command, answer, ours=seen[0].ours)
+        finally:
+            self._busy[command.item] -= 1
+
+    def _decide(
+        self, command: SharedCommand, left: float | None, known: SharedItem, now: float
+    ) -> SharedDecision:
+        """Under the item's lock. The times of the ledger are the database's; a wait is counted in its own."""
+        if isinstance(command, Acquire):
+            command = replace(command, wait_until=None if left is None else now + left)
+        verdicts = self._proofs(command, known)
+        holder = known.claim.holder if known.claim else None
+        if known.ours and holder in verdicts and verdicts[holder].standing is Standing.DEAD:
+            self._loop.put(Judged(holder, verdicts[holder], self._clock.now()))
+        return decide_shared(self._loop.world, known, command, now, verdicts)
+
+    def _proofs(self, command: SharedCommand, known: SharedItem) -> dict[ProcessIdentity, Verdict]:
+        """Of processes of this host only: of another's nothing can be said here."""
+        asked = {command.caller.process} if isinstance(command, Acquire) else set()
+        if known.ours and known.claim is not None:
+            asked.add(known.claim.holder)
+        if isinstance(command, HandOff) and command.to in self._loop.world.sessions:
+            asked.add(self._loop.world.sessions[command.to].process)
+        return {process: self._prove(process) for process in asked if process is not None}
+
+    async def _mirrored(self, command: SharedCommand, answer: Answer, *, ours: bool) -> Answer:
+        if isinstance(answer, Released) and not answer.again:
+            by = "operator" if answer.because is Freed.FORCED else None
+            await self._loop.command(SharedFreed(command.item, answer.claim.fence, answer.because, by))
+        if not isinstance(answer, Granted) or answer.under or (answer.again and not ours):
+            return answer
+        if isinstance(command, HandOff) and not answer.again:
+            await self._hand_over(command.item)
+        try:
+            return await self._loop.command(SharedGranted(answer.claim, answer.again))
+        except NotStored:
+            if not answer.again:
+                await self._take_back(answer)
+            raise
+
+    async def _hand_over(self, item: Item) -> None:
+        before = self._loop.world.book.claims.get(item)
+        if before is not None and before.is_held:
+            await self._loop.command(SharedFreed(item, before.fence, Freed.HANDED_OFF))
+
+    async def _take_back(self, answer: Granted) -> None:
+        """It could not be stored here, so it is told to nobody; the next renewal finds it if this fails too."""
+        claim = answer.claim
+        with contextlib.suppress(SharedUnavailable):
+            await self.ledger.free(claim.item, claim.fence, Freed.RELEASED, claim.request)
+
+    # --- waiting ---------------------------------------------------------------------------------------
+
+    async def _in_line(self, asks: Acquire, until: float) -> Answer:
+        bell = asyncio.Event()
+        self._bells[asks.item].add(bell)
+        self._open[asks.request] = asks.item
+        answer: Answer | None = None
+        try:
+            while True:
+                bell.clear()
+                left = until - self._clock.now()
+                answer = await self._finished(self._commit(asks, left if left > 0 else None))
+                if not isinstance(answer, Waiting):
+                    return answer
+                await self._rung(bell, min(left, self._pace.reread_every))
+                self.lease.need()
+        finally:
+            self._bells[asks.item].discard(bell)
+            if not self._bells[asks.item]:
+                del self._bells[asks.item]
+            self._open.pop(asks.request, None)
+            if answer is None or isinstance(answer, Waiting):
+                self._give_up(asks)
+
+    async def _rung(self, bell: asyncio.Event, within: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                await bell.wait()
+
+    def _give_up(self, asks: Acquire) -> None:
+        """In the background; if the database is away, the next renewal clears the line of what is not open."""
+
+        async def withdraw() -> None:
+            with contextlib.suppress(SharedUnavailable):
+                await self.ledger.withdraw(asks.item, asks.request)
+
+        task = asyncio.create_task(withdraw())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)

@@ -1,0 +1,185 @@
+"""A member: what runs while this host has joined a fleet. Imported only then.
+
+Rules of this file
+  1. Enrolling, renewing, listening, freeing and the roster each go on by themselves; none waits for another, and
+     none of their faults reaches what is local.
+  2. A renewal is sent with the clock read before it. What the ledger says is ours is compared at each one.
+  3. The database is tried again with growing pauses. Being away and being back are told once each.
+
+Not here: joining and leaving (fleet.py), commands (claims.py), SQL (store/postgres/).
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
+
+from headcount import __version__
+from headcount.core.events import Event
+from headcount.core.evidence import FleetNews
+from headcount.core.item import Item
+from headcount.daemon.fleet.claims import SharedClaims
+from headcount.daemon.fleet.lease import Lease
+from headcount.daemon.fleet.mirror import Mirror
+from headcount.daemon.fleet.pace import Pace
+from headcount.daemon.fleet.roster import Roster
+from headcount.daemon.loop import Loop, Prove
+from headcount.store.postgres.ledger import CHANNEL, PostgresLedger
+from headcount.store.postgres.link import Link
+from headcount.store.postgres.roster import PostgresRoster
+from headcount.store.postgres.schema import migrate
+from headcount.store.shared import Forgotten, Membership, SharedUnavailable, Superseded
+from headcount.system.clock import Clock
+from headcount.times import PRUNE_EVERY
+
+log = logging.getLogger("headcount.fleet")
+
+
+class Member:
+    def __init__(
+        self, conninfo: str, host: str, name: str, loop: Loop, clock: Clock, prove: Prove, pace: Pace
+    ) -> None:
+        self.name = name
+        self.host = host
+        self.link = Link(conninfo, pace.call_within)
+        self.ledger = PostgresLedger(self.link, host, ttl=pace.ttl, lock_delay=pace.lock_delay)
+        self.people = PostgresRoster(self.link, host)
+        self.lease = Lease(clock, pace.ttl)
+        self.claims = SharedClaims(self.ledger, loop, clock, prove, self.lease, pace)
+        self.superseded = False
+        self._loop = loop
+        self._clock = clock
+        self._pace = pace
+        self._mirror = Mirror(self.claims, loop, prove, pace)
+        self._roster = Roster(self.people, loop)
+        self._membership: Membership | None = None
+        self._settled = False  # what the ledger has as ours was compared once in this life
+        self._was_away = False
+        self._tasks: list[asyncio.Task[None]] = []
+
+    # --- its life --------------------------------------------------------------------------------------
+
+    async def enrol(self) -> None:
+        """Raises `SharedUnavailable`. Also brings the schema up to date."""
+        await migrate(self.link)
+        sent = self.lease.sending()
+        self._membership = await self.ledger.enrol(self.name, __version__)
+        self.superseded = False
+        await self._renew(sent)
+
+    def start(self) -> None:
+        for work, name in (
+            (self._keep, "fleet-lease"),
+            (self._listen, "fleet-listen"),
+            (self._mirror.run, "fleet-free"),
+            (self._roster.run, "fleet-roster"),
+            (self._tidy, "fleet-tidy"),
+        ):
+            self._tasks.append(asyncio.create_task(_unbroken(work, self._pace), name=name))
+
+    async def close(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+        await self.claims.close()
+        self.lease.given_up()
+        await self.link.close()
+
+    def noticed(self, events: Sequence[Event]) -> None:
+        self._mirror.noticed(events)
+        self._roster.noticed(events)
+
+    # --- the lease -------------------------------------------------------------------------------------
+
+    async def _keep(self) -> None:
+        delay = self._pace.retry_first
+        while True:
+            try:
+                if self._membership is None:
+                    await self.enrol()
+                else:
+                    await self._renew(self.lease.sending())
+                delay = self._pace.retry_first
+                await asyncio.sleep(self._pace.renew_every)
+            except Forgotten:
+                self._membership = None
+            except Superseded as fault:
+                self._overtaken(fault)
+                await asyncio.sleep(self._pace.retry_most)
+            except SharedUnavailable as fault:
+                self._away(fault)
+                await asyncio.sleep(delay)
+                delay = min(delay * 2, self._pace.retry_most)
+
+    async def _renew(self, sent: float) -> None:
+        before = self._mirror.held()
+        ours = await self.ledger.renew(self.claims.open_requests())
+        self.lease.renewed(sent)
+        await self._mirror.settle(before, ours, starting=not self._settled)
+        if not self._settled or self._was_away:
+            self._roster.send_all()
+            self.claims.ring_all()
+        if self._was_away:
+            self._tell("back", "the shared database answers again")
+        self._settled, self._was_away = True, False
+
+    def _away(self, fault: SharedUnavailable) -> None:
+        self.lease.fault = str(fault)
+        if not self.lease.holds and not self._was_away:
+            self._was_away = True
+            log.warning("shared claims cannot be vouched for: %s", fault)
+            self._tell("away", str(fault))
+
+    def _overtaken(self, fault: Superseded) -> None:
+        """Not enrolling again by ourselves: two daemons with one id would take turns for ever."""
+        self.lease.given_up()
+        self._away(fault)
+        self.superseded = True
+
+    def _tell(self, what: str, because: str) -> None:
+        self._loop.put(FleetNews(what, self._clock.now(), because))
+
+    # --- hints -----------------------------------------------------------------------------------------
+
+    async def _listen(self) -> None:
+        """Only ever a hint: behind a pooler nothing may come of it, and everybody looks again by themselves."""
+        while True:
+            with contextlib.suppress(SharedUnavailable):
+                await self._hear()
+            await asyncio.sleep(self._pace.retry_most)
+
+    async def _hear(self) -> None:
+        import psycopg
+
+        connection = await self.link.connect()
+        try:
+            await connection.execute(f"LISTEN {CHANNEL}")
+            self.claims.ring_all()
+            self._roster.send_all()  # it may have been restarted, and the roster need not have outlived that
+            async for hint in connection.notifies():
+                item = Item(hint.payload)
+                self.claims.ring(item)
+                await self._mirror.look_at(item)
+        except (psycopg.Error, OSError) as error:
+            log.info("hints of the fleet are not heard now: %s", type(error).__name__)
+        finally:
+            with contextlib.suppress(psycopg.Error, OSError):
+                await connection.close()
+
+    async def _tidy(self) -> None:
+        while True:
+            await asyncio.sleep(PRUNE_EVERY)
+            with contextlib.suppress(SharedUnavailable):
+                await self.people.tidy()
+
+
+async def _unbroken(work: Callable[[], Coroutine[Any, Any, None]], pace: Pace) -> None:
+    """A bug in what concerns the fleet must not end what is local: it is loud, and tried again."""
+    while True:
+        try:
+            await work()
+        except Exception:
+            log.exception("a chore of the fleet failed")
+        await asyncio.sleep(pace.retry_most)

@@ -1,0 +1,128 @@
+"""Shared claims on the wire: list, history and check, as the fleet's ledger has them.
+
+Rules of this file
+  1. A check of a shared claim always asks the ledger: another host's operator may have ended it a moment ago.
+  2. Stale is for good. What its host does not vouch for now may be current again: that is unavailable, never a guess.
+  3. Without the database the list shows what this host's own processes were told that they hold, and says so.
+
+Not here: commands (daemon/fleet/claims.py), what is local (claims.py).
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from headcount.core.claim import Claim
+from headcount.core.identity import ProcessIdentity
+from headcount.core.item import BadItem, Item, is_shared, parse_item
+from headcount.core.verdict import Standing
+from headcount.daemon.claim_view import claim_row, holder_row
+from headcount.daemon.routes.route import Call
+from headcount.daemon.view import holder_of, time_text
+from headcount.store.shared import SharedClaim, SharedEvent, SharedUnavailable
+from headcount.wire.messages import CheckAnswer, ClaimHistory, ClaimRow, Claims, EventRow
+
+if TYPE_CHECKING:
+    from headcount.daemon.fleet.member import Member
+
+NOT_VOUCHED = "its host has not been heard of for longer than its lease, so nobody vouches for it now"
+
+
+async def with_shared(call: Call, local: Claims) -> Claims:
+    if not call.service.fleet.is_joined:
+        return local
+    own = [row for row in local.claims if not is_shared(Item(row.item))]
+    try:
+        held, waiting = await call.service.fleet.member.ledger.held()
+    except SharedUnavailable as fault:
+        for row in local.claims:
+            if is_shared(Item(row.item)):
+                row.shared, row.vouched = True, False
+        local.fleet = str(fault)
+        return local
+    local.claims = [*own, *(_row(call, each, waiting.get(each.claim.item, 0)) for each in held)]
+    return local
+
+
+def _row(call: Call, each: SharedClaim, waiting: int) -> ClaimRow:
+    row = claim_row(each.claim, call.service.loop.world)
+    row.shared, row.vouched, row.waiting = True, each.vouched, waiting
+    return row
+
+
+async def history(call: Call, member: "Member", item: Item, limit: int) -> ClaimHistory:
+    events = await member.ledger.history(item, limit)
+    return ClaimHistory(item=item, history=[_event(each) for each in events])
+
+
+def _event(event: SharedEvent) -> EventRow:
+    return EventRow(
+        seq=event.seq,
+        at=time_text(event.at),
+        type="claim.granted" if event.granted else "claim.released",
+        item=event.claim.item,
+        fence=event.claim.fence,
+        holder=holder_of(event.claim, None),
+        because=event.because,
+        by=event.by,
+    )
+
+
+async def claim_on(member: "Member", item: Item) -> Claim | None:
+    """By the ledger's word, not by our mirror's."""
+    found = (await member.ledger.read([item])).get(item)
+    return found.claim if found is not None else None
+
+
+async def elsewhere(call: Call, own: Sequence[ProcessIdentity], texts: Sequence[str]) -> list[Claim]:
+    """Others' claims on other hosts, for a guard: without the database it lets pass, as a guard does."""
+    fleet, mirror = call.service.fleet, call.service.loop.world.book.claims
+    items = [item for item in map(parse_item, texts) if not isinstance(item, BadItem) and is_shared(item)]
+    if not fleet.is_joined or not items:
+        return []
+    try:
+        found = await fleet.member.ledger.read(items)
+    except SharedUnavailable:
+        return []
+    claims = [each.claim for each in found.values() if each.host is not None]
+    known = {item for item in items if item in mirror and mirror[item].is_held}
+    return [
+        claim
+        for claim in claims
+        if claim.item not in known and not any(claim.is_held_by(process) for process in own)
+    ]
+
+
+async def doubt(member: "Member", item: Item) -> str:
+    """Said beside who holds it, when its host is away."""
+    try:
+        found = (await member.ledger.read([item])).get(item)
+    except SharedUnavailable:
+        return ""
+    if found is None or found.host is None or found.vouched:
+        return ""
+    return f" Its host {found.claim.host or found.host} has not been heard of since; it is free if that stays so."
+
+
+async def check(call: Call, member: "Member", item: Item, fence: int) -> CheckAnswer:
+    member.lease.need()
+    found = (await member.ledger.read([item])).get(item)
+    if found is None or found.host is None:
+        return CheckAnswer(item=item, current=False, fence=None, holder=None, because="Nobody holds it.")
+    if found.claim.fence == fence and not found.vouched:
+        raise SharedUnavailable(NOT_VOUCHED)
+    current, because = _judged(call, member, found, fence)
+    if current:
+        member.lease.need()  # the answer may have been long on its way
+    holder = holder_row(found.claim, call.service.loop.world)
+    return CheckAnswer(item=item, current=current, fence=found.claim.fence, holder=holder, because=because)
+
+
+def _judged(call: Call, member: "Member", found: SharedClaim, fence: int) -> tuple[bool, str]:
+    claim = found.claim
+    if claim.fence != fence:
+        return False, "It was granted again since."
+    if found.host == member.host and claim.holder is not None:
+        machine = call.service.loop.world.machine_of(claim.holder.boot)
+        if call.service.processes.prove(claim.holder, machine).standing is Standing.DEAD:
+            return False, "Its holder is dead."
+    return True, "It is the current claim."

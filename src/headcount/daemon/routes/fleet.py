@@ -1,0 +1,108 @@
+"""The fleet on the wire: who shares claims with this host, joining, leaving.
+
+Rules of this file
+  1. An address comes in and never goes out again.
+  2. A host whose lease ran out is `unknown`, and so are its sessions: only it can say that one is dead.
+
+Not here: what joining does (daemon/fleet/fleet.py), shared claims (claims_shared.py).
+"""
+
+from typing import Any
+
+import msgspec
+
+from headcount.daemon.fleet.fleet import JoinRefused, NotJoined
+from headcount.daemon.gate import Refused
+from headcount.daemon.routes.route import Call
+from headcount.daemon.view import time_text
+from headcount.store.shared import Host, RosterRow, SharedUnavailable
+from headcount.wire.fleet_messages import (
+    FleetHost,
+    FleetLeft,
+    FleetSessions,
+    FleetStatus,
+    JoinWish,
+    LeaveWish,
+)
+
+NAME_MOST = 64
+
+
+async def status(call: Call) -> FleetStatus:
+    fleet = call.service.fleet
+    if not fleet.is_joined:
+        return FleetStatus(joined=False, database=None, name=None, vouched=False, fault=None, hosts=[])
+    member, fault = fleet.member, None
+    try:
+        hosts = await _hosts(call)
+    except SharedUnavailable as unavailable:
+        hosts, fault = [], str(unavailable)
+    vouched = member.lease.holds
+    if not vouched:
+        fault = fault or member.lease.fault or "the lease ran out"
+    return FleetStatus(
+        joined=True, database=fleet.where, name=member.name, vouched=vouched, fault=fault, hosts=hosts
+    )
+
+
+async def list_sessions(call: Call) -> FleetSessions:
+    try:
+        member = call.service.fleet.member
+    except NotJoined:
+        raise _not_joined() from None
+    rows = await member.people.sessions()
+    return FleetSessions(sessions=[_session(row) for row in rows], hosts=await _hosts(call))
+
+
+async def join(call: Call) -> FleetStatus:
+    wish = await call.body(JoinWish)
+    if wish.name is not None and not (wish.name.isprintable() and 0 < len(wish.name.strip()) <= NAME_MOST):
+        raise Refused(400, "bad-name", f"A host's name is printable and has at most {NAME_MOST} characters.")
+    try:
+        await call.service.fleet.join(wish.address, wish.name)
+    except JoinRefused as refused:
+        raise Refused(409, refused.code, str(refused)) from None
+    return await status(call)
+
+
+async def leave(call: Call) -> FleetLeft:
+    wish = await call.body(LeaveWish)
+    try:
+        freed = await call.service.fleet.leave(anyway=wish.anyway)
+    except NotJoined:
+        raise _not_joined() from None
+    return FleetLeft(left=True, freed=freed)
+
+
+def _not_joined() -> Refused:
+    return Refused(
+        409, "not-joined", "This host has joined no fleet.", "Join one: headcount fleet join postgresql://…"
+    )
+
+
+async def _hosts(call: Call) -> list[FleetHost]:
+    member = call.service.fleet.member
+    return [_host(each, member.host) for each in await member.people.hosts()]
+
+
+def _host(host: Host, here: str) -> FleetHost:
+    return FleetHost(
+        id=host.id,
+        name=host.name,
+        here=host.id == here,
+        state="alive" if host.vouched else "unknown",
+        seen_at=time_text(host.renewed_at),
+        age_s=round(host.age, 3),
+        sessions=host.sessions,
+        claims=host.claims,
+        version=host.version,
+        epoch=host.epoch,
+    )
+
+
+def _session(row: RosterRow) -> dict[str, Any]:
+    session: dict[str, Any] = msgspec.json.decode(row.body)
+    if not row.vouched:
+        session["liveness"] = "unknown"
+    state = "alive" if row.vouched else "unknown"
+    return {**session, "host": row.host_name, "host_state": state, "host_age_s": round(row.age, 3)}

@@ -1,0 +1,1 @@
+"""The shared database: PostgreSQL. Imported only by a daemon that has joined a fleet."""

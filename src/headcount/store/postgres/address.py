@@ -1,0 +1,72 @@
+"""The address of the shared database: what may be written down and shown, and the password, which may not.
+
+Rules of this file
+  1. The password leaves the address before anything else is done with it. What is kept names a private file.
+  2. All other options (sslmode, sslrootcert, target_session_attrs, …) are passed through as they came.
+  3. A text that is no address is refused without repeating it: it may hold the password.
+
+Not here: the files (daemon/fleet/files.py).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from headcount.store.shared import SharedUnavailable
+from headcount.times import FLEET_CALL_WITHIN, FLEET_RENEW_EVERY
+
+MS = 1000
+DEFAULTS = {
+    "tcp_user_timeout": str(int(FLEET_CALL_WITHIN * MS)),
+    "keepalives_idle": str(int(FLEET_RENEW_EVERY)),  # who only listens must notice a dead line too
+    "keepalives_interval": str(int(FLEET_CALL_WITHIN)),
+    "keepalives_count": "3",
+}
+SHOWN = ("host", "hostaddr", "port", "dbname", "user", "sslmode")
+
+
+class BadAddress(SharedUnavailable):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    conninfo: str  # without a password
+    password: str | None
+
+
+def parse_address(text: str) -> Address:
+    if not text.startswith(("postgresql://", "postgres://")):
+        raise BadAddress("An address is written postgresql://USER@HOST/DATABASE.")
+    try:
+        options = dict(conninfo_to_dict(text))
+    except psycopg.Error:
+        raise BadAddress("That address cannot be read. It is postgresql://USER@HOST:PORT/DATABASE.") from None
+    password = options.pop("password", None)
+    return Address(_joined(options), None if password is None else str(password))
+
+
+def with_passfile(conninfo: str, passfile: str | None) -> str:
+    """As the driver gets it. What the address says wins over our defaults."""
+    options: dict[str, str | int | None] = {**DEFAULTS, **conninfo_to_dict(conninfo)}
+    if passfile is not None:
+        options["passfile"] = passfile
+    return _joined(options)
+
+
+def _joined(options: Mapping[str, str | int | None]) -> str:
+    return make_conninfo(**{name: str(value) for name, value in options.items() if value is not None})
+
+
+def shown(conninfo: str) -> str:
+    """For people: where it is and as whom, nothing that opens it."""
+    options = conninfo_to_dict(conninfo)
+    return " ".join(f"{name}={options[name]}" for name in SHOWN if options.get(name))
+
+
+def passfile_line(password: str) -> str:
+    """The file is of this one address, so it fits whatever host of it answers."""
+    escaped = password.replace("\\", "\\\\").replace(":", "\\:")
+    return f"*:*:*:*:{escaped}\n"

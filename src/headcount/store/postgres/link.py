@@ -1,0 +1,176 @@
+"""The link: a few connections to the shared database, and one transaction at a time on each.
+
+Rules of this file
+  1. A call has a deadline that also holds on a line that swallows everything: the socket is shut under the
+     driver, which then fails. Cancelling would wait for the very server that does not answer.
+  2. Nothing is kept in a session, no statement is prepared: a pooler in transaction mode may stand between.
+  3. The server is told to end what we leave open, in the first statement of each transaction.
+  4. Whoever asked may go away; a transaction that has begun is finished.
+
+Not here: what is asked (ledger.py, roster.py), when to try again (daemon/fleet/).
+"""
+
+import asyncio
+import contextlib
+import os
+import socket
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg import errors
+
+from headcount.store.postgres.queries import query
+from headcount.store.shared import SharedUnavailable
+from headcount.times import FLEET_IDLE_WITHIN
+
+T = TypeVar("T")
+Connection = psycopg.AsyncConnection[tuple[Any, ...]]
+Work = Callable[[Connection], Awaitable[T]]
+
+CONNECTIONS_MOST = 4
+AGAIN_MOST = 3  # two hosts that wait for each other's rows: the database picks one, which simply asks again
+MS = 1000
+
+_BOUND = query("bound_transaction")
+
+
+class _Stale(Exception):
+    """A connection that was kept had been closed meanwhile. Nothing was begun on it."""
+
+
+class _Attempt:
+    """One call on its way; `cut` ends it whatever it waits for."""
+
+    def __init__(self) -> None:
+        self.connection: Connection | None = None
+        self.task: asyncio.Task[Any] | None = None
+        self.is_cut = False
+
+    def cut(self) -> None:
+        self.is_cut = True
+        if self.connection is None:
+            if self.task is not None:
+                self.task.cancel()
+        else:
+            shut(self.connection)
+
+
+class Link:
+    def __init__(self, conninfo: str, within: float, most: int = CONNECTIONS_MOST) -> None:
+        self._conninfo = conninfo
+        self._within = within
+        self._idle: list[Connection] = []
+        self._slots = asyncio.Semaphore(most)
+        self._open: dict[asyncio.Task[Any], _Attempt] = {}
+
+    async def run(self, work: Work[T]) -> T:
+        """One transaction; raises `SharedUnavailable`, after which its outcome is not known."""
+        attempt = _Attempt()
+        task: asyncio.Task[T] = asyncio.create_task(self._bounded(work, attempt))
+        attempt.task = task
+        self._open[task] = attempt
+        task.add_done_callback(self._forget)
+        timer = asyncio.get_running_loop().call_later(self._within, attempt.cut)
+        task.add_done_callback(lambda _: timer.cancel())
+        return await asyncio.shield(task)
+
+    async def connect(self) -> Connection:
+        """A connection of one's own, for listening; the caller closes it."""
+        try:
+            return await psycopg.AsyncConnection.connect(
+                self._conninfo,
+                autocommit=True,
+                prepare_threshold=None,
+                connect_timeout=max(2, round(self._within)),
+                application_name="headcount",
+            )
+        except (psycopg.Error, OSError) as error:
+            raise told(error) from error
+
+    async def close(self) -> None:
+        """What is on its way is cut, not cancelled: that too would wait for the server."""
+        for attempt in list(self._open.values()):
+            attempt.cut()
+        if self._open:
+            await asyncio.wait(self._open)
+        idle, self._idle = self._idle, []
+        for connection in idle:
+            await _close(connection)
+
+    def _forget(self, task: asyncio.Task[Any]) -> None:
+        self._open.pop(task, None)
+        if not task.cancelled():
+            task.exception()  # nobody may be waiting for it any more
+
+    async def _bounded(self, work: Work[T], attempt: _Attempt) -> T:
+        try:
+            async with self._slots:
+                for _ in range(AGAIN_MOST):
+                    with contextlib.suppress(errors.DeadlockDetected, errors.SerializationFailure):
+                        while self._idle:
+                            with contextlib.suppress(_Stale):
+                                return await self._once(self._idle.pop(), work, attempt, kept=True)
+                        return await self._once(await self.connect(), work, attempt)
+            raise SharedUnavailable("the shared database is too busy")
+        except asyncio.CancelledError:
+            if attempt.is_cut:
+                raise SharedUnavailable("the shared database did not answer in time") from None
+            raise
+        except (psycopg.Error, OSError) as error:
+            if attempt.is_cut:
+                raise SharedUnavailable("the shared database did not answer in time") from None
+            raise told(error) from error
+
+    async def _once(
+        self, connection: Connection, work: Work[T], attempt: _Attempt, *, kept: bool = False
+    ) -> T:
+        attempt.connection = connection
+        good = begun = False
+        try:
+            async with connection.transaction():
+                await connection.execute(_BOUND, self._bounds())
+                begun = True
+                result = await work(connection)
+            good = not attempt.is_cut
+            return result
+        except (errors.DeadlockDetected, errors.SerializationFailure):
+            good = not attempt.is_cut
+            raise
+        except psycopg.OperationalError as error:
+            if kept and not begun and not attempt.is_cut:
+                raise _Stale from error
+            raise
+        finally:
+            attempt.connection = None
+            if good:
+                self._idle.append(connection)
+            else:
+                await _close(connection)
+
+    def _bounds(self) -> dict[str, str]:
+        return {
+            "statement": str(int(self._within * MS)),
+            "idle": str(int(min(2 * self._within, FLEET_IDLE_WITHIN) * MS)),
+        }
+
+
+def shut(connection: Connection) -> None:
+    """The driver finds the line closed, at once, whatever it waits for. The descriptor stays its own."""
+    with contextlib.suppress(OSError, psycopg.Error):
+        copy = socket.socket(fileno=os.dup(connection.pgconn.socket))
+        with copy:
+            copy.shutdown(socket.SHUT_RDWR)
+
+
+def told(error: BaseException) -> SharedUnavailable:
+    """In one line. libpq names host, port, database and user, never the password."""
+    if isinstance(error, errors.InsufficientPrivilege):
+        return SharedUnavailable("the database role may not do that; see docs/fleet.md for its grants")
+    text = " ".join(str(error).split()) or type(error).__name__
+    return SharedUnavailable(f"the shared database cannot be asked: {text[:300]}")
+
+
+async def _close(connection: Connection) -> None:
+    with contextlib.suppress(psycopg.Error, OSError):
+        await connection.close()

@@ -1,0 +1,63 @@
+"""The roster on PostgreSQL: hosts with their age, and each host's sessions as that host shows them.
+
+Rules of this file
+  1. Rows go up by sets, never one by one.
+  2. They need not outlive a crash of the database: they are sent again after it, and their commits cost no sync.
+  3. A host writes its own rows only. What is known of another is as old as its last renewal.
+
+Not here: when to send (daemon/fleet/roster.py), leases (ledger.py).
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from headcount.store.postgres.link import Connection, Link
+from headcount.store.postgres.queries import query
+from headcount.store.postgres.rows import host_of, roster_row
+from headcount.store.shared import Host, RosterRow
+from headcount.times import FLEET_FORGET_AFTER, RETENTION
+
+
+class PostgresRoster:
+    def __init__(self, link: Link, host: str) -> None:
+        self._link = link
+        self._host = host
+
+    async def keep(
+        self, rows: Mapping[str, str], dropped: Sequence[str] = (), *, whole: bool = False
+    ) -> None:
+        """`rows`: id -> body. `whole`: there are no others."""
+        await self._link.run(partial(self._kept, rows, list(dropped), whole))
+
+    async def _kept(
+        self, rows: Mapping[str, str], dropped: list[str], whole: bool, connection: Connection
+    ) -> None:
+        await connection.execute(query("need_not_last"))
+        if rows:
+            wanted = {"host": self._host, "ids": list(rows), "bodies": list(rows.values())}
+            await connection.execute(query("keep_sessions"), wanted)
+        if whole:
+            await connection.execute(query("drop_other_sessions"), {"host": self._host, "ids": list(rows)})
+        elif dropped:
+            await connection.execute(query("drop_sessions"), {"host": self._host, "ids": dropped})
+
+    async def hosts(self) -> list[Host]:
+        return [host_of(row) for row in await self._link.run(partial(_rows, "list_hosts"))]
+
+    async def sessions(self) -> list[RosterRow]:
+        return [roster_row(row) for row in await self._link.run(partial(_rows, "list_sessions"))]
+
+    async def tidy(self) -> None:
+        await self._link.run(_tidied)
+
+
+async def _tidied(connection: Connection) -> None:
+    await connection.execute(query("forget_hosts"), {"after": FLEET_FORGET_AFTER})
+    await connection.execute(query("forget_sessions_of_nobody"))
+    for name in ("forget_requests", "forget_events"):
+        await connection.execute(query(name), {"after": RETENTION})
+
+
+async def _rows(name: str, connection: Connection) -> list[tuple[Any, ...]]:
+    return await (await connection.execute(query(name))).fetchall()

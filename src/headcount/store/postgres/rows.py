@@ -1,0 +1,73 @@
+"""Rows of the shared database, to values and back.
+
+Rules of this file
+  1. A claim's fence is its column: the body was made before the number was given.
+  2. Bodies are the local store's (codec.py): one form of a claim, wherever it is kept.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from headcount.core.book import Remembered
+from headcount.core.claim import Claim
+from headcount.core.commands import Acquire
+from headcount.core.item import Item
+from headcount.store.codec import decode_claim, decode_request, encode_claim, encode_request
+from headcount.store.shared import Host, RosterRow, SharedClaim, SharedEvent
+
+_ASKS = msgspec.json.Decoder(Acquire)
+_ENCODER = msgspec.json.Encoder()
+
+Row = tuple[Any, ...]
+
+
+def claim_text(claim: Claim) -> str:
+    return encode_claim(claim).decode()
+
+
+def claim_of(fence: int, body: str | None) -> Claim | None:
+    return None if body is None else replace(decode_claim(body.encode()), fence=fence)
+
+
+def request_text(request: Remembered) -> str:
+    return encode_request(request).decode()
+
+
+def request_of(body: str) -> Remembered:
+    return decode_request(body.encode())
+
+
+def asks_text(asks: Acquire) -> str:
+    return _ENCODER.encode(asks).decode()
+
+
+def asks_of(body: str) -> Acquire:
+    return _ASKS.decode(body)
+
+
+def shared_claims(rows: list[Row]) -> list[SharedClaim]:
+    found = []
+    for _, fence, host, body, *more in rows:
+        claim = claim_of(fence, body)
+        if claim is not None:
+            found.append(SharedClaim(claim, host, *more))
+    return found
+
+
+def by_item(claims: list[SharedClaim]) -> dict[Item, SharedClaim]:
+    return {each.claim.item: each for each in claims}
+
+
+def host_of(row: Row) -> Host:
+    return Host(*row)
+
+
+def roster_row(row: Row) -> RosterRow:
+    return RosterRow(*row)
+
+
+def event_of(row: Row) -> SharedEvent:
+    seq, at, host, granted, because, by, body = row
+    return SharedEvent(seq, at, host, granted, because, by, decode_claim(body.encode()))

@@ -1,0 +1,112 @@
+"""What the daemon asks of a shared ledger, and the one way in which it says that it cannot answer.
+
+Rules of this file
+  1. A call is one transaction: when it returns, what it says is committed for every host.
+  2. No driver's exception passes this border: it is `SharedUnavailable`, whose text names no secret.
+     After one the outcome is not known: it may have been committed.
+  3. A lease is on the database's clock. What we are told of another host is what that clock says.
+
+Not here: PostgreSQL (postgres/), when a host vouches for itself (daemon/fleet/).
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from headcount.core.claim import Answer, Claim, Freed
+from headcount.core.item import Item
+from headcount.core.shared import SharedCommand, SharedDecision, SharedItem
+
+Decide = Callable[[SharedItem, float], SharedDecision]
+"""The rules, to be called under the item's lock with what is known of it and the database's time."""
+
+
+class SharedUnavailable(Exception):
+    """The shared database cannot be asked now, or did not answer in time."""
+
+
+class SharedNewerSchema(SharedUnavailable):
+    """The database was made by a newer headcount. It was not touched."""
+
+
+class Superseded(SharedUnavailable):
+    """Another daemon has enrolled with this host's id since."""
+
+
+class Forgotten(SharedUnavailable):
+    """The host's row is gone: nobody else has its place, and enrolling again takes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """Who we are in the fleet. An epoch is one life of this daemon."""
+
+    host: str
+    name: str
+    epoch: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SharedClaim:
+    claim: Claim
+    host: str | None  # None: free
+    host_name: str | None = None
+    vouched: bool = True  # its host's lease holds
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    id: str
+    name: str
+    epoch: int
+    version: str
+    renewed_at: float
+    age: float  # since it was last heard of, by the database's clock
+    vouched: bool
+    claims: int
+    sessions: int
+
+
+@dataclass(frozen=True, slots=True)
+class RosterRow:
+    host: str
+    host_name: str
+    vouched: bool
+    age: float
+    body: str  # the session as its host shows it, JSON
+
+
+@dataclass(frozen=True, slots=True)
+class SharedEvent:
+    seq: int
+    at: float
+    host: str
+    granted: bool
+    because: str | None
+    by: str | None
+    claim: Claim
+
+
+class SharedLedger(Protocol):
+    async def enrol(self, name: str, version: str) -> Membership: ...
+
+    async def renew(self, open_requests: Sequence[str]) -> list[SharedClaim]:
+        """Our lease holds for another while; what the ledger has as ours. Raises `Superseded`."""
+
+    async def decide(self, command: SharedCommand, decide: Decide, floor: int) -> Answer:
+        """Under the item's lock: what the rules say, stored. A grant's fence is above `floor`."""
+
+    async def withdraw(self, item: Item, request: str) -> None: ...
+
+    async def free(self, item: Item, fence: int, because: Freed, forget: str | None = None) -> bool:
+        """If it is still ours with that fence. `forget`: the request, which nobody was answered."""
+
+    async def read(self, items: Sequence[Item]) -> dict[Item, SharedClaim]: ...
+
+    async def held(self) -> tuple[list[SharedClaim], dict[Item, int]]:
+        """All that is held, and how many wait for what."""
+
+    async def history(self, item: Item, limit: int) -> list[SharedEvent]: ...
+
+    async def leave(self) -> int:
+        """All that is ours is freed, and the host is forgotten. Gives the number of claims."""

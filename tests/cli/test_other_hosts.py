@@ -1,0 +1,140 @@
+"""Other hosts over ssh: a real sshd, a host that does not answer, and no ssh at all."""
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from headcount.cli import remote
+from tests.rig.daemon import Daemon, eventually
+from tests.rig.sshd import Sshd, is_possible
+
+HEADCOUNT = [sys.executable, "-m", "headcount"]
+
+
+def run(daemon: Daemon, *words: str, ssh: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [*HEADCOUNT, *words],
+        env={**daemon.env, "HEADCOUNT_SSH": ssh},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture
+def there(tmp_path):
+    """Another machine's home, and a `headcount` on the PATH there."""
+    with Daemon(tmp_path / "there") as daemon:
+        site = tmp_path / "bin"
+        site.mkdir()
+        program = site / "headcount"
+        program.write_text(f'#!/bin/sh\nexec {sys.executable} -m headcount "$@"\n')
+        program.chmod(0o755)
+        daemon.env["PATH"] = f"{site}:{os.environ['PATH']}"
+        yield daemon
+
+
+@pytest.mark.skipif(not is_possible(), reason="there is no sshd here")
+def test_rows_of_another_host_come_over_plain_ssh_and_stay_when_it_is_gone(daemon, there, agent, tmp_path):
+    here, far = agent(), agent()
+    here.hook(daemon.mailbox, "SessionStart", source="startup")
+    far.hook(there.mailbox, "SessionStart", source="startup")
+    daemon.session(conversation=here.conversation)
+    there.session(conversation=far.conversation)
+    with Sshd(tmp_path / "sshd", there.env) as server:
+        done = run(daemon, "ps", "--host", "127.0.0.1", "--json", ssh=server.ssh)
+        assert done.returncode == 0, done.stderr
+        hosts = by_host(done.stdout)
+        assert hosts[here.conversation, "here"]["host_state"] == "alive"
+        row = hosts[far.conversation, "127.0.0.1"]
+        assert (row["liveness"], row["host_state"]) == ("alive", "alive")
+        table = run(daemon, "ps", "--host", "127.0.0.1", ssh=server.ssh).stdout
+        assert "HOST" in table and "127.0.0.1" in table
+        kept = list((daemon.home / "hosts").iterdir())
+        assert [stat.S_IMODE(path.stat().st_mode) for path in kept] == [0o600]
+        server.stop()
+        done = run(daemon, "ps", "--host", "127.0.0.1", "--json", ssh=server.ssh)
+        assert done.returncode == 0
+        row = by_host(done.stdout)[far.conversation, "127.0.0.1"]
+        assert (row["liveness"], row["host_state"]) == ("unknown", "unknown")
+        assert row["host_age_s"] > 0
+        (away,) = (host for host in json.loads(done.stdout)["hosts"] if host["state"] == "unknown")
+        assert away["fault"]
+
+
+def by_host(text: str) -> dict[tuple[str, str], dict[str, object]]:
+    return {(row["conversation"], row["host"]): row for row in json.loads(text)["sessions"]}
+
+
+@pytest.mark.skipif(not is_possible(), reason="there is no sshd here")
+def test_watch_tells_of_both_hosts_in_one_stream(daemon, there, agent, tmp_path):
+    with Sshd(tmp_path / "sshd", there.env) as server:
+        with open(tmp_path / "out", "wb") as out:
+            watching = subprocess.Popen(
+                [*HEADCOUNT, "watch", "--host", "127.0.0.1", "--json"],
+                env={**daemon.env, "HEADCOUNT_SSH": server.ssh},
+                stdout=out,
+            )
+        try:
+            eventually(lambda: {"here", "127.0.0.1"} <= {e["host"] for e in lines(tmp_path)}, within=30)
+            far = agent()
+            far.hook(there.mailbox, "SessionStart", source="startup")
+            eventually(
+                lambda: [
+                    e
+                    for e in lines(tmp_path)
+                    if e["host"] == "127.0.0.1"
+                    and (e.get("session") or {}).get("conversation") == far.conversation
+                ]
+            )
+            server.stop()
+        finally:
+            watching.terminate()
+            watching.wait(10)
+
+
+def lines(directory: Path) -> list[dict[str, object]]:
+    text = (directory / "out").read_text()
+    return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
+
+
+def test_without_ssh_and_without_memory_a_host_is_unknown_and_the_rest_is_shown(daemon):
+    done = run(daemon, "ps", "--host", "ws", "--json", ssh="/nowhere/ssh")
+    assert done.returncode == 0
+    (host,) = (each for each in json.loads(done.stdout)["hosts"] if each["name"] == "ws")
+    assert (host["state"], host["age_s"]) == ("unknown", None)
+    assert "ssh could not be run" in host["fault"]
+
+
+def test_a_host_that_answers_nonsense_is_unknown(daemon, tmp_path):
+    program = tmp_path / "ssh"
+    program.write_text("#!/bin/sh\necho '{\"sessions\": [1]}'\n")
+    program.chmod(0o755)
+    done = run(daemon, "ps", "--host", "ws", "--json", ssh=str(program))
+    (host,) = (each for each in json.loads(done.stdout)["hosts"] if each["name"] == "ws")
+    assert host["state"] == "unknown"
+
+
+def test_what_another_host_says_is_cleaned_before_it_is_shown(daemon, tmp_path):
+    row = {"id": "abcd", "name": "\x1b]52;c;cHduZWQ=\x07evil", "liveness": "alive", "activity": "working"}
+    program = tmp_path / "ssh"
+    program.write_text(f"#!/bin/sh\ncat <<'E'\n{json.dumps({'sessions': [row]})}\nE\n")
+    program.chmod(0o755)
+    done = run(daemon, "ps", "--host", "ws", ssh=str(program))
+    assert "evil" in done.stdout and "\x1b" not in done.stdout
+
+
+@pytest.mark.parametrize("name", ["-oProxyCommand=x", "a b", ",", ""])
+def test_a_name_that_could_be_an_option_is_refused(daemon, name):
+    assert run(daemon, "ps", f"--host={name}", ssh="/nowhere/ssh").returncode == (2 if name else 0)
+
+
+def test_the_name_of_a_host_stands_behind_the_end_of_options():
+    words = remote.command("ws", "ps", "--json", env={})
+    assert words[0] == "ssh" and words[words.index("--") + 1] == "ws"
+    assert "BatchMode=yes" in words

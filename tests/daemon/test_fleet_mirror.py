@@ -1,0 +1,131 @@
+"""The mirror of shared claims and the ledger: kept equal by deaths, hints and renewals, each on its own."""
+
+import asyncio
+
+import pytest
+
+from headcount.core.claim import Granted
+from headcount.core.commands import Acquire, Caller
+from headcount.core.item import Item
+from headcount.core.shared import decide_shared
+from headcount.core.verdict import alive
+from headcount.daemon.fleet.pace import Pace
+from headcount.store.shared import SharedUnavailable
+from tests.rig.ledgers import FleetDesk
+from tests.rig.values import process
+
+A, B = process(100), process(200)
+TASK = Item("task:x")
+SLOW = Pace(10.0)  # no renewal comes within this test
+
+
+@pytest.fixture
+async def desks(tmp_path, postgres):
+    database = postgres.create()
+    made = []
+
+    async def make(name, pace=SLOW):
+        made.append(FleetDesk(tmp_path / f"{name}{len(made)}", postgres.uri(database=database), name, pace))
+        await made[-1].open()
+        return made[-1]
+
+    yield make
+    for each in made:
+        await each.close()
+
+
+async def until(ask, within=20.0):
+    async with asyncio.timeout(within):
+        while not await ask():
+            await asyncio.sleep(0.01)
+
+
+async def is_free(desk):
+    row = (await desk.member.ledger.read([TASK])).get(TASK)
+    return row is not None and row.host is None
+
+
+async def untold(desk, who):
+    """A grant that is in the ledger and was told to nobody, as when the answer was lost on its way."""
+    asks = Acquire(TASK, Caller(who), "lost")
+    decide = lambda known, now: decide_shared(desk.world, known, asks, now, {who: alive("it lives")})  # noqa: E731
+    answer = await desk.member.ledger.decide(asks, decide, 0)
+    assert isinstance(answer, Granted)
+    return answer.claim.fence
+
+
+async def test_a_death_is_freed_in_the_ledger_without_waiting_for_a_renewal(desks):
+    desk = await desks("one")
+    await desk.acquire(TASK, A)
+    await desk.die(A)
+    await until(lambda: is_free(desk))
+
+
+async def test_a_waiter_on_another_host_is_rung_and_does_not_wait_for_its_next_look(desks):
+    one, two = await desks("one"), await desks("two")
+    await one.acquire(TASK, A)
+    waits = asyncio.create_task(two.acquire(TASK, B, wait=60))
+    await until(lambda: lined_up(one))
+    await one.die(A)
+    async with asyncio.timeout(15):  # by itself it would look again after 20
+        assert isinstance(await waits, Granted)
+
+
+async def lined_up(desk):
+    return (await desk.member.ledger.held())[1].get(TASK)
+
+
+async def test_a_grant_that_nobody_was_told_of_is_given_back_at_the_next_renewal(desks):
+    desk = await desks("one")
+    fence = await untold(desk, A)
+    await desk.member._renew(desk.member.lease.sending())
+    assert await is_free(desk)
+    again = await desk.acquire(TASK, A, request="lost")  # its request is forgotten with it
+    assert again.claim.fence > fence
+
+
+async def test_the_same_question_asked_again_gets_the_grant_that_was_not_told(desks):
+    desk = await desks("one")
+    fence = await untold(desk, A)
+    again = await desk.acquire(TASK, A, request="lost")
+    assert again.again and again.claim.fence == fence
+    await desk.member._renew(desk.member.lease.sending())
+    assert desk.holder(TASK) == A and not await is_free(desk)
+
+
+async def test_an_answer_that_comes_after_the_lease_is_none(desks):
+    """The daemon was stopped between the commit and its answer: nobody is told, and the next renewal settles it."""
+    desk = await desks("one")
+    decide = desk.member.ledger.decide
+
+    async def slow(*given):
+        answer = await decide(*given)
+        desk.member.lease.given_up()
+        return answer
+
+    desk.member.ledger.decide = slow
+    with pytest.raises(SharedUnavailable):
+        await desk.acquire(TASK, A)
+    assert desk.holder(TASK) is None
+    desk.member.ledger.decide = decide
+    await desk.member._renew(desk.member.lease.sending())
+    assert await is_free(desk)
+
+
+async def test_a_line_is_cleared_of_questions_that_are_no_longer_open(desks):
+    one = await desks("one")
+    await one.acquire(TASK, A)
+    waits = asyncio.create_task(one.acquire(TASK, B, wait=60))
+    await until(lambda: lined_up(one))
+    withdraw = one.member.ledger.withdraw
+    one.member.ledger.withdraw = _unavailable
+    waits.cancel()
+    await asyncio.gather(waits, return_exceptions=True)
+    assert await lined_up(one)
+    await one.member._renew(one.member.lease.sending())
+    assert not await lined_up(one)
+    one.member.ledger.withdraw = withdraw
+
+
+async def _unavailable(*_):
+    raise SharedUnavailable("away")
