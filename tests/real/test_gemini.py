@@ -12,6 +12,7 @@ import pytest
 
 from headcount.agents.gemini.adapter import GEMINI
 from tests.real.conftest import MISSING
+from tests.real.looks import check_nothing_strange, check_peek
 from tests.real.test_opencode import WITHIN, install
 from tests.rig import gemini
 from tests.rig.fake_anthropic import script
@@ -70,6 +71,7 @@ def test_with_hooks_in_a_terminal(cli: Gemini, tmp_path: Path) -> None:
             tui.keys("Enter")
             done = scene.settles(pid, within=WITHIN, activity="done", context_tokens=1234)
             assert done["id"] == row["id"]
+            check_peek(scene.daemon, row["id"], ("tool", "Shell: touch a"), ("agent", "well"))
 
             since = scene.feed.mark()
             tui.wait_still()
@@ -101,6 +103,7 @@ def test_with_hooks_in_a_terminal(cli: Gemini, tmp_path: Path) -> None:
                 os.kill(each, signal.SIGKILL)
             tui.close()
         assert scene.daemon.get("/v1/status")["unknown_events"] == {}
+        check_nothing_strange(GEMINI, cli.home)
 
 
 def test_two_in_one_directory_and_a_resume(cli: Gemini, tmp_path: Path) -> None:

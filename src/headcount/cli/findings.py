@@ -217,7 +217,7 @@ def _hooks(file: HookFacts) -> Finding:
         )
     if file.inactive:
         why, _, way = file.inactive.partition(": ")
-        return Finding("hooks", "note", f"{file.label}: {why}", way or "headcount hooks status")
+        return Finding("hooks", "note", f"{file.label}: installed, {why}", way or "headcount hooks status")
     if file.note:
         return Finding("hooks", "note", f"{file.settings}: {file.note}")
     if file.state == "installed":
