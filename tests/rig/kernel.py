@@ -40,6 +40,7 @@ class FakeKernel:
     def __init__(self, machine: str = "machine-1") -> None:
         self.machine = machine
         self.exhausted = False
+        self.locks_read = 0
         self._boots = itertools.count(1)
         self._inodes = itertools.count(5001)
         self._ticks = 1000
@@ -208,6 +209,7 @@ class FakeProcesses:
         )
 
     def locks(self) -> Locks:
+        self._kernel.locks_read += 1
         return {}
 
     def open_files(self, identity: ProcessIdentity, locks: Locks) -> OpenFiles | None:
