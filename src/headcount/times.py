@@ -207,6 +207,10 @@ GLIMPSE_AFTER: Final = 0.5
 
 # --- discovery -----------------------------------------------------------------------------------
 
+FOREIGN_WORD_WITHIN: Final = 0.1
+"""What an adapter of a foreign package may take to judge what it was given, while the loop waits: ours take
+microseconds. One that takes longer costs the loop this once, and is not asked again until it has come back."""
+
 ADAPTER_WITHIN: Final = 2.0
 """What an adapter may take to say what all its processes have open: it reads a few small files, in a
 thread. One that takes longer hangs (a dead file system, mostly), and the others go on without it."""

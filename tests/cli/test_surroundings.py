@@ -19,12 +19,6 @@ UNIT = {"installed": True, "systemd": True, "enabled": "enabled", "active": "act
 @pytest.mark.parametrize(
     ("found", "level"),
     [
-        (surroundings.hooks_finding("installed", "/s"), "ok"),
-        (surroundings.hooks_finding("absent", "/s"), "note"),
-        (surroundings.hooks_finding("partial", "/s"), "finding"),
-        (surroundings.hooks_finding("outdated", "/s"), "finding"),
-        (surroundings.hooks_finding("unreadable", "/s", "line 4"), "finding"),
-        (surroundings.hooks_finding("installed", "/s", "all hooks are switched off"), "finding"),
         (surroundings.cost_finding(HookCost(0.0026, 0.001, 20)), "ok"),
         (surroundings.cost_finding(HookCost(0.020, 0.001, 20)), "note"),
         (surroundings.cost_finding(HookCost(0.020, 0.018, 20)), "ok"),
@@ -64,11 +58,11 @@ def test_a_check_that_fails_keeps_no_other_from_being_made(
     def broken() -> list[Finding]:
         raise RuntimeError("a file that nobody thought of")
 
-    monkeypatch.setattr(surroundings, "_hooks", broken)
+    monkeypatch.setattr(surroundings, "_mcp", broken)
     env = {"HEADCOUNT_HOME": str(tmp_path), "HOME": str(tmp_path)}
     found = {each.check: each for each in surroundings.surroundings(env, {})}
-    assert found["hooks"].level == "note" and "nobody thought of" in found["hooks"].says
-    assert {"settings", "hook cost", "mcp", "service", "page", "notices", "agent"} <= set(found)
+    assert found["mcp"].level == "note" and "nobody thought of" in found["mcp"].says
+    assert {"settings", "hook cost", "service", "page", "notices", "agent"} <= set(found)
 
 
 def test_doctor_measures_here_and_says_it_all(daemon: Daemon) -> None:

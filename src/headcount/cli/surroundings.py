@@ -1,11 +1,11 @@
-"""The surroundings: what `doctor` says of settings, hooks, MCP, the service, the page and notices.
+"""The surroundings: what `doctor` says of settings, the cost of a hook, MCP, the service, the page and notices.
 
 Rules of this file
   1. Looks, then concludes; changes nothing. What is not used is a note with the way to it, never a finding.
   2. What was installed and does not work any more is a finding with its next step.
   3. Each check stands alone: one that fails is said, and the others are made.
 
-Not here: the daemon and its files (examine.py, findings.py), the measuring (hook_cost.py).
+Not here: the daemon, its files and the agents' hooks (examine.py, findings.py), the measuring (hook_cost.py).
 """
 
 import os
@@ -29,7 +29,6 @@ def surroundings(env: Mapping[str, str], status: Mapping[str, Any]) -> list[Find
     places = Places.from_environ(env)
     checks: list[tuple[str, Callable[[], list[Finding]]]] = [
         ("settings", lambda: [_settings(places, env)]),
-        ("hooks", _hooks),
         ("hook cost", lambda: [cost_finding(measure(Path(places.state)))]),
         ("mcp", _mcp),
         ("service", lambda: [service_finding(_service(places), status.get("pid"))]),
@@ -64,27 +63,6 @@ def _settings(places: Places, env: Mapping[str, str]) -> Finding:
             "settings", "note", f"others can read {path}", f"if it holds a secret: chmod 600 {path}"
         )
     return Finding("settings", "ok", str(path))
-
-
-def _hooks() -> list[Finding]:
-    from headcount.cli.commands.hooks import standings
-
-    return [hooks_finding(each.state.value, str(each.settings), each.note) for each in standings()]
-
-
-def hooks_finding(state: str, path: str, note: str = "") -> Finding:
-    said = f"{path}: {state}{f' ({note})' if note else ''}"
-    if state == "installed" and not note:
-        return Finding("hooks", "ok", said)
-    if state == "absent":
-        return Finding(
-            "hooks", "note", f"{path}: none; states come from registries alone", "headcount hooks install"
-        )
-    if state == "unreadable":
-        return Finding("hooks", "finding", said, f"mend {path}, then: headcount hooks install")
-    if note:
-        return Finding("hooks", "finding", said, f"allow hooks in {path}")
-    return Finding("hooks", "finding", said, "headcount hooks install brings them up to date")
 
 
 def cost_finding(cost: HookCost | None) -> Finding:
