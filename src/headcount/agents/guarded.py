@@ -3,7 +3,7 @@
 Rules of this file
   1. Each word of the port answers, whatever the adapter does. An answer of the wrong kind counts as none.
   2. It is asked in a thread beside the caller's, under a time limit: most words are asked on the daemon's loop. Words
-     that read files have a thread of their own, so that a slow disk makes nobody unknown (decision 0070).
+     that read files have a thread of their own, so that a slow disk makes nobody unknown (decision 0060).
   3. What is fixed (name, label, marks, hooks) is read once, at the start, and checked there.
   4. A fault is kept as one line for `doctor`; nothing else is done about it.
 
