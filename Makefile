@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 MINUTES ?= 10
 WORKERS ?= 3                        # tests wait more than they work: one more than the cores of a small machine
 
-.PHONY: test check unit lint types layers setup system bench campaign clean
+.PHONY: test check unit lint types layers setup system bench campaign pictures clean
 
 test: setup check unit            ## what lands a change: everything below, on a fresh machine
 
@@ -39,6 +39,9 @@ bench: setup                      ## all figures, side by side; writes docs/benc
 
 campaign: setup                   ## long faults: make campaign MINUTES=30
 	$(BIN)/python -m tests.campaign --minutes $(MINUTES)
+
+pictures: setup                   ## the README's pictures, from stand-in agents; needs chromium and namespaces
+	$(BIN)/python docs/pictures.py
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .hypothesis .import_linter_cache

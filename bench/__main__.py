@@ -7,7 +7,21 @@ from importlib import import_module
 
 from bench import page
 
-FIGURES = ("death", "storm", "ingest", "idle", "start", "ps", "hooks", "claims", "discovery", "scan", "fleet")
+FIGURES = (
+    "death",
+    "storm",
+    "ingest",
+    "idle",
+    "start",
+    "ps",
+    "hooks",
+    "claims",
+    "discovery",
+    "scan",
+    "fleet",
+    "web",
+    "tui",
+)
 
 
 def main() -> int:

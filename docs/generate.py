@@ -174,11 +174,14 @@ def _answer(message: object, media: str) -> str:
 
 
 def messages() -> str:
-    return "\n\n".join(_messages_of(name) for name in ("messages", "closer", "places", "ending", "guarding", "fleet_messages"))
+    """Those that everybody reads first, then the files of single features."""
+    first = SRC / "wire" / "messages.py"
+    others = (path for path in sorted(first.parent.glob("*.py")) if path != first)
+    return "\n\n".join(part for path in (first, *others) if (part := _messages_of(path)))
 
 
-def _messages_of(module: str) -> str:
-    text = (SRC / "wire" / f"{module}.py").read_text("utf-8")
+def _messages_of(path: Path) -> str:
+    text = path.read_text("utf-8")
     lines = text.splitlines()
     parts = []
     for node in ast.parse(text).body:
@@ -314,13 +317,17 @@ def _argument(action: argparse.Action) -> list[str]:
 
 def settings() -> str:
     default = Config()
-    rows = ([code(setting_name(each.name)), code(_plain(getattr(default, each.name)))] for each in fields(Config))
+    rows = (
+        [code(setting_name(each.name)), code(_plain(getattr(default, each.name)))] for each in fields(Config)
+    )
     return table(["setting", "default"], rows)
 
 
 def _plain(value: object) -> str:
     if isinstance(value, tuple):
         return str(list(value))
+    if isinstance(value, bool):
+        return str(value).lower()
     return f'"{value}"' if isinstance(value, str) else f"{value:g}"
 
 

@@ -207,6 +207,10 @@ GLIMPSE_AFTER: Final = 0.5
 
 # --- discovery -----------------------------------------------------------------------------------
 
+FOREIGN_WORD_WITHIN: Final = 0.1
+"""What an adapter of a foreign package may take to judge what it was given, while the loop waits: ours take
+microseconds. One that takes longer costs the loop this once, and is not asked again until it has come back."""
+
 ADAPTER_WITHIN: Final = 2.0
 """What an adapter may take to say what all its processes have open: it reads a few small files, in a
 thread. One that takes longer hangs (a dead file system, mostly), and the others go on without it."""
@@ -272,6 +276,99 @@ told to be still alive."""
 
 KILL_AFTER_MOST: Final = 300.0
 """The longest grace before SIGKILL: a person waits for the answer."""
+# --- page ----------------------------------------------------------------------------------------
+
+PAGE_CODE_WITHIN: Final = 60.0
+"""A link to the page is followed at once, by the browser that `headcount web` opens or by hand; a minute is
+enough for a slow browser, and short for whoever finds it in a scrollback."""
+
+PAGE_CREDENTIAL: Final = 86_400.0
+"""A tab stays logged in for a day: it is kept open while one works, and the next morning asks for a new link."""
+
+TIMELINE_SPAN: Final = 7_200.0
+TIMELINE_MOST: Final = 7 * 86_400.0
+"""What a timeline shows unless it is asked for more: the last two hours, what one still has in mind; and the
+most that is read for one picture."""
+
+# --- terminal UI ---------------------------------------------------------------------------------
+
+TUI_FRAME: Final = 0.05
+"""The terminal UI draws at most this often, however many events come: faster than anybody reads."""
+
+TUI_TICK: Final = 1.0
+"""How often the ages on the screen grow: their smallest unit is a second."""
+
+TUI_THAW_AFTER: Final = 4.0
+"""The order of the rows is frozen until nobody has moved through them for this long: the time of looking at one
+row and deciding to go to the next."""
+
+TUI_ENDED_SHOWN: Final = 60.0
+"""A session that ended stays on the screen for a minute: whoever looks up now and then sees the death."""
+
+TUI_ASK_AFTER: Final = 0.08
+"""What lies behind a row is asked for when the cursor has stood on it this long: not for the rows it flies over."""
+
+TUI_LOOK_AGAIN: Final = 30.0
+"""Leftovers, claims and the time waited today are looked at again after this long without an event of theirs."""
+
+TUI_STOP_AGAIN_WITHIN: Final = 3.0
+"""The second press of `s` must come this soon: later it is a new first press, not a yes that was forgotten."""
+
+TUI_VERB_WITHIN: Final = 20.0
+"""A verb that the terminal UI runs (`stop` waits for the process to end) is given up after this long."""
+
+TUI_RECONNECT_MOST: Final = 2.0
+"""A terminal UI without its daemon tries again ever slower, up to this: it is back before anybody looked up."""
+
+# --- notifications -------------------------------------------------------------------------------
+
+LONG_TURN: Final = 120.0
+"""A finished turn is told of when it took at least two minutes: by then one looks elsewhere."""
+
+NOTICE_FRESH: Final = 600.0
+"""What happened while headcount was away and is older than this is not told of: by then it is history."""
+
+NOTICE_GATHER: Final = 0.3
+"""Notices of one webhook or command are gathered for this long and sent as one: a reboot of tmux ends ten
+agents at once."""
+
+NOTICE_WITHIN: Final = 10.0
+"""One attempt to deliver a notice; a webhook that takes longer is busy, and is tried again."""
+
+NOTICE_RETRY_FIRST: Final = 1.0
+NOTICE_RETRY_MOST: Final = 60.0
+"""A webhook that failed is tried again soon, then ever slower, so that one that restarts misses nothing and
+one that is gone is left alone."""
+
+GLANCE_WITHIN: Final = 0.5
+"""A tmux server that does not say within this what is on its screen is left alone, and the notice is sent."""
+
+SEGMENT_AFTER: Final = 0.25
+"""The tmux segment is pushed this long after the first change: many changes of one moment are one push."""
+
+STATUSLINE_WITHIN: Final = 0.2
+"""A prompt waits no longer than this for its line; then it has none."""
+
+# --- MCP, service, doctor ------------------------------------------------------------------------
+
+MCP_WAIT: Final = 45.0
+MCP_WAIT_MOST: Final = 600.0
+"""`wait_for_claim` waits for the first unless it is asked otherwise, and never for longer than the second: several
+clients give a tool call up after 60 s, and whoever waited ten minutes should look again whether it still wants it."""
+
+OTHER_PROGRAM_WITHIN: Final = 30.0
+"""An agent's own command (`claude mcp add-json`) or `systemctl` is given up after this: both take a second, and the
+start of a service with thousands of sessions to prove a few."""
+
+SERVICE_WATCHDOG: Final = 60
+SERVICE_RESTART_AFTER: Final = 1
+SERVICE_GIVEN_UP_WITHIN: Final = 60
+"""systemd ends a daemon that was silent for the first, twice what the daemon's own watchdog allows, so that it only
+acts when that is stuck, too; a daemon that failed is started again after the second, soon and not in a spin; one
+that failed five times within the third is broken, and is left alone."""
+
+HOOK_COST_PROMISED: Final = 0.005
+"""What being watched may cost an agent per event (G7); `doctor` measures it on the machine it runs on."""
 
 # --- tokens --------------------------------------------------------------------------------------
 

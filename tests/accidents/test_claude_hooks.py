@@ -17,10 +17,11 @@ from typing import Any
 import pytest
 
 from headcount.agents import drop_line
-from headcount.agents.claude_code.events import EVENTS, OBSERVED, Use
+from headcount.agents.claude_code.events import EVENTS, OBSERVED
 from headcount.agents.claude_code.hooks import HOOKS
 from headcount.agents.claude_code.transcript import TAIL, read_tail
 from headcount.agents.drop_line import SHELL, line
+from headcount.agents.hook_events import Use
 from tests.accidents.test_claude_identity import register
 from tests.rig import naive_claude as naive
 from tests.rig.agent import Agent

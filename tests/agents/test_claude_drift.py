@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from headcount.agents.claude_code import drift as drifting
 from headcount.agents.claude_code import known
-from headcount.agents.claude_code.drift import FILES_MOST, drift
+from headcount.agents.claude_code.drift import drift
 from headcount.agents.port import Scanned, Strange
+from headcount.agents.strange import FILES_MOST, STRANGE_MOST
 
 SAMPLES = Path(__file__).parent.parent / "rig" / "samples" / "claude-code"
 ID = "8acb4678-1111-4222-8333-0123456789ab"
@@ -117,4 +117,4 @@ def test_no_files_is_no_fault_and_other_roots_are_followed(tmp_path: Path) -> No
 
 def test_what_is_strange_is_bounded(tmp_path: Path) -> None:
     transcript(tmp_path, *({"type": f"kind-{nth}"} for nth in range(1000)))
-    assert len(scan(tmp_path).strange) == drifting.STRANGE_MOST
+    assert len(scan(tmp_path).strange) == STRANGE_MOST

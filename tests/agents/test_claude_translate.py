@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headcount.agents.claude_code.events import EVENTS, OBSERVED, Use
+from headcount.agents.claude_code.events import EVENTS, OBSERVED
 from headcount.agents.claude_code.translate import SAYS, translate, unknown_fields
+from headcount.agents.hook_events import Use
 from headcount.agents.port import Unread
 from headcount.core.report import Background, Opening, Report, Turn, WaitingOn
 

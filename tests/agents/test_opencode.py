@@ -227,8 +227,14 @@ def test_reading_makes_no_file_beside_a_database_that_nobody_has_open(tmp_path):
     path, held = database(tmp_path, answer())
     held.close()  # the last one to close takes its log away
     before = sorted(tmp_path.iterdir())
-    assert OPENCODE.glimpse(path, SESSION) is None
+    assert OPENCODE.glimpse(path, SESSION) is not None
+    assert OPENCODE.peek(path, SESSION, 5) is None  # it has no parts
     assert sorted(tmp_path.iterdir()) == before
+
+    plainly = sqlite3.connect(f"file:{path}?mode=ro", uri=True)  # the control: opened plainly it makes two
+    plainly.execute("SELECT 1 FROM session").fetchone()
+    assert len(sorted(tmp_path.iterdir())) > len(before)
+    plainly.close()
 
 
 def test_a_locked_damaged_or_foreign_database_is_no_answer_and_no_fault(tmp_path):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from headcount.agents.table import AGENTS
 from headcount.cli.commands import completion
 from headcount.cli.commands.wait import STATES
 from headcount.core.events import EventType
@@ -54,6 +55,8 @@ def test_a_tab_offers_states_types_sessions_and_held_items_where_each_belongs(
         assert inside(claude, daemon, "claim", item).code == 0
     assert tab("headcount wait x --until ") == list(STATES)
     assert tab("headcount wait x --until w") == ["working", "waiting"]
+    assert tab("headcount hooks install --agent ") == list(AGENTS)
+    assert tab("headcount launch --agent o") == ["opencode"]
     assert tab("headcount log --type claim.") == ["claim.granted", "claim.released"]
     for line in ("headcount claim task:A --as ", "headcount release task:A --as ", "headcount show "):
         assert "auth-refactor" in tab(line) and any(id.startswith(word) for word in tab(line))

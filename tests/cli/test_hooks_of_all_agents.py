@@ -68,7 +68,8 @@ def test_status_and_doctor_say_that_codex_does_not_run_them_yet(home: Path) -> N
     [file] = status["files"]
     assert (file["agent"], file["state"], file["events"]) == ("codex", "installed", 12)
     assert file["inactive"] == "inactive until trusted: run /hooks in Codex"
-    assert "codex: inactive until trusted: run /hooks in Codex" in run(home, "doctor").stdout
+    told = run(home, "doctor").stdout
+    assert "codex: installed, inactive until trusted\n" in told and "next: run /hooks in Codex" in told
 
 
 def test_what_was_installed_goes_and_every_file_is_as_it_was(home: Path) -> None:

@@ -43,7 +43,7 @@ async def test_open_files_are_named_and_a_held_lock_is_told_from_an_open_one(
 ) -> None:
     held = host.open()
     host.tell("write", host.lock("other"))  # open, but nobody locked it
-    found = processes.open_files(identity(processes, host.pid))
+    found = processes.open_files(identity(processes, host.pid), processes.locks())
     assert found is not None
     files = {each.path: each.locked for each in found}
     assert files[str(host.lock(held))] in (True, None) and str(host.rollout(held)) in files
@@ -52,7 +52,7 @@ async def test_open_files_are_named_and_a_held_lock_is_told_from_an_open_one(
     if processes.name == "linux":
         assert (files[str(host.lock(held))], files[str(host.lock("other"))]) == (True, False)
     host.close(held)
-    again = processes.open_files(identity(processes, host.pid))
+    again = processes.open_files(identity(processes, host.pid), processes.locks())
     assert again is not None and str(host.lock(held)) not in {each.path for each in again}
 
 
@@ -65,6 +65,6 @@ async def test_of_another_incarnation_and_of_the_dead_nothing_is_said(
     before = replace(
         there, started=there.started - 5, inode=None if there.inode is None else there.inode + 10**7
     )
-    assert processes.open_files(before) is None
+    assert processes.open_files(before, processes.locks()) is None
     host.kill()
-    assert processes.open_files(there) is None
+    assert processes.open_files(there, processes.locks()) is None

@@ -32,6 +32,8 @@ def rows(victim: str, harmless_pid: int) -> list[Row]:
         ("GET", "/v1/status", Request("GET", "/v1/status"), ANYBODY),
         ("GET", "/v1/events", Request("GET", "/v1/events"), ANYBODY),
         ("GET", "/v1/history", Request("GET", "/v1/history"), ANYBODY),
+        ("GET", "/v1/timeline", Request("GET", "/v1/timeline"), ANYBODY),
+        ("GET", "/v1/today", Request("GET", "/v1/today"), ANYBODY),
         ("GET", "/v1/sessions", Request("GET", "/v1/sessions"), ANYBODY),
         ("GET", "/v1/sessions/me", Request("GET", "/v1/sessions/me?explain=1"), ANYBODY),
         ("GET", "/v1/sessions/{id}", Request("GET", f"/v1/sessions/{victim}"), ANYBODY),
@@ -102,6 +104,10 @@ def rows(victim: str, harmless_pid: int) -> list[Row]:
         ("POST", "/v1/sessions/{id}/stop", Request("POST", "/v1/sessions/none/stop", {}), OPERATOR),
         ("POST", "/v1/sessions/{id}/close", Request("POST", "/v1/sessions/none/close", {}), OPERATOR),
         ("POST", "/v1/leftovers/reap", Request("POST", "/v1/leftovers/reap", {}), OPERATOR),
+        ("POST", "/v1/notify/test", Request("POST", "/v1/notify/test", {}), OPERATOR),
+        ("POST", "/v1/web/login", Request("POST", "/v1/web/login", {"code": "x"}), ANYBODY),
+        ("POST", "/v1/web", Request("POST", "/v1/web", {}), OPERATOR),
+        ("DELETE", "/v1/web", Request("DELETE", "/v1/web"), OPERATOR),
         ("POST", "/v1/stop", Request("POST", "/v1/stop", {}), OPERATOR),
     ]
     return found

@@ -4,8 +4,10 @@ import asyncio
 import os
 
 from headcount.core.world import World
+from headcount.daemon.adapters import Adapters
 from headcount.daemon.anchor import Anchors
 from headcount.daemon.census import Census
+from headcount.daemon.hosting import Hosting
 from headcount.daemon.loop import Loop
 from headcount.system.clock import SystemClock
 from tests.rig.kernel import FakeKernel
@@ -34,7 +36,9 @@ async def test_a_look_ahead_tells_nothing_until_the_census_is_taken_and_serves_o
     kernel.spawn(comm="claude", argv=("claude",), uid=os.getuid(), exe="/usr/bin/claude", ticks=1)
     running = asyncio.create_task(loop.run())
     try:
-        census = Census(loop, processes, Anchors(processes, clock, world.find_process), clock)
+        anchors, adapters = Anchors(processes, clock, world.find_process), Adapters(loop.counts)
+        hosting = Hosting(loop, processes, anchors, clock, adapters)
+        census = Census(loop, processes, anchors, clock, adapters, hosting)
         census.look_ahead()
         assert census._ahead is not None
         await asyncio.wait([census._ahead])

@@ -167,3 +167,31 @@ def test_broken_and_clashing_adapters_are_left_out_and_named(tmp_path: Path) -> 
         assert len(told) == 4
         assert 'the name "toy" is taken' in told[0] and "ModuleNotFoundError" in told[1]
         assert "it has no name" in told[2] and 'the name "claude-code" is taken' in told[3]
+
+
+STUCK = """
+import threading, time
+from headcount.core.identity import ProcessFacts
+class Bad(Toy):
+    name = "bad"
+    def stuck(self, *_):
+        threading.Event().wait()
+    def spinning(self, *_):
+        while True:
+            pass
+    recognise = is_helper = is_launcher = translate = resume = home_of = unknown_fields = WORD
+"""
+
+
+@pytest.mark.parametrize("word", ["stuck", "spinning"])
+def test_a_foreign_adapter_that_never_answers_cannot_stop_the_daemon(tmp_path: Path, word: str) -> None:
+    """It is also asked on the loop, of every caller; the control is in tests/agents/test_guarded.py."""
+    text = toy.source() + STUCK.replace("WORD", word)
+    path = toy.package(tmp_path / "site", "bad = headcount_toy:Bad\ntoy = headcount_toy:Toy", text)
+    with Daemon(tmp_path / "headcount", PYTHONPATH=str(path)) as daemon, ToyHost(daemon.user_home) as agent:
+        agent.chat("john", "hm?")
+        eventually(lambda: daemon.sessions(agent="toy", conversation="john", liveness="alive"), 30)
+        for _ in range(5):
+            assert daemon.call("GET", "/v1/sessions/me").status in (200, 404)
+        told = eventually(lambda: [w for w in daemon.get("/v1/status")["warnings"] if "of bad" in w], 30)
+        assert "hangs" in told[0] or "did not answer" in told[0]

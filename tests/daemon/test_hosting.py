@@ -98,6 +98,13 @@ async def test_a_process_whose_files_are_the_same_is_not_asked_again(room: Room)
     assert room.codex.times == 2 and room.of(B)[0].is_open
 
 
+async def test_locks_are_read_once_a_look_however_many_processes_there_are(room: Room) -> None:
+    for _ in range(29):
+        room.kernel.spawn(comm="codex", argv=("codex", "app-server"), exe="/opt/codex", uid=os.getuid())
+    await room.census.take()
+    assert room.codex.times == 30 and room.kernel.locks_read == 1
+
+
 async def test_what_the_census_finds_after_the_first_is_a_miss_and_what_a_hint_finds_is_not(
     room: Room,
 ) -> None:

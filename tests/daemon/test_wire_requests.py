@@ -132,7 +132,7 @@ def test_a_wrong_method_is_refused_and_says_which_is_right(
         "/v1/sessions/%25",
         "/v1/sessions/' OR 1=1--".replace(" ", "%20"),
         "/v1/sessions/nobody/explain",
-        "/v1/sessions/nobody/stop",
+        "/v1/sessions/nobody/start",
         "/v1/nothing",
     ],
 )

@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
+from headcount.agents.codex.adapter import CODEX
 from tests.real import conftest
+from tests.real.looks import check_nothing_strange, check_peek
 from tests.rig.codex import VERSION, Codex, app_server, installed, native, sweep
 from tests.rig.daemon import Daemon, eventually
 from tests.rig.fake_anthropic import script
@@ -123,6 +125,8 @@ def test_a_terminals_conversation_lives_in_the_app_server_and_hooks_say_what_it_
         terminal.type(script({"fail": [429, "usage_limit_reached"]}))  # no hook tells of this
         row(daemon, id=done["id"], activity="failed")
         assert daemon.explain(done["id"])["activity"]["source"] == "transcript"
+        check_peek(daemon, done["id"], ("agent", "hello"), ("tool", "Bash: touch /tmp/x"))
+        check_nothing_strange(CODEX, codex.home)
         os.kill(server, signal.SIGKILL)
         assert row(daemon, id=done["id"], liveness="ended")["ended"]["signal"] == 9
 

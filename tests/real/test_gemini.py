@@ -3,18 +3,22 @@
 import json
 import os
 import signal
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from headcount.agents.gemini.adapter import GEMINI
 from tests.real.conftest import MISSING
+from tests.real.looks import check_nothing_strange, check_peek
 from tests.real.test_opencode import WITHIN, install
 from tests.rig import gemini
 from tests.rig.fake_anthropic import script
 from tests.rig.fake_gemini import FakeGemini
 from tests.rig.gemini import Gemini, session_of
-from tests.rig.stage import stage, sweep
+from tests.rig.stage import Stage, stage, sweep
 from tests.rig.terminal import children
 
 pytestmark = pytest.mark.timeout(300)  # a loaded machine starts such a CLI in half a minute
@@ -67,6 +71,7 @@ def test_with_hooks_in_a_terminal(cli: Gemini, tmp_path: Path) -> None:
             tui.keys("Enter")
             done = scene.settles(pid, within=WITHIN, activity="done", context_tokens=1234)
             assert done["id"] == row["id"]
+            check_peek(scene.daemon, row["id"], ("tool", "Shell: touch a"), ("agent", "well"))
 
             since = scene.feed.mark()
             tui.wait_still()
@@ -80,8 +85,15 @@ def test_with_hooks_in_a_terminal(cli: Gemini, tmp_path: Path) -> None:
 
             tui.wait_still()
             tui.type("/clear")
-            cleared = scene.wait_row(since=scene.feed.mark(), within=WITHIN, pid=pid, liveness="alive").row
-            assert cleared["conversation"] != row["conversation"]
+            cleared = scene.feed.wait(
+                lambda each: (
+                    each["pid"] == pid
+                    and each["liveness"] == "alive"
+                    and each["conversation"] not in (None, row["conversation"])
+                ),
+                within=WITHIN,
+                what="another conversation in the same process",
+            ).row
             assert scene.ended(row["id"])["ended"]["because"].endswith("(/clear)")
 
             os.kill(pid, signal.SIGKILL)
@@ -91,6 +103,7 @@ def test_with_hooks_in_a_terminal(cli: Gemini, tmp_path: Path) -> None:
                 os.kill(each, signal.SIGKILL)
             tui.close()
         assert scene.daemon.get("/v1/status")["unknown_events"] == {}
+        check_nothing_strange(GEMINI, cli.home)
 
 
 def test_two_in_one_directory_and_a_resume(cli: Gemini, tmp_path: Path) -> None:
@@ -100,18 +113,31 @@ def test_two_in_one_directory_and_a_resume(cli: Gemini, tmp_path: Path) -> None:
             nameless = scene.settles(session_of(bare.pid), within=WITHIN)
             assert (nameless["agent"], nameless["conversation"]) == ("gemini", None)  # no hooks, no name
             install(scene, "gemini")
-            ids = []
-            for again in ((), ("--resume", "latest")):
-                run = cli.start_print(script({"bash": "sh -c 'sleep 1'"}, {"say": "well"}), *again)
-                pid = session_of(run.pid)
-                seen = scene.wait_row(
-                    within=WITHIN, pid=pid, activity="working", doing="Shell: sh -c 'sleep 1'"
-                )
-                run.communicate(timeout=WITHIN)
-                ids.append(scene.ended(seen.row["id"], within=WITHIN))
-            first, second = ids
-            assert second["conversation"] == first["conversation"] and second["predecessor"] == first["id"]
+            first = hosted_by(cli, scene)
             assert scene.row(id=nameless["id"])["ended"] is None
         finally:
-            bare.kill()
-            bare.communicate()
+            end(bare)
+        again = GEMINI.resume(first["conversation"])
+        assert again is not None
+        second = hosted_by(cli, scene, *again[1:])
+        assert second["conversation"] == first["conversation"] and second["predecessor"] == first["id"]
+
+
+def hosted_by(cli: Gemini, scene: Stage, *arguments: str) -> dict[str, Any]:
+    """The row of a run with one tool, after its end."""
+    run = cli.start_print(script({"bash": "sh -c 'sleep 1'"}, {"say": "well"}), *arguments)
+    try:
+        pid = session_of(run.pid)
+        seen = scene.wait_row(within=WITHIN, pid=pid, activity="working", doing="Shell: sh -c 'sleep 1'")
+        run.communicate(timeout=WITHIN)
+        return scene.ended(seen.row["id"], within=WITHIN)
+    finally:
+        end(run)
+
+
+def end(run: "subprocess.Popen[str]") -> None:
+    """The session first: it would keep the launcher's pipe open, and talk on."""
+    for pid in children(run.pid):
+        os.kill(pid, signal.SIGKILL)
+    run.kill()
+    run.communicate()

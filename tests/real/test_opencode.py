@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from headcount.agents.opencode.adapter import OPENCODE
 from tests.real.conftest import MISSING
+from tests.real.looks import check_nothing_strange, check_peek
 from tests.rig import opencode
 from tests.rig.fake_anthropic import script
 from tests.rig.fake_chat import TITLE, FakeChat
@@ -120,6 +122,10 @@ def test_several_sessions_in_one_process_with_the_plugin(cli: OpenCode, tmp_path
         finally:
             run.kill()
             run.communicate()
+        check_peek(
+            scene.daemon, resumed["id"], ("tool", "bash: touch a"), ("agent", "touched"), ("agent", "again")
+        )
+        check_nothing_strange(OPENCODE, cli.home)
         assert scene.daemon.get("/v1/status")["unknown_events"] == {}
 
 

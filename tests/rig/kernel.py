@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from headcount import times
 from headcount.core.identity import Match, Place, ProcessFacts, ProcessIdentity, same_process
-from headcount.core.open_files import OpenFiles
+from headcount.core.open_files import Locks, OpenFiles
 from headcount.core.verdict import Exit, Proof, Standing, Verdict, alive, dead, judge_place, unknown
 from headcount.system.processes.held import NotHeld
 from headcount.system.processes.port import Gone, Look, OnDeath, Unreadable
@@ -40,6 +40,7 @@ class FakeKernel:
     def __init__(self, machine: str = "machine-1") -> None:
         self.machine = machine
         self.exhausted = False
+        self.locks_read = 0
         self._boots = itertools.count(1)
         self._inodes = itertools.count(5001)
         self._ticks = 1000
@@ -207,7 +208,11 @@ class FakeProcesses:
             if self._kernel.find(pid).facts.parent == identity.pid  # type: ignore[union-attr]
         )
 
-    def open_files(self, identity: ProcessIdentity) -> OpenFiles | None:
+    def locks(self) -> Locks:
+        self._kernel.locks_read += 1
+        return {}
+
+    def open_files(self, identity: ProcessIdentity, locks: Locks) -> OpenFiles | None:
         one = self._kernel.find(identity.pid)
         if one is None or one.denied or self.parent(identity) is None:
             return None

@@ -16,8 +16,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from headcount.agents.claude_code.events import EVENTS, Use
+from headcount.agents.claude_code.events import EVENTS
 from headcount.agents.drop_line import line
+from headcount.agents.hook_events import Use
 from tests.rig.claude import NEWEST, Claude
 
 LONGEST = 160

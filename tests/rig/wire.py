@@ -130,22 +130,27 @@ class Orphan:
 
 
 class Traces:
-    """What the daemon knows of conversations, to be compared before and after."""
+    """What the daemon knows of conversations, to be compared before and after. Only Claude Code's: others' are
+    named by what any process of this user has open, and that may be another test's."""
 
     def __init__(self, daemon: Daemon) -> None:
         self._daemon = daemon
         self.before = self._now()
 
     def _now(self) -> tuple[list[Any], list[int]]:
-        rows = [row for row in self._daemon.sessions() if row["conversation"] is not None]
+        rows = [row for row in self._daemon.sessions() if _is_told_of(row)]
         events = self._daemon.get("/v1/history?limit=10000")["events"]
-        told = [each["seq"] for each in events if (each.get("session") or {}).get("conversation") is not None]
+        told = [each["seq"] for each in events if _is_told_of(each.get("session") or {})]
         return sorted(rows, key=lambda row: str(row["id"])), told
 
     def assert_unchanged(self) -> None:
         rows, told = self._now()
         assert rows == self.before[0]
         assert told == self.before[1]
+
+
+def _is_told_of(row: dict[str, Any]) -> bool:
+    return row.get("conversation") is not None and row["agent"] == "claude-code"
 
 
 def files_waiting(daemon: Daemon) -> list[str]:

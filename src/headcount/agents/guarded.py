@@ -1,11 +1,14 @@
-"""A foreign adapter behind a guard: what it raises becomes "nothing", and is counted.
+"""A foreign adapter behind a guard: what it raises, or does not answer in time, becomes "nothing", and is counted.
 
 Rules of this file
   1. Each word of the port answers, whatever the adapter does. An answer of the wrong kind counts as none.
-  2. What is fixed (name, label, marks, hooks) is read once, at the start, and checked there.
-  3. A fault is kept as one line for `doctor`; nothing else is done about it.
+  2. It is asked in a thread beside the caller's, under a time limit: most words are asked on the daemon's loop. Words
+     that read files have a thread of their own, so that a slow disk makes nobody unknown (decision 0060).
+  3. What is fixed (name, label, marks, hooks) is read once, at the start, and checked there.
+  4. A fault is kept as one line for `doctor`; nothing else is done about it.
 
-Not here: its time limit (daemon/adapters.py), our own adapters, which are not guarded: their faults are bugs.
+Not here: asking it where a fault must be heard of (`unguarded`; daemon/adapters.py limits the time there), our own
+adapters, which are not guarded: their faults are bugs.
 """
 
 import re
@@ -14,6 +17,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
+from headcount.agents.beside import Beside
 from headcount.agents.hook_files import HookFiles
 from headcount.agents.label import one_line
 from headcount.agents.port import Agent, Hosted, OnFile, Place, Registry, Said, Scanned, Unread
@@ -21,6 +25,7 @@ from headcount.core.evidence import Glimpse
 from headcount.core.identity import ProcessFacts
 from headcount.core.open_files import OpenFiles
 from headcount.core.report import Report
+from headcount.times import ADAPTER_WITHIN, FOREIGN_WORD_WITHIN
 
 T = TypeVar("T")
 
@@ -42,6 +47,7 @@ WORDS = (
     "resume",
     "unknown_fields",
 )
+READING = frozenset({"glimpse", "peek", "branches"})
 FACTS = ("name", "label", "marks", "registry", "hooks", "follows")
 
 
@@ -58,6 +64,11 @@ def why_unfit(made: Any) -> str | None:
     return None
 
 
+def unguarded(agent: Agent) -> Agent:
+    """The adapter itself, for whoever asks in a thread of its own and must hear of a fault."""
+    return agent._agent if isinstance(agent, Guarded) else agent
+
+
 class Guarded:
     def __init__(self, agent: Agent) -> None:
         self._agent = agent
@@ -67,6 +78,8 @@ class Guarded:
         self.registry: Registry | None = agent.registry
         self.hooks: HookFiles | None = agent.hooks
         self.follows = agent.follows is True
+        self._quick = Beside(f"{self.name}-quick", FOREIGN_WORD_WITHIN)
+        self._reading = Beside(f"{self.name}-reading", ADAPTER_WITHIN)
         self.faults: Counter[str] = Counter()
         self.fault: str | None = None
 
@@ -104,7 +117,8 @@ class Guarded:
         return [each for each in made if isinstance(each, Said)] if isinstance(made, list) else None
 
     def drift(self, env: Mapping[str, str], home: Path, on_file: OnFile) -> Scanned:
-        return self._said("drift", Scanned, lambda: self._agent.drift(env, home, on_file), Scanned(0, ()))
+        """Asked by a person at a terminal, who sees how far it is and can end it: no time limit."""
+        return self._agent.drift(env, home, on_file)
 
     def branches(self, path: Path, conversation: str) -> list[dict[str, str]]:
         none: list[dict[str, str]] = []
@@ -125,8 +139,9 @@ class Guarded:
         return tuple(one_line(str(each), 40) for each in found[:8])
 
     def _said(self, word: str, kind: type, ask: Callable[[], T], otherwise: T) -> T:
+        beside = self._reading if word in READING else self._quick
         try:
-            answer = ask()
+            answer = beside.ask(ask)
             if isinstance(answer, kind):
                 return answer
             why = f"answered with {type(answer).__name__}"

@@ -38,7 +38,8 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _dispatch(words: list[str]) -> int:
-    first = words[0] if words else "ps"
+    words = words or [_bare()]
+    first = words[0]
     if first in ("-h", "--help", "help"):
         return _help(words[1:])
     if first in ("-V", "--version"):
@@ -53,7 +54,7 @@ def _dispatch(words: list[str]) -> int:
         ]  # `headcount --json`, `headcount .`, `headcount /src/api`: the bare command's verb
     from headcount.cli.verbs import VERBS
 
-    name = words[0] if words else "ps"
+    name = words[0]
     if name not in VERBS:
         return _unknown(name, list(VERBS))
     module = import_module(f"headcount.cli.commands.{name}")
@@ -61,6 +62,15 @@ def _dispatch(words: list[str]) -> int:
     code = module.run(args)
     assert isinstance(code, int)
     return code
+
+
+def _bare() -> str:
+    """The verb of no verb: a screen for a person, a list for whoever reads a pipe."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return "ps"
+    from headcount.cli.commands.tui import is_possible
+
+    return "tui" if is_possible() else "ps"
 
 
 def _parsed(name: str, module: Any, words: list[str]) -> Any:

@@ -76,8 +76,11 @@ def rows_of(sessions: Iterable[Raw], now: float) -> list[Row]:
     listed = list(sessions)
     short = short_ids([str(raw.get("id")) for raw in listed])
     rows = [row_of(raw, short[str(raw.get("id"))], now) for raw in listed]
-    rows.sort(key=_place)
-    return rows
+    return in_order(rows)
+
+
+def in_order(rows: Iterable[Row]) -> list[Row]:
+    return sorted(rows, key=_place)
 
 
 def row_of(raw: Raw, short: str, now: float) -> Row:

@@ -34,6 +34,13 @@ VERBS = {
                 "headcount ps --fleet",
             ),
         ),
+        Verb("tui", "Look", "the same, alive, on the whole terminal", ("headcount", "headcount tui")),
+        Verb(
+            "statusline",
+            "Look",
+            "one short line for a prompt or a status bar",
+            ("headcount statusline", "headcount statusline --json"),
+        ),
         Verb(
             "show",
             "Look",
@@ -46,7 +53,12 @@ VERBS = {
             "the last lines of a session's conversation or terminal",
             ("headcount peek 7f3a", "headcount peek auth-refactor -n 60", "headcount peek 7f3a --pane"),
         ),
-        Verb("explain", "Look", "why a session is believed to be what it is", ("headcount explain 7f3a",)),
+        Verb(
+            "explain",
+            "Look",
+            "why a session is believed to be what it is",
+            ("headcount explain 7f3a", "headcount explain 7f3a --bundle report.json"),
+        ),
         Verb(
             "watch",
             "Look",
@@ -200,6 +212,12 @@ VERBS = {
             ("headcount close 7f3a", "headcount close 7f3a --all --close-window"),
         ),
         Verb(
+            "web",
+            "Look",
+            "open the page in your browser",
+            ("headcount web", "headcount web --print", "headcount web --close"),
+        ),
+        Verb(
             "up",
             "Run",
             "start the daemon (it also starts on first use)",
@@ -236,6 +254,30 @@ VERBS = {
             ),
         ),
         Verb(
+            "notify",
+            "Run",
+            "see whether notifications reach you",
+            ("headcount notify test", "headcount notify test --json"),
+        ),
+        Verb(
+            "mcp",
+            "Run",
+            "let agents ask and claim by MCP, and tell them of it",
+            (
+                "headcount mcp install --dry-run",
+                "headcount mcp install",
+                "headcount mcp status",
+                "headcount mcp skill >> AGENTS.md",
+                "headcount mcp uninstall --agent codex",
+            ),
+        ),
+        Verb(
+            "service",
+            "Run",
+            "let systemd start the daemon and keep it up",
+            ("headcount service install", "headcount service status", "headcount service install --print"),
+        ),
+        Verb(
             "demo",
             "Learn",
             "watch harmless stand-in agents work, wait and die",
@@ -258,7 +300,7 @@ EXIT_CODES = "Exit codes: 0 done, 1 fault, 2 usage, 3 refused, 4 daemon unavaila
 
 def general_help() -> str:
     lines = [
-        "usage: headcount [VERB] [OPTIONS]        without a verb: headcount ps",
+        "usage: headcount [VERB] [OPTIONS]        without a verb: headcount tui; in a pipe: ps",
         "",
         "Knows which coding agents on this machine are alive and what each is doing.",
     ]

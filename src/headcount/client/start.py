@@ -6,6 +6,8 @@ Rules of this file
   2. The daemon itself says when it is ready, on a pipe; a file that appeared proves nothing (H3).
   3. One who lost the race for the lock waits for the winner.
 
+  4. Where our systemd unit is installed, it is systemd that starts it (unit.py).
+
 Not here: what the daemon does with the pipe (daemon/main.py), when to start one (reach.py).
 """
 
@@ -19,6 +21,7 @@ from collections.abc import Callable, Mapping
 from headcount import times
 from headcount.client.connection import Connection
 from headcount.client.faults import Broken, NotRunning, Unavailable
+from headcount.client.unit import start_by_unit
 from headcount.paths import Places
 
 KEPT = frozenset({
@@ -38,6 +41,8 @@ Meanwhile = Callable[[], object] | None
 def start(places: Places, env: Mapping[str, str], meanwhile: Meanwhile = None) -> None:
     """A daemon that answers, started by us or by somebody at the same time; else `Unavailable`. `meanwhile` is
     done while it gets ready: a third of a second in which its starter has nothing else to do."""
+    if start_by_unit(env, places) and _answers_soon(places, time.monotonic() + times.START_AGAIN_AFTER):
+        return
     deadline = time.monotonic() + times.READY_WITHIN
     while True:
         word = launch(places, env, deadline, meanwhile)

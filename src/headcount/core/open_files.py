@@ -7,6 +7,7 @@ Rules of this file
 Not here: how it is read (system/processes), what it means (agents/).
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 
@@ -17,3 +18,6 @@ class OpenFile:
 
 
 OpenFiles = tuple[OpenFile, ...]
+
+Locks = Mapping[int, frozenset[int]]
+"""The inodes that each pid holds a lock on, as the kernel said it once for many processes."""

@@ -33,6 +33,7 @@ class Kind(Enum):
     OPERATOR = "operator"
     AGENT = "agent"
     DESCENDANT = "descendant"  # an agent that was started inside another agent
+    PAGE = "page"  # a tab that a person opened from a shell outside every agent
     NOBODY = "nobody"
 
 
@@ -58,6 +59,13 @@ class Actor:
     @property
     def is_agent(self) -> bool:
         return self.kind in (Kind.AGENT, Kind.DESCENDANT)
+
+
+A_PAGE = Actor(
+    Kind.PAGE,
+    (Rung("page", True, "the credential of a tab that the operator opened"),),
+    resolved_by="page",
+)
 
 
 @dataclass(slots=True)

@@ -38,6 +38,8 @@ AUTHORITY: dict[tuple[str, str], Rule] = {
     ("GET", "/openapi.json"): ANYBODY,
     ("GET", "/v1/status"): ANYBODY,
     ("GET", "/v1/events"): ANYBODY,
+    ("GET", "/v1/timeline"): ANYBODY,
+    ("GET", "/v1/today"): ANYBODY,
     ("GET", "/v1/history"): ANYBODY,
     ("GET", "/v1/sessions"): ANYBODY,
     ("GET", "/v1/sessions/me"): ANYBODY,  # it tells a nobody why
@@ -67,6 +69,10 @@ AUTHORITY: dict[tuple[str, str], Rule] = {
     ("POST", "/v1/sessions/{id}/stop"): Rule(Need.OPERATOR, "stop"),
     ("POST", "/v1/sessions/{id}/close"): Rule(Need.OPERATOR, "close"),
     ("POST", "/v1/leftovers/reap"): Rule(Need.OPERATOR, "reap"),
+    ("POST", "/v1/web"): Rule(Need.OPERATOR, "web"),
+    ("DELETE", "/v1/web"): Rule(Need.OPERATOR, "web --close"),
+    ("POST", "/v1/web/login"): ANYBODY,  # whoever has a one-time code
+    ("POST", "/v1/notify/test"): Rule(Need.OPERATOR, "notify test"),
     ("POST", "/v1/stop"): Rule(Need.OPERATOR, "down"),
     ("GET", "/v1/fleet"): ANYBODY,
     ("GET", "/v1/fleet/sessions"): ANYBODY,

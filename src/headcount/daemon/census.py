@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
+from headcount.agents.guarded import unguarded
 from headcount.agents.port import Agent
 from headcount.agents.table import AGENTS
 from headcount.core.evidence import Closed, Judged
@@ -151,7 +152,7 @@ class Census:
         for agent in self._agents.values():
             if not rest:
                 break
-            work = partial(self._own, agent, tuple(rest.values()))
+            work = partial(self._own, unguarded(agent), tuple(rest.values()))
             mine = await self._adapters.ask(agent.name, work)
             all_answered = all_answered and mine is not None
             for member in mine or ():
@@ -165,9 +166,9 @@ class Census:
         found = []
         for each in seen:
             if agent.recognise(each.facts):
-                found.append(Member(agent, each, True))
+                found.append(Member(self._agents[agent.name], each, True))
             elif asked and agent.is_helper(each.facts):
-                found.append(Member(agent, each, False))
+                found.append(Member(self._agents[agent.name], each, False))
         return found
 
     async def _hosted(self) -> list[Record | Closed]:

@@ -6,18 +6,21 @@ Rules of this file
 """
 
 import re
+import stat
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from headcount.times import DAY, HOUR, MINUTE, RETENTION, STALL_AFTER
+from headcount.times import DAY, HOUR, LONG_TURN, MINUTE, RETENTION, STALL_AFTER
 
 MEGABYTE = 1024 * 1024
-TABLES = frozenset({"tmux", "close"})
+TABLES = frozenset({"tmux", "close", "notify"})
 SPAN = re.compile("([0-9]{1,6})([smhd]?)")
 UNITS = {"": 1, "s": 1, "m": MINUTE, "h": HOUR, "d": DAY}
+HOURS = re.compile("([01][0-9]|2[0-3]):([0-5][0-9])-([01][0-9]|2[0-3]):([0-5][0-9])")
+URL = re.compile("https?://[!-~]+")
 
 
 class BadSetting(Exception):
@@ -29,6 +32,7 @@ class Config:
     retention_days: float = RETENTION / DAY
     store_max_mb: float = 512.0
     sessions_kept: int = 5_000  # ended ones, the newest
+    web_port: int = 0  # of the page; 0: a free one
     claude_roots: tuple[str, ...] = ()  # further places of Claude Code's own files
     stall_minutes: float = STALL_AFTER / MINUTE  # nothing stirs in a working session: `working?`
     tmux_sessions: tuple[
@@ -36,6 +40,14 @@ class Config:
     ] = ()  # tmux sessions kept for agents: a window that no session owns is a leftover
     tmux_reserved_windows: tuple[str, ...] = ()  # of those: names or numbers of windows that are people's own
     close_idle_after: str = ""  # "12h": idle sessions are closed after that long; empty: never
+    notify_desktop: bool = False  # by notify-send or osascript
+    notify_webhook_url: str = ""
+    notify_webhook_secret: str = field(default="", repr=False)  # signs what is sent; never shown
+    notify_command: tuple[str, ...] = ()  # run with the notices as JSON on its stdin
+    notify_kinds: tuple[str, ...] = ()  # only these; none named: all
+    notify_quiet_hours: str = ""  # "22:00-07:00", local time
+    notify_long_turn_minutes: float = LONG_TURN / MINUTE  # a turn that took this long is told of when it ends
+    notify_tmux_segment: bool = False  # push the glance to tmux as @headcount
     processes: str = ""  # "linux", "portable", or what fits
     without: str = ""  # kernel features not to use, for tests
     fleet_pace: float = 1.0  # shortens all times of a fleet, for tests; the same on every host of it
@@ -60,17 +72,18 @@ def _from_file(path: Path) -> Config:
         data = tomllib.loads(path.read_text("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
         raise BadSetting(f"{path}: {error}. Mend or remove the file.") from error
-    known = {setting_name(field.name): field.name for field in fields(Config)}
+    known = {setting_name(each.name): each.name for each in fields(Config)}
     given: dict[str, Any] = {}
     for name, value in _flat(data).items():
         if name not in known:
             raise BadSetting(f"{path}: unknown setting {name!r}; known are {', '.join(sorted(known))}")
         given[known[name]] = _checked(path, name, known[name], value)
+    _check_private(path, given)
     return Config(**given)
 
 
 def setting_name(field: str) -> str:
-    """As it is written in the file: `tmux.sessions`."""
+    """As it is written in the file: `notify.desktop`."""
     table, _, rest = field.partition("_")
     return f"{table}.{rest}" if table in TABLES else field
 
@@ -91,8 +104,26 @@ def _flat(data: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
+def _check_private(path: Path, given: dict[str, Any]) -> None:
+    """An address that takes notices, and what signs them, are the user's own."""
+    if given.get("notify_webhook_url") or given.get("notify_webhook_secret"):
+        mode = stat.S_IMODE(path.stat().st_mode)
+        if mode & 0o077:
+            raise BadSetting(f"{path} holds a webhook and others may read it ({mode:o}): chmod 600 {path}")
+
+
+FORMS = {
+    "notify_quiet_hours": (HOURS, 'hours of the day as "22:00-07:00"'),
+    "notify_webhook_url": (URL, "an http or https address"),
+}
+
+
 def _checked(path: Path, name: str, field: str, value: Any) -> Any:
     default = getattr(Config(), field)
+    if isinstance(default, bool):
+        if not isinstance(value, bool):
+            raise BadSetting(f"{path}: {name} must be true or false")
+        return value
     if (
         field == "close_idle_after"
         and value != ""
@@ -106,6 +137,9 @@ def _checked(path: Path, name: str, field: str, value: Any) -> Any:
     if isinstance(default, str):
         if not isinstance(value, str):
             raise BadSetting(f"{path}: {name} must be a string")
+        form = FORMS.get(field)
+        if form is not None and value and form[0].fullmatch(value) is None:
+            raise BadSetting(f"{path}: {name} must be {form[1]}")
         return value
     if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
         raise BadSetting(f"{path}: {name} must be a number above zero")

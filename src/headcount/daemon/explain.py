@@ -7,6 +7,7 @@ Rules of this file
 Not here: the judging itself (core/activity.py, core/verdict.py); this only retells it.
 """
 
+from headcount.agents.table import AGENTS
 from headcount.core.activity import BY_STATUS, BY_TURN, Doing, Status, Turned, weigh
 from headcount.core.session import Liveness, Session
 from headcount.core.verdict import Standing, Verdict
@@ -19,14 +20,15 @@ WOULD_CHANGE = {
         "exit",
         "a permission request or question",
         "the end of the turn",
-        "Esc (by its registry)",
+        "Esc (by its {source})",
     ],
-    Doing.WAITING: ["exit", "the tool's result", "registry idle"],
+    Doing.WAITING: ["exit", "the tool's result", "{source} idle"],
     Doing.DONE: ["exit", "the next prompt"],
     Doing.FAILED: ["exit", "the next prompt"],
     Doing.IDLE: ["exit", "the next prompt"],
-    Doing.UNKNOWN: ["exit", "any report", "its registry"],
+    Doing.UNKNOWN: ["exit", "any report", "its {source}"],
 }
+"""`{source}`: what corrects an agent's hooks. Of an agent that has none of the kind those words are left out."""
 
 
 def explain(session: Session, world: World, now: float, verdict: Verdict | None) -> Explanation:
@@ -43,10 +45,22 @@ def explain(session: Session, world: World, now: float, verdict: Verdict | None)
 
 
 def _would_change(session: Session) -> list[str]:
-    words = WOULD_CHANGE[session.activity.doing]
+    source = _corrector(session.agent)
+    words = [
+        word.format(source=source)
+        for word in WOULD_CHANGE[session.activity.doing]
+        if source is not None or "{source}" not in word
+    ]
     if session.process is None:
         return ["its process being learned", "ten minutes of silence", *words[1:]]
     return words
+
+
+def _corrector(name: str) -> str | None:
+    agent = AGENTS.get(name)
+    if agent is None:
+        return None
+    return "registry" if agent.registry is not None else "transcript" if agent.follows else None
 
 
 def _liveness(session: Session, now: float, verdict: Verdict | None) -> Belief:

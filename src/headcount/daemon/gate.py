@@ -3,8 +3,11 @@
 Rules of this file
   1. Exact Host, no foreign Origin, no fetch from another site, JSON for what changes something,
      bounded bodies, and never a CORS header: no web page gets in.
-  2. The peer must be our own user; the kernel says so, not the request.
-  3. A refusal is 4xx with a body that says what to do. A bug is the only 500, and it is logged.
+  2. The peer must be our own user; the kernel says so, not the request. On the unix socket it must say so; on
+     loopback a kernel that cannot leaves it to the credential (routes/table.py).
+  3. Each listener has its own names: `localhost` on the unix socket, `127.0.0.1:PORT` and `localhost:PORT` on
+     loopback, where the page's own origin is the only one. What a browser gets is confined to that origin.
+  4. A refusal is 4xx with a body that says what to do. A bug is the only 500, and it is logged.
 
 Not here: deadlines for bytes that never come (listen.py), what a route may do (routes/).
 """
@@ -21,6 +24,7 @@ from headcount import __version__
 from headcount.daemon.loop import NotStored
 from headcount.store.port import StoreFault
 from headcount.store.shared import SharedUnavailable
+from headcount.system.loopback import Loopback, is_allowed
 from headcount.wire.messages import Fault, FaultBody
 
 log = logging.getLogger("headcount.gate")
@@ -37,6 +41,22 @@ HOSTS = frozenset({b"localhost"})
 SAFE = frozenset({"GET", "HEAD"})
 METHODS = SAFE | {"POST", "DELETE"}
 OWN_SITE = frozenset({b"same-origin", b"none"})
+
+CONFINED = (
+    (
+        b"content-security-policy",
+        b"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
+        b"frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+    ),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-frame-options", b"DENY"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"permissions-policy", b"camera=(), microphone=(), geolocation=()"),
+    (b"cache-control", b"no-store"),
+)
+"""What every answer on loopback says to a browser: nothing from elsewhere, nothing inline, nothing kept."""
 
 
 class Refused(Exception):
@@ -55,6 +75,7 @@ class Gate:
         if scope["type"] != "http":
             return
         answered = False
+        loopback: Loopback | None = scope.get("state", {}).get("loopback")
 
         async def sending(message: Message) -> None:
             nonlocal answered
@@ -64,11 +85,17 @@ class Gate:
                     *message.get("headers", ()),
                     (b"headcount-version", __version__.encode()),
                 ]
+                if loopback is not None:
+                    message["headers"] = _confined(message["headers"])
             await send(message)
 
         try:
             headers = dict(scope["headers"])
-            self._check(scope, headers)
+            if loopback is not None:
+                _check_loopback(scope, headers, loopback)
+            else:
+                self._check_unix(scope, headers)
+            _check_message(scope, headers)
             await self._app(scope, _bounded(receive), sending)
         except Refused as refused:
             await answer(sending, refused.status, refused.body)
@@ -90,33 +117,59 @@ class Gate:
                 )
                 await answer(sending, 500, body)
 
-    def _check(self, scope: Scope, headers: dict[bytes, bytes]) -> None:
+    def _check_unix(self, scope: Scope, headers: dict[bytes, bytes]) -> None:
         peer = scope.get("state", {}).get("peer")
         if peer is None or peer.uid != self._uid:
             raise Refused(403, "not-you", "This daemon serves its own user only.")
-        if sum(1 for name, _ in scope["headers"] if name == b"host") != 1 or headers[b"host"] not in HOSTS:
+        if not _is_once(scope, b"host") or headers[b"host"] not in HOSTS:
             raise Refused(421, "wrong-host", "The Host header must be `localhost`.")
         if b"origin" in headers or headers.get(b"sec-fetch-site", b"none") not in OWN_SITE:
             raise Refused(403, "foreign-origin", "Requests of web pages are refused.")
-        method = scope["method"]
-        if method not in METHODS:
-            raise Refused(405, "wrong-method", f"{method[:20]} is not used here.")
-        length = headers.get(b"content-length", b"0")
-        if not length.isdigit() or len(length) > LENGTH_DIGITS_MOST or int(length) > BODY_MOST:
-            raise Refused(413, "too-large", f"A body may have {BODY_MOST} bytes.")
-        if method == "POST":
-            self._check_type(headers)
 
-    @staticmethod
-    def _check_type(headers: dict[bytes, bytes]) -> None:
-        kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
-        if kind != b"application/json":
-            raise Refused(
-                415,
-                "not-json",
-                "The body must be sent as application/json.",
-                "Add: Content-Type: application/json",
-            )
+
+def _check_loopback(scope: Scope, headers: dict[bytes, bytes], loopback: Loopback) -> None:
+    """A name that another site made to point here (rebinding) has the wrong Host; its page the wrong Origin."""
+    if not is_allowed(loopback.uid):
+        raise Refused(403, "not-you", "This daemon serves its own user only.")
+    hosts = (b"127.0.0.1:%d" % loopback.port, b"localhost:%d" % loopback.port)
+    if not _is_once(scope, b"host") or headers[b"host"] not in hosts:
+        raise Refused(421, "wrong-host", "The Host header must name this port of this machine.")
+    own = b"http://" + headers[b"host"]
+    origin = own if b"origin" not in headers else headers[b"origin"] if _is_once(scope, b"origin") else b""
+    if origin != own or headers.get(b"sec-fetch-site", b"none") not in OWN_SITE:
+        raise Refused(403, "foreign-origin", "Requests of other web pages are refused.")
+
+
+def _check_message(scope: Scope, headers: dict[bytes, bytes]) -> None:
+    method = scope["method"]
+    if method not in METHODS:
+        raise Refused(405, "wrong-method", f"{method[:20]} is not used here.")
+    length = headers.get(b"content-length", b"0")
+    if not length.isdigit() or len(length) > LENGTH_DIGITS_MOST or int(length) > BODY_MOST:
+        raise Refused(413, "too-large", f"A body may have {BODY_MOST} bytes.")
+    if method == "POST":
+        _check_type(headers)
+
+
+def _check_type(headers: dict[bytes, bytes]) -> None:
+    kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
+    if kind != b"application/json":
+        raise Refused(
+            415,
+            "not-json",
+            "The body must be sent as application/json.",
+            "Add: Content-Type: application/json",
+        )
+
+
+def _is_once(scope: Scope, wanted: bytes) -> bool:
+    return sum(1 for name, _ in scope["headers"] if name == wanted) == 1
+
+
+def _confined(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """The daemon's word on caching gives way: nothing of anybody's is kept by a browser."""
+    said = {name for name, _ in CONFINED}
+    return [*(pair for pair in headers if pair[0] not in said), *CONFINED]
 
 
 def unavailable(fault: SharedUnavailable) -> FaultBody:

@@ -72,8 +72,9 @@ class Hosting:
 
     def _look(self, agent: Agent, processes: Sequence[ProcessFacts]) -> Answer:
         found: Answer = []
+        locks = self._processes.locks()
         for facts in processes:
-            files = self._processes.open_files(facts.identity)
+            files = self._processes.open_files(facts.identity, locks)
             if files is not None and files != self._files.get(facts.identity):
                 self.asked += 1
                 hosted = agent.hosted(facts, files)

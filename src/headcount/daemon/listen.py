@@ -1,4 +1,4 @@
-"""Listening: the private unix socket, its peers, and the server that does not wake for nothing.
+"""Listening: the private unix socket, the page's loopback port, their peers, and a server that does not wake for nothing.
 
 Rules of this file
   1. The socket is made under umask 0177 in a 0700 directory; a leftover file is replaced only by
@@ -24,6 +24,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from headcount.daemon.joined import JoinedWrites
 from headcount.daemon.lineage import Seen
+from headcount.system.loopback import Loopback
 from headcount.system.peer import Peer
 from headcount.times import BODY_WITHIN, DRAIN_STREAMS_WITHIN, HEADERS_WITHIN, KEEP_ALIVE
 from headcount.wire.messages import Fault, FaultBody
@@ -57,6 +58,7 @@ class Protocol(HttpToolsProtocol):
     """uvicorn's protocol with the peer in the scope and a deadline for slow senders."""
 
     _peer: Peer | None = None
+    loopback: Loopback | None = None  # of a connection of the page
     _deadline: asyncio.TimerHandle | None = None
     _due: float | None = None  # how long what is coming in may take from its beginning
     _parts = 0  # beginnings and ends of heads and bodies so far
@@ -71,7 +73,15 @@ class Protocol(HttpToolsProtocol):
         if sock is not None and sock.family == socket.AF_UNIX:
             with contextlib.suppress(OSError):
                 self._peer = Peer.of(sock)
-        self.app_state = {**self.app_state, "peer": self._peer, "seen": Seen()}
+        elif sock is not None and sock.family == socket.AF_INET:
+            with contextlib.suppress(OSError):
+                self.loopback = Loopback.of(sock)
+        self.app_state = {
+            **self.app_state,
+            "peer": self._peer,
+            "loopback": self.loopback,
+            "seen": Seen(),
+        }
         self._within(HEADERS_WITHIN)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -173,6 +183,7 @@ class Server(uvicorn.Server):
             )
         )
         self._ending = asyncio.Event()
+        self._listening = asyncio.Event()
 
     def serve_app(self, app: Any) -> None:
         """The application is made of the parts that need the server, so it comes last."""
@@ -183,7 +194,26 @@ class Server(uvicorn.Server):
         await self._serve(sockets=[sock])
 
     async def main_loop(self) -> None:
+        self._listening.set()
         await self._ending.wait()
+
+    async def listen_also(self, sock: Any) -> asyncio.Server:
+        """One more listener, with the same application, after the first; it ends with the others."""
+        await self._listening.wait()
+
+        def protocol() -> asyncio.Protocol:
+            return Protocol(self.config, self.server_state, self.lifespan.state)
+
+        loop = asyncio.get_running_loop()
+        server: asyncio.Server = await loop.create_server(protocol, sock=sock, backlog=BACKLOG)
+        self.servers.append(server)
+        return server
+
+    def hang_up(self, port: int) -> None:
+        """Closes every connection that came in by that port."""
+        for connection in list(self.server_state.connections):
+            if isinstance(connection, Protocol) and connection.loopback and connection.loopback.port == port:
+                connection.transport.close()
 
     async def ended(self) -> None:
         """Returns when the server was told to end."""

@@ -47,10 +47,13 @@ from headcount.daemon.listen import Server, open_unix_socket
 from headcount.daemon.loop import Loop, NotStored
 from headcount.daemon.mailbox import Mailbox
 from headcount.daemon.mailboxes import Mailboxes
+from headcount.daemon.notifying import Notifier
+from headcount.daemon.pages import Pages
 from headcount.daemon.recovery import boots_of, open_book, recover
 from headcount.daemon.registries import Registries
 from headcount.daemon.routes.table import build_app
 from headcount.daemon.search import Search
+from headcount.daemon.segment import Segment
 from headcount.daemon.service import Service
 from headcount.daemon.stalls import Stalls
 from headcount.daemon.terminals import Terminals
@@ -153,6 +156,7 @@ class Running:
         self.aftermath = Aftermath(
             self.loop, processes, clock, config, self.terminals, registries, self.search
         )
+        self.segment = Segment(clock, wanted=config.notify_tmux_segment)
         self.fleet = Fleet(Path(places.state), self.loop, clock, prove, Pace(config.fleet_pace))
         self.service = Service(
             places=places,
@@ -189,6 +193,8 @@ class Running:
                 clock,
             ),
             fleet=self.fleet,
+            pages=Pages(Path(places.state) / "web.json", clock, self.server, config.web_port),
+            notifier=Notifier(config, store, clock, processes),
             started_at=clock.now(),
             set_aside=store.loaded.set_aside,
             ask_to_stop=lambda: event_loop.call_soon(self.server.end),
@@ -222,6 +228,8 @@ class Running:
         for listener in self.listeners:
             listener.noticed(events, world)
         self.fleet.noticed(events)
+        self.service.notifier.noticed(events, world)
+        self.segment.noticed(events, world)
 
     def _forget(self, process: ProcessIdentity) -> None:
         """It ended: nothing that was settled about it stands."""
@@ -236,6 +244,7 @@ class Running:
             event_loop.add_signal_handler(number, self.server.end)
         await self._recover()
         await self.tokens.open()
+        await service.notifier.open(self.loop.world)
         self.watchdog.start()
         service.mailboxes.open()
         for agent in AGENTS.values():
@@ -257,6 +266,7 @@ class Running:
         self.chores += [
             self._chore(service.census.run(), "census"),
             self._chore(_prune(service), "prune"),
+            self._chore(service.notifier.run(), "notifier"),
         ]
         limit = service.config.idle_limit
         if limit is not None:
@@ -264,6 +274,7 @@ class Running:
             self.chores.append(self._chore(idle.run(), "idle close"))
         self.fleet.start()
         self.serving = asyncio.create_task(self.server.serve_on(sock))
+        self.chores.append(self._chore(service.pages.reopen(), "page"))
         remembered = len(self.loop.world.sessions)
         notify(f"READY=1\nSTATUS=headcount {__version__}, {remembered} sessions remembered")
         log.info(
@@ -302,6 +313,8 @@ class Running:
         service.mailboxes.close(for_good=True)
         for chore in self.chores:
             chore.cancel()
+        service.notifier.close()
+        await self.segment.close()
         self.watchdog.stop()
         for listener in self.listeners:
             listener.close()

@@ -31,6 +31,8 @@ from headcount.daemon.fleet.fleet import Fleet
 from headcount.daemon.loop import Loop
 from headcount.daemon.mailboxes import Mailboxes
 from headcount.daemon.metrics import Histogram
+from headcount.daemon.notifying import Notifier
+from headcount.daemon.pages import Pages
 from headcount.daemon.registries import Registries
 from headcount.daemon.terminals import Terminals
 from headcount.daemon.tokens import Tokens
@@ -71,6 +73,8 @@ class Service:
     actors: Actors
     closing: Closing
     fleet: Fleet
+    pages: Pages
+    notifier: Notifier
     started_at: float
     ask_to_stop: Callable[[], object]
     set_aside: Path | None = None
@@ -99,7 +103,7 @@ class Service:
             started_at=time_text(self.started_at),
             socket=self.places.socket,
             mailbox=self.places.mailbox,
-            url=None,
+            url=self.pages.url,
             sessions=len(shown),
             counts=dict(Counter(each.activity.doing.value for each in shown)),
             agents=dict(Counter(each.agent for each in shown)),

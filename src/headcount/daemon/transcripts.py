@@ -44,11 +44,16 @@ class Transcripts:
             session = world.sessions.get(event.session) if event.session else None
             if session is None:
                 continue
-            if not session.is_open:
-                self._forget(session.id)
-                if event.type is EventType.SESSION_ENDED and session.ended and not session.ended.away:
-                    self.want(session)  # what it cost is written when the conversation is left
+            if session.ended is not None:
+                self._ended(session, event)
             elif event.type in LOOKED_FOR and session.activity.doing in AT_REST:
+                self.want(session)
+
+    def _ended(self, session: Session, event: Event) -> None:
+        """One more look: what it cost is written when the conversation is left."""
+        if event.type is EventType.SESSION_ENDED:
+            self._forget(session.id)
+            if session.ended and not session.ended.away:
                 self.want(session)
 
     def want(self, session: Session, after: float = GLIMPSE_AFTER) -> None:

@@ -71,7 +71,7 @@ def session_row(session: Session, world: World) -> messages.SessionRow:
         predecessor=session.predecessor,
         claims=held_by(session, world),
         alarms=list(session.alarms),
-        ended=_ended(session.ended) if session.ended else None,
+        ended=ended_row(session.ended) if session.ended else None,
         **_more(session),
     )
 
@@ -149,7 +149,7 @@ def holder_of(claim: Claim, session: Session | None) -> messages.Holder:
     )
 
 
-def _ended(ended: Ended) -> messages.Ended:
+def ended_row(ended: Ended) -> messages.Ended:
     return messages.Ended(
         at=time_text(ended.at),
         because=ended.because,
@@ -180,10 +180,11 @@ def event_row(event: Event, world: World) -> messages.EventRow:
 
 
 def _as_of(session: Session, event: Event) -> Session:
-    """What came later, its end above all, is not shown with what came before."""
+    """What came later, its end above all, is not shown with what came before. What a death brings with it (a
+    claim that falls, an alarm that is cleared) has the same moment and came after it."""
     is_newest = all(getattr(session, name) is value for name, value in event.delta.items())
     then = session if is_newest else changed(session, event.delta)
-    if session.ended is None or "ended" in event.delta or event.at > session.ended.at:
+    if session.ended is None or "ended" in event.delta or event.at >= session.ended.at:
         return then
     living = Liveness.ALIVE if then.process else Liveness.UNBOUND
     return changed(then, {"ended": None, "liveness": event.delta.get("liveness", living)})

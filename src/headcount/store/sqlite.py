@@ -23,6 +23,7 @@ from headcount.store.codec import (
     encode_request,
     encode_session,
 )
+from headcount.store.notes import Notes
 from headcount.store.opening import LOSS_ACCEPTED, open_file
 from headcount.store.port import Loaded
 from headcount.store.pruning import prune
@@ -48,6 +49,7 @@ class SqliteStore:
         self._reader = reader
         self.loaded = loaded
         self.tokens = TokenTable(writer, reader)
+        self.notes = Notes(writer, reader)
 
     @classmethod
     def open(cls, path: Path, *, machine: str, now: Callable[[], float]) -> "SqliteStore":

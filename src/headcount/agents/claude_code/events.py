@@ -11,27 +11,7 @@ Rules of this file
 Not here: what an event means (translate.py), the line that is installed (hooks.py).
 """
 
-from dataclasses import dataclass
-from enum import Enum
-
-
-class Use(Enum):
-    ALWAYS = "observed, dropped always"
-    LISTENING = "observed, dropped while headcount runs"
-    IGNORED = "ignored"
-    NEVER = "never registered"
-
-
-@dataclass(frozen=True, slots=True)
-class HookEvent:
-    name: str
-    use: Use
-    why: str
-
-    @property
-    def is_observed(self) -> bool:
-        return self.use in (Use.ALWAYS, Use.LISTENING)
-
+from headcount.agents.hook_events import HookEvent, Use
 
 _ROWS = (
     HookEvent(

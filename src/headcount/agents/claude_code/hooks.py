@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from headcount.agents.claude_code.asking import QUESTIONS
-from headcount.agents.claude_code.events import OBSERVED, Use
+from headcount.agents.claude_code.events import OBSERVED
 from headcount.agents.claude_code.registry import Sessions
 from headcount.agents.claude_code.translate import NAME
+from headcount.agents.hook_events import Use
 from headcount.agents.json_hooks import JsonHooks
 
 

@@ -19,11 +19,10 @@ from headcount.agents.claude_code.transcript import (
 )
 from headcount.agents.file_end import read_end
 from headcount.agents.port import Said
+from headcount.agents.spoken import spoken
 
 MOST = 512 * 1024
 """More than a glimpse takes: the newest CLI writes each request beside the conversation, in lines of 20 KB."""
-
-TEXT_MOST = 4_000
 
 
 def peek(path: Path, conversation: str, lines: int) -> list[Said] | None:
@@ -60,7 +59,6 @@ def _said(line: Line) -> list[Said]:
 
 
 def _texts(who: str, text: object, at: float | None) -> list[Said]:
-    if not isinstance(text, str) or text.lstrip().startswith(NOT_A_PROMPT):
+    if isinstance(text, str) and text.lstrip().startswith(NOT_A_PROMPT):
         return []
-    kept = text if len(text) <= TEXT_MOST else f"{text[:TEXT_MOST]} …"
-    return [Said(who, line, at) for line in kept.splitlines() if line.strip()]
+    return spoken(who, text, at)

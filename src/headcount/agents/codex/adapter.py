@@ -7,22 +7,21 @@ Rules of this file
 from collections.abc import Mapping
 from pathlib import Path
 
-from headcount.agents.codex import hosting, recognise, rollout, translate
+from headcount.agents.adapter import Adapter
+from headcount.agents.codex import drift, hosting, peek, recognise, rollout, translate
 from headcount.agents.codex.hooks import HOOKS
-from headcount.agents.hook_files import HookFiles
-from headcount.agents.port import Hosted, OnFile, Place, Registry, Said, Scanned, Unread
+from headcount.agents.port import Hosted, OnFile, Place, Said, Scanned, Unread
 from headcount.core.evidence import Glimpse
 from headcount.core.identity import ProcessFacts
 from headcount.core.open_files import OpenFiles
 from headcount.core.report import Report
 
 
-class Codex:
+class Codex(Adapter):
     name = translate.NAME
     label = "codex"
     marks = frozenset({"CODEX_SESSION_ID", "CODEX_THREAD_ID"})
-    registry: Registry | None = None
-    hooks: HookFiles = HOOKS
+    hooks = HOOKS
     follows = True
 
     def recognise(self, facts: ProcessFacts) -> bool:
@@ -30,9 +29,6 @@ class Codex:
 
     def is_helper(self, facts: ProcessFacts) -> bool:
         return recognise.is_helper(facts)
-
-    def is_launcher(self, facts: ProcessFacts) -> bool:
-        return False  # npm's launcher is node under another name; nobody takes it for Codex
 
     def places(self, env: Mapping[str, str], home: Path) -> list[Place]:
         return hosting.places(env, home)
@@ -47,16 +43,10 @@ class Codex:
         return rollout.glimpse(path, conversation)
 
     def peek(self, path: Path, conversation: str, lines: int) -> list[Said] | None:
-        return None
+        return peek.peek(path, conversation, lines)
 
     def drift(self, env: Mapping[str, str], home: Path, on_file: OnFile) -> Scanned:
-        return Scanned(0, ())
-
-    def branches(self, path: Path, conversation: str) -> list[dict[str, str]]:
-        return []  # it lets one process write a conversation at a time
-
-    def home_of(self, cwd: str | None, transcript: str | None) -> str | None:
-        return cwd
+        return drift.drift(env, home, on_file)
 
     def resume(self, conversation: str) -> tuple[str, ...] | None:
         return ("codex", "resume", conversation) if translate.THREAD.fullmatch(conversation) else None

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from headcount.agents import drop_line
-from headcount.agents.claude_code.events import Use
 from headcount.agents.codex import hosting
 from headcount.agents.codex.events import OBSERVED
 from headcount.agents.codex.translate import NAME
+from headcount.agents.hook_events import Use
 from headcount.agents.json_hooks import JsonHooks
 from headcount.times import CODEX_HOOK_WITHIN
 

@@ -11,8 +11,6 @@ Rules of this file
 Not here: when it is read (daemon/), what follows (core), its first line (hosting.py).
 """
 
-import os
-import stat
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -22,8 +20,10 @@ import msgspec
 
 from headcount.agents.codex.hosting import ROLLOUT
 from headcount.agents.codex.translate import NAME
+from headcount.agents.file_end import read_end
 from headcount.agents.label import one_line, plain, redacted
 from headcount.core.activity import Turned
+from headcount.core.detail import Spent
 from headcount.core.evidence import Glimpse
 from headcount.core.report import Turn
 
@@ -40,11 +40,14 @@ class Failure(msgspec.Struct):
 
 
 class Usage(msgspec.Struct):
-    input_tokens: Any = None
+    input_tokens: Any = None  # what came from a cache is among them
+    output_tokens: Any = None
 
 
 class Info(msgspec.Struct):
     last_token_usage: Usage | None = None
+    total_token_usage: Usage | None = None
+    model_context_window: Any = None
 
 
 class Item(msgspec.Struct):
@@ -58,6 +61,7 @@ class Item(msgspec.Struct):
     error: Failure | None = None
     info: Info | None = None
     thread_name: Any = None
+    cli_version: Any = None
 
 
 class Line(msgspec.Struct):
@@ -82,9 +86,15 @@ class Tail:
     title: str | None = None
     model: str | None = None
     context_tokens: int | None = None
+    context_window: int | None = None
+    spent: Spent | None = None
+    version: str | None = None
 
 
-READ_TYPES = frozenset({"event_msg", "response_item", "turn_context"})
+READ_TYPES = frozenset({"event_msg", "response_item", "turn_context", "session_meta"})
+COUNT_MOST = 10**15
+
+FAULTS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 _line = msgspec.json.Decoder(Line)
 _item = msgspec.json.Decoder(Item)
@@ -101,50 +111,61 @@ def evidence(tail: Tail, conversation: str) -> Glimpse:
     turned = None
     if tail.turn is not None:
         turned = Turned(tail.turn_at, tail.turn, "last turn", "transcript", None, tail.doing, tail.failure)
-    return Glimpse(NAME, conversation, tail.title, tail.model, tail.context_tokens, turned)
+    return Glimpse(
+        NAME,
+        conversation,
+        tail.title,
+        tail.model,
+        tail.context_tokens,
+        turned,
+        tail.context_window,
+        tail.spent,
+        tail.version,
+    )
+
+
+def is_of(path: Path, conversation: str) -> bool:
+    match = ROLLOUT.fullmatch(str(path))
+    return match is not None and match.group(1) == conversation
 
 
 def read_tail(path: Path, conversation: str) -> Tail | None:
-    match = ROLLOUT.fullmatch(str(path))
-    if match is None or match.group(1) != conversation:
-        return None
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except OSError:
-        return None
-    try:
-        seen = os.fstat(fd)
-        if not stat.S_ISREG(seen.st_mode) or seen.st_uid != os.geteuid():
-            return None
-        start = max(0, seen.st_size - TAIL)
-        content = os.pread(fd, TAIL, start)
-    except OSError:
-        return None
-    finally:
-        os.close(fd)
-    return parse(content if start == 0 else content.partition(b"\n")[2])
+    end = read_end(path, TAIL) if is_of(path, conversation) else None
+    return None if end is None else parse(end.content)
 
 
 def parse(content: bytes) -> Tail:
     """What whole lines say, the later over the earlier."""
     tail = Tail()
     for row in content.split(b"\n"):
-        try:
-            line = _line.decode(row) if row.startswith(b"{") else None
-            if line is not None and line.type in READ_TYPES:
-                tail = _after(tail, line.type, _item.decode(line.payload), _time(line.timestamp))
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            continue
+        line = line_of(row)
+        item = item_of(line) if line is not None and line.type in READ_TYPES else None
+        if line is not None and item is not None:
+            tail = _after(tail, line.type, item, time_of(line.timestamp))
     return tail
+
+
+def line_of(row: bytes) -> Line | None:
+    try:
+        return _line.decode(row) if row.startswith(b"{") else None
+    except FAULTS:
+        return None
+
+
+def item_of(line: Line) -> Item | None:
+    try:
+        return _item.decode(line.payload)
+    except FAULTS:
+        return None
 
 
 def _after(tail: Tail, kind: str, item: Item, at: float | None) -> Tail:
     if kind == "turn_context":
         return replace(tail, model=plain(item.model, 100) or tail.model)
+    if kind == "session_meta":
+        return replace(tail, version=plain(item.cli_version, 40) or tail.version)
     if item.type == "token_count":
-        usage = item.info.last_token_usage if item.info is not None else None
-        used = usage.input_tokens if usage is not None else None
-        return replace(tail, context_tokens=used) if isinstance(used, int) and used > 0 else tail
+        return tail if item.info is None else _counted(tail, item.info)
     if item.type == "thread_name_updated":
         name = item.thread_name
         return replace(tail, title=one_line(name) or None) if isinstance(name, str) else tail
@@ -153,10 +174,25 @@ def _after(tail: Tail, kind: str, item: Item, at: float | None) -> Tail:
     return _turned(tail, kind, item, at)
 
 
+def _counted(tail: Tail, info: Info) -> Tail:
+    last, total = info.last_token_usage or Usage(), info.total_token_usage or Usage()
+    given, made = _count(total.input_tokens), _count(total.output_tokens)
+    return replace(
+        tail,
+        context_tokens=_count(last.input_tokens) or tail.context_tokens,
+        context_window=_count(info.model_context_window) or tail.context_window,
+        spent=Spent(given or 0, made or 0) if given or made else tail.spent,
+    )
+
+
+def _count(value: Any) -> int | None:
+    return value if type(value) is int and 0 < value < COUNT_MOST else None
+
+
 def _turned(tail: Tail, kind: str, item: Item, at: float) -> Tail:
     if kind == "response_item":
         if item.type in CALLS:
-            return _said(tail, Turn.TOOL, at, doing=_label(item))
+            return _said(tail, Turn.TOOL, at, doing=label_of(item))
         return _said(tail, Turn.TOOL_DONE, at) if item.type in OUTPUTS else tail
     if item.type == "task_started":
         return _said(tail, Turn.PROMPTED, at)
@@ -181,14 +217,14 @@ def _said(tail: Tail, turn: Turn, at: float, doing: str | None = None, failure: 
     return replace(tail, turn=turn, turn_at=at, doing=doing, failure=failure)
 
 
-def _label(item: Item) -> str | None:
+def label_of(item: Item) -> str:
     """A command under the name that hooks give it; of any other tool its name only."""
     name = item.name if isinstance(item.name, str) else str(item.type)
     if name not in SHELLS:
         return one_line(name)
     try:
         given = _arguments.decode(item.arguments) if isinstance(item.arguments, str) else Arguments()
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except FAULTS:
         given = Arguments()
     command = given.cmd if isinstance(given.cmd, str) else given.command
     if isinstance(command, list) and command:
@@ -196,7 +232,7 @@ def _label(item: Item) -> str | None:
     return one_line(f"Bash: {redacted(command)}") if isinstance(command, str) and command else "Bash"
 
 
-def _time(value: Any) -> float | None:
+def time_of(value: Any) -> float | None:
     if not isinstance(value, str) or len(value) > 40:
         return None
     try:

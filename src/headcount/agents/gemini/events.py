@@ -9,7 +9,7 @@ Rules of this file
 Not here: what an event means (translate.py), the line that is installed (hooks.py).
 """
 
-from headcount.agents.claude_code.events import HookEvent, Use
+from headcount.agents.hook_events import HookEvent, Use
 
 _ROWS = (
     HookEvent("SessionStart", Use.ALWAYS, "a conversation opens in a process: startup, resume, clear"),

@@ -9,9 +9,9 @@ Not here: the installing (agents/json_hooks.py), what each event is for (events.
 from collections.abc import Mapping
 from pathlib import Path
 
-from headcount.agents.claude_code.events import Use
 from headcount.agents.gemini.events import OBSERVED
 from headcount.agents.gemini.translate import NAME
+from headcount.agents.hook_events import Use
 from headcount.agents.json_hooks import JsonHooks
 from headcount.times import HOOK_WITHIN
 

@@ -10,14 +10,14 @@ Rules of this file
 Not here: when it is read (daemon/), what follows (core).
 """
 
-import os
-import stat
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from headcount.agents.file_end import read_end
 from headcount.agents.gemini.labels import ToolInput, label
 from headcount.agents.gemini.translate import NAME, moment
 from headcount.agents.label import plain
@@ -50,6 +50,7 @@ class Part(msgspec.Struct):
 
 
 class Line(msgspec.Struct):
+    id: Any = None
     type: Any = None
     timestamp: Any = None
     model: Any = None
@@ -70,7 +71,7 @@ _input = Reader(ToolInput)
 
 
 def glimpse(path: Path, conversation: str) -> Glimpse | None:
-    content = _read(path, conversation)
+    content = read(path, conversation, TAIL)
     if content is None:
         return None
     tail = parse(content)
@@ -79,38 +80,31 @@ def glimpse(path: Path, conversation: str) -> Glimpse | None:
 
 def parse(content: bytes) -> Tail:
     """What whole lines say, the later over the earlier."""
-    tail, again = Tail(), False
+    tail = Tail()
+    for line in lines_of(content):
+        tail = _after(tail, line)
+    return tail
+
+
+def read(path: Path, conversation: str, most: int) -> bytes | None:
+    if not path.name.startswith("session-") or not path.name.endswith(f"-{conversation[:8]}.jsonl"):
+        return None
+    end = read_end(path, most)
+    return None if end is None else end.content
+
+
+def lines_of(content: bytes) -> Iterator[Line]:
+    """What was said, in its order, each once: after an Esc all that was said before is written again, till it is
+    set."""
+    again = False
     for row in content.split(b"\n"):
         if row.startswith(b'{"$set"') and b'"messages"' in row[:REWRITE]:
             again = False
         elif row.startswith(b'{"id"'):
             line = _lines.read(row)
             if not isinstance(line, str) and not (again and line.type in ("user", "gemini")):
-                tail = _after(tail, line)
-                again = (
-                    again or line.content == CANCELLED
-                )  # what was said before is written again, till it is set
-    return tail
-
-
-def _read(path: Path, conversation: str) -> bytes | None:
-    if not path.name.startswith("session-") or not path.name.endswith(f"-{conversation[:8]}.jsonl"):
-        return None
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except OSError:
-        return None
-    try:
-        seen = os.fstat(fd)
-        if not stat.S_ISREG(seen.st_mode) or seen.st_uid != os.geteuid():
-            return None
-        start = max(0, seen.st_size - TAIL)
-        content = os.pread(fd, TAIL, start)
-    except OSError:
-        return None
-    finally:
-        os.close(fd)
-    return content if start == 0 else content.partition(b"\n")[2]
+                yield line
+                again = again or line.content == CANCELLED
 
 
 def _after(tail: Tail, line: Line) -> Tail:
@@ -147,8 +141,12 @@ def _called(tail: Tail, call: Call, at: float) -> Tail:
     ended = moment(call.timestamp) or at
     if call.status in ("success", "error", "cancelled"):
         return _turned(tail, Turn.TOOL_DONE, ended)
+    return _turned(tail, Turn.TOOL, ended, doing=label_of(call))
+
+
+def label_of(call: Call) -> str:
     name = call.name if isinstance(call.name, str) else "tool"
-    return _turned(tail, Turn.TOOL, ended, doing=label(name, _input.read_or_empty(call.args), None))
+    return label(name, _input.read_or_empty(call.args), None)
 
 
 def _given(tail: Tail, line: Line, at: float) -> Tail:

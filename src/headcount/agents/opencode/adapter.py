@@ -8,11 +8,11 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from headcount.agents.hook_files import HookFiles
-from headcount.agents.opencode import database, recognise, translate
+from headcount.agents.adapter import Adapter
+from headcount.agents.opencode import database, drift, peek, recognise, translate
 from headcount.agents.opencode import hosted as hosting
 from headcount.agents.opencode.hooks import HOOKS
-from headcount.agents.port import Hosted, OnFile, Place, Registry, Said, Scanned, Unread
+from headcount.agents.port import Hosted, OnFile, Place, Said, Scanned, Unread
 from headcount.core.evidence import Glimpse
 from headcount.core.identity import ProcessFacts
 from headcount.core.open_files import OpenFiles
@@ -21,12 +21,11 @@ from headcount.core.report import Report
 SESSION = re.compile("ses_[0-9A-Za-z]{8,64}", re.ASCII)
 
 
-class OpenCode:
+class OpenCode(Adapter):
     name = translate.NAME
     label = "opencode"
     marks = frozenset({"OPENCODE_SESSION_ID", "OPENCODE_PID"})
-    registry: Registry | None = None
-    hooks: HookFiles = HOOKS
+    hooks = HOOKS
     follows = False  # its database is shared and always written: it is looked at when a turn ends
 
     def recognise(self, facts: ProcessFacts) -> bool:
@@ -35,11 +34,8 @@ class OpenCode:
     def is_helper(self, facts: ProcessFacts) -> bool:
         return recognise.is_helper(facts)
 
-    def is_launcher(self, facts: ProcessFacts) -> bool:
-        return False  # npm links its program to the executable itself
-
     def places(self, env: Mapping[str, str], home: Path) -> list[Place]:
-        return [Place(Path(env.get("XDG_DATA_HOME") or home / ".local" / "share") / "opencode")]
+        return [Place(database.directory(env, home))]
 
     def hosted(self, facts: ProcessFacts, files: OpenFiles) -> tuple[Hosted, ...] | None:
         return hosting.hosted(facts, files)
@@ -51,16 +47,10 @@ class OpenCode:
         return database.glimpse(path, conversation)
 
     def peek(self, path: Path, conversation: str, lines: int) -> list[Said] | None:
-        return None
+        return peek.peek(path, conversation, lines)
 
     def drift(self, env: Mapping[str, str], home: Path, on_file: OnFile) -> Scanned:
-        return Scanned(0, ())
-
-    def branches(self, path: Path, conversation: str) -> list[dict[str, str]]:
-        return []  # it lets one process write a conversation at a time
-
-    def home_of(self, cwd: str | None, transcript: str | None) -> str | None:
-        return cwd
+        return drift.drift(env, home, on_file)
 
     def resume(self, conversation: str) -> tuple[str, ...] | None:
         return ("opencode", "--session", conversation) if SESSION.fullmatch(conversation) else None

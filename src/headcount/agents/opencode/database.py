@@ -3,7 +3,8 @@
 Rules of this file
   1. Read-only, by one query a table on the conversation's id, with a short wait for locks and a limit of work:
      whoever runs OpenCode never notices.
-  2. Only while somebody has it open (its -wal is there): reading must not make files beside it.
+  2. Reading makes no file beside it: while somebody has it open its -wal is there, and while nobody has it is read
+     as a file that does not change.
   3. No text leaves this file: of a message only who spoke, when, and how it ended.
   4. Says nothing of dialogs: a permission that is asked stands in no table.
 
@@ -13,7 +14,7 @@ Not here: which process has it open (hosted.py), when it is read (daemon/).
 import os
 import sqlite3
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from headcount.agents.label import one_line, plain
 from headcount.agents.lenient import NO_RAW, Reader
 from headcount.agents.opencode.translate import ABORTED, NAME, TOO_MANY
 from headcount.core.activity import Turned
+from headcount.core.detail import Spent
 from headcount.core.evidence import Glimpse
 from headcount.core.report import Turn
 from headcount.times import FOREIGN_LOCK_WITHIN
@@ -34,8 +36,12 @@ STEPS = 10_000  # of the engine between two looks at the limit
 LOOKS_MOST = 200  # some millions of steps: a conversation's last message needs a few hundred
 NEW = "New session - "  # what it calls a conversation before the model has named it
 MILLI = 1000.0
+COUNT_MOST = 10**15
+COST_MOST = 10**7
 
 SESSION = "SELECT title FROM session WHERE id = ?"
+FIGURES = """SELECT version, cost, tokens_input + tokens_cache_read + tokens_cache_write,
+    tokens_output + tokens_reasoning FROM session WHERE id = ?"""
 MESSAGE = "SELECT data FROM message WHERE session_id = ? ORDER BY time_created DESC, id DESC LIMIT 1"
 
 
@@ -76,40 +82,62 @@ class Message(msgspec.Struct, frozen=True):
 _messages = Reader(Message)
 
 
+def directory(env: Mapping[str, str], home: Path) -> Path:
+    return Path(env.get("XDG_DATA_HOME") or home / ".local" / "share") / "opencode"
+
+
 def glimpse(path: Path, conversation: str) -> Glimpse | None:
-    if path.name != FILE or not _is_open_somewhere(path):
-        return None
     try:
-        with _opened(path) as database:
+        with opened(path) as database:
             title = database.execute(SESSION, (conversation,)).fetchone()
             last = database.execute(MESSAGE, (conversation,)).fetchone()
+            version, cost, given, made = _figures(database, conversation)
     except (sqlite3.Error, OSError):
         return None  # locked, damaged, or of a version that has other tables: nothing is known from here
     if title is None:
         return None
-    message = _messages.read(str(last[0]).encode("utf-8", "replace")) if last is not None else None
-    if not isinstance(message, Message):
-        return Glimpse(NAME, conversation, _title(title[0]))
-    model, used = plain(message.modelID, 100), _used(message.tokens)
-    return Glimpse(NAME, conversation, _title(title[0]), model, used, _turned(message))
+    read = _messages.read(str(last[0]).encode("utf-8", "replace")) if last is not None else None
+    message = read if isinstance(read, Message) else Message()
+    return Glimpse(
+        NAME,
+        conversation,
+        _title(title[0]),
+        plain(message.modelID, 100),
+        _used(message.tokens),
+        _turned(message),
+        spent=_spent(given, made, cost),
+        version=plain(version, 40),
+    )
 
 
-def _is_open_somewhere(path: Path) -> bool:
+def _figures(database: sqlite3.Connection, conversation: str) -> tuple[Any, ...]:
+    """Versions before it had no totals; how a turn stands is known all the same."""
     try:
-        seen, log = path.lstat(), Path(f"{path}-wal").lstat()
-    except OSError:
-        return False
-    mine = os.geteuid()
-    return all(stat.S_ISREG(each.st_mode) and each.st_uid == mine for each in (seen, log))
+        found: tuple[Any, ...] | None = database.execute(FIGURES, (conversation,)).fetchone()
+    except sqlite3.Error:
+        found = None
+    return found or (None, None, None, None)
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[sqlite3.Connection]:
+def opened(path: Path) -> Iterator[sqlite3.Connection]:
+    """A regular file of our own user, else OSError."""
+    if path.name != FILE or not _is_ours(path):
+        raise FileNotFoundError(path)
+    way = "mode=ro" if _is_ours(Path(f"{path}-wal")) else "mode=ro&immutable=1"
     looks = iter(range(LOOKS_MOST))
-    address = f"file:{quote(str(path))}?mode=ro"
+    address = f"file:{quote(str(path))}?{way}"
     with closing(sqlite3.connect(address, uri=True, timeout=FOREIGN_LOCK_WITHIN)) as database:
         database.set_progress_handler(lambda: next(looks, None) is None, STEPS)
         yield database
+
+
+def _is_ours(path: Path) -> bool:
+    try:
+        seen = path.lstat()
+    except OSError:
+        return False
+    return stat.S_ISREG(seen.st_mode) and seen.st_uid == os.geteuid()
 
 
 def _title(value: Any) -> str | None:
@@ -124,8 +152,15 @@ def _used(tokens: Tokens) -> int | None:
     return used or None
 
 
+def _spent(given: Any, made: Any, cost: Any) -> Spent | None:
+    if type(given) is not int or type(made) is not int or not 0 < given + made < COUNT_MOST:
+        return None
+    priced = isinstance(cost, float) and 0 < cost < COST_MOST  # a model without a price costs nothing known
+    return Spent(given, made, cost if priced else None)
+
+
 def _turned(message: Message) -> Turned | None:
-    began, ended = _time(message.time.created), _time(message.time.completed)
+    began, ended = time_of(message.time.created), time_of(message.time.completed)
     if began is None:
         return None
     if message.error is not None:
@@ -145,5 +180,5 @@ def _word(at: float, turn: Turn, failure: str | None = None) -> Turned:
     return Turned(at, turn, "last message", "database", None, None, failure)
 
 
-def _time(value: Any) -> float | None:
+def time_of(value: Any) -> float | None:
     return value / MILLI if isinstance(value, int) and value > 0 else None

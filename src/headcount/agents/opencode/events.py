@@ -8,7 +8,7 @@ Rules of this file
 Not here: the plugin (plugin.js), what an event means (translate.py).
 """
 
-from headcount.agents.claude_code.events import HookEvent, Use
+from headcount.agents.hook_events import HookEvent, Use
 
 _ROWS = (
     HookEvent("session.created", Use.ALWAYS, "a conversation opens, or a subagent's beside it"),

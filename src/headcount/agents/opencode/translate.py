@@ -17,9 +17,10 @@ from typing import Any
 import msgspec
 
 from headcount.agents import lenient
-from headcount.agents.label import one_line, path_line, plain, redacted
+from headcount.agents.label import one_line, plain
 from headcount.agents.lenient import NO_RAW, Reader
 from headcount.agents.opencode.events import EVENTS, FIELDS
+from headcount.agents.opencode.labels import args_of, label
 from headcount.agents.port import Unread
 from headcount.core.report import Anchor, Background, Details, Opening, Report, Turn, WaitingOn
 
@@ -30,18 +31,6 @@ EVENT_NAME = re.compile(r"[a-z]{1,20}(?:\.[a-z]{1,20}){0,3}", re.ASCII)
 EDITING_TOOLS = frozenset({"edit", "write", "multiedit", "patch"})
 ABORTED = "MessageAbortedError"
 TOO_MANY = 429
-SHOWN = 80
-
-
-class Args(msgspec.Struct):
-    command: Any = None
-    filePath: Any = None
-    filepath: Any = None
-    pattern: Any = None
-    path: Any = None
-    url: Any = None
-    query: Any = None
-    description: Any = None
 
 
 class Payload(msgspec.Struct):
@@ -77,7 +66,6 @@ class Said(msgspec.Struct, frozen=True):
 NOTHING = Said()
 NO_ANCHOR = Anchor()
 _payload = Reader(Payload)
-_args = Reader(Args)
 
 
 def translate(payload: bytes, at: float, source: str) -> Report | Unread:
@@ -197,46 +185,16 @@ SAYS: dict[str, Callable[[Payload], Said]] = {
 
 ANSWERS = frozenset({"permission.replied", "question.replied", "question.rejected"})
 
-FIELD_OF = {
-    "bash": "command",
-    "read": "filePath",
-    "edit": "filePath",
-    "write": "filePath",
-    "list": "path",
-    "glob": "pattern",
-    "grep": "pattern",
-    "webfetch": "url",
-    "websearch": "query",
-    "task": "description",
-}
-PATHS = frozenset({"filePath", "path"})
-
 
 def _doing(read: Payload) -> str | None:
-    """ "bash: npm test"; of a tool that is not in the table only its name."""
-    tool = read.tool if isinstance(read.tool, str) and read.tool else None
-    if tool is None:
-        return None
-    field = FIELD_OF.get(tool)
-    given = _args.read_or_empty(read.args)
-    value = (getattr(given, field) or (given.filepath if field == "filePath" else None)) if field else None
-    if not isinstance(value, str) or not value.strip():
-        return one_line(tool)
-    if field in PATHS:
-        return f"{tool}: {path_line(_inside(value, read.directory), SHOWN - len(tool) - 2)}"
-    return one_line(f"{tool}: {redacted(value.split('?', 1)[0] if field == 'url' else value)}")
-
-
-def _inside(path: str, directory: Any) -> str:
-    prefix = f"{directory.rstrip('/')}/" if isinstance(directory, str) and directory else ""
-    return path[len(prefix) :] if prefix and path.startswith(prefix) else path
+    return label(read.tool, read.args, read.directory) if isinstance(read.tool, str) and read.tool else None
 
 
 def _edits(read: Payload) -> str | None:
     """The file that an editing tool is given, absolute; None: another tool, or no usable path."""
     if read.tool not in EDITING_TOOLS:
         return None
-    path = plain(_args.read_or_empty(read.args).filePath)
+    path = plain(args_of(read.args).filePath)
     if path is None or path.startswith("/"):
         return path
     directory = _directory(read.directory)

@@ -36,7 +36,7 @@ ASKED = {
     "check": ("items",),
     "handoff": ("items", "sessions"),
 }
-VALUES = {"--as": "sessions", "--until": "states", "--type": "types"}
+VALUES = {"--as": "sessions", "--until": "states", "--type": "types", "--agent": "agents"}
 
 BASH = """\
 _headcount() {{
@@ -150,6 +150,10 @@ def fixed(kind: str) -> list[str] | None:
         from headcount.core.events import EventType
 
         return [each.value for each in EventType]
+    if kind == "agents":
+        from headcount.agents.table import AGENTS
+
+        return [name for name in AGENTS if PLAIN_WORD.fullmatch(name)]
     return None
 
 

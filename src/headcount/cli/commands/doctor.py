@@ -3,7 +3,7 @@
 Rules of this file
   1. Starts nothing and changes nothing. Exit 0: nothing to do; 1: there are findings.
 
-Not here: looking (examine.py), judging (findings.py).
+Not here: the daemon and its files (examine.py, findings.py), what is around it (surroundings.py).
 """
 
 import os
@@ -14,6 +14,7 @@ from headcount.cli.examine import examine
 from headcount.cli.findings import Finding, findings_of
 from headcount.cli.sanitize import clean
 from headcount.cli.screen import Screen, standard
+from headcount.cli.surroundings import surroundings
 from headcount.wire import codes
 
 if TYPE_CHECKING:
@@ -35,7 +36,8 @@ def run(args: Any) -> int:
         from headcount.cli.strangers import report
 
         return report(as_json=args.json)
-    checks = findings_of(examine(os.environ))
+    facts = examine(os.environ)
+    checks = [*findings_of(facts), *surroundings(os.environ, facts.status)]
     found = [check for check in checks if check.level == "finding"]
     if args.json:
         printing.print_document({"findings": _plain(found), "checks": _plain(checks)})

@@ -1,6 +1,10 @@
 """`headcount explain S`: what is believed, on which evidence, from which source, how old, and which lost.
 
-Not here: the judging (the daemon's); this only lays it out.
+Rules of this file
+  1. Evidence that lost is shown below what stands, with the reason.
+  2. A report for others (`--bundle`) is redacted before anything of it is written.
+
+Not here: the judging (the daemon's; this only lays it out), the report (bundle.py).
 """
 
 import time
@@ -25,14 +29,45 @@ PHRASES = {
 
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument("session", metavar="S", help="an id, the beginning of one, or a name")
+    parser.add_argument(
+        "--bundle",
+        metavar="FILE",
+        nargs="?",
+        const="",
+        help="write a redacted report of a wrong row, to be sent to others; - prints it",
+    )
+    parser.add_argument(
+        "--paths", action="store_true", help="with --bundle: whole paths, not their last part"
+    )
 
 
 def run(args: Any) -> int:
-    explanation = printing.client().get(f"/v1/sessions/{quoted(args.session)}/explain")
+    client = printing.client()
+    explanation = client.get(f"/v1/sessions/{quoted(args.session)}/explain")
+    if args.bundle is not None:
+        return _bundle(client, explanation, args)
     if args.json:
         printing.print_document(explanation)
     else:
         printing.print_lines(lines_of(explanation, time.time()))
+    return codes.DONE
+
+
+def _bundle(client: Any, explanation: dict[str, Any], args: Any) -> int:
+    import json
+
+    from headcount.cli import bundle
+
+    report = bundle.collect(client, explanation, paths=args.paths)
+    text = json.dumps(report, indent=2) + "\n"
+    if args.bundle == "-":
+        print(text, end="")
+        return codes.DONE
+    path = bundle.write(text, args.bundle or None, clean(explanation["session"].get("id")))
+    if args.json:
+        printing.print_document({"path": path})
+    else:
+        printing.print_lines([f"{clean(path)}   {report['redacted']}.", "Read it before you send it."])
     return codes.DONE
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headcount.cli import hook_lines, printing
+from headcount.cli.people import refuse_agents
 from headcount.cli.sanitize import clean
 from headcount.client.faults import ClientFault
 from headcount.paths import Places
@@ -63,7 +64,7 @@ def run(args: Any) -> int:
     if args.action == "status":
         return _status(targets, places, as_json=args.json)
     if args.action == "uninstall" and not args.dry_run:
-        _refuse_agents()
+        refuse_agents("hooks uninstall")
     if args.action == "install" and not args.dry_run:
         _make(places, targets)
     asks = frozenset(kind for kind in ("guard", "context") if getattr(args, kind))
@@ -167,37 +168,6 @@ def _change(
         run = hooks.plan_install if dry else hooks.install
         return run(root, mailbox, state, asking)
     return hooks.plan_uninstall(root, state) if dry else hooks.uninstall(root, state)
-
-
-class _InsideAgent(ClientFault):
-    exit_code = codes.REFUSED
-
-    def __init__(self, whom: str, hint: str | None) -> None:
-        super().__init__(
-            f"You are inside {whom}; hooks uninstall is for people. Use a shell outside it.", hint
-        )
-
-
-def _refuse_agents() -> None:
-    """By the kernel's word where a daemon can be asked; by the marks that agents leave in any case."""
-    from headcount.client import ledger
-
-    mark = _agent_mark()
-    if mark is not None:
-        raise _InsideAgent("an agent", f"({mark} is set here.)")
-    try:
-        me = ledger.ask(printing.client(autostart=False), ledger.who_am_i())
-    except ClientFault:
-        return  # nobody to ask, or outside every agent
-    if me.get("session"):
-        raise _InsideAgent(f"agent {clean(me['session'])[:4]}", None)
-
-
-def _agent_mark() -> str | None:
-    from headcount.agents.table import AGENTS
-
-    marks = sorted(mark for agent in AGENTS.values() for mark in agent.marks)
-    return next((mark for mark in marks if os.environ.get(mark)), None)
 
 
 def _is_refusal(outcome: object) -> bool:

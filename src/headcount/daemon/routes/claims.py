@@ -59,6 +59,7 @@ class Ledger(Protocol):
 
 KINDS = {
     Kind.OPERATOR: CallerKind.OPERATOR,
+    Kind.PAGE: CallerKind.OPERATOR,
     Kind.AGENT: CallerKind.AGENT,
     Kind.DESCENDANT: CallerKind.AGENT,
     Kind.NOBODY: CallerKind.NOBODY,

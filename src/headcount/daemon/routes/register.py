@@ -101,9 +101,11 @@ def _is_label(text: str) -> bool:
 async def _process(call: Call, pid: int | None) -> tuple[ProcessFacts, Lineage]:
     actor = call.actor
     own = actor.process or actor.caller
-    assert own is not None  # somebody: an agent has a process, an operator was seen
-    facts = _look(call, own.pid if pid is None else pid)
-    if pid is None and not _same(facts.identity, own):
+    wanted = pid if pid is not None else own.pid if own is not None else None
+    if wanted is None:  # an agent has a process, an operator in a shell was seen; a tab is neither
+        raise Refused(400, "bad-pid", "A page has no process of its own; name the pid.")
+    facts = _look(call, wanted)
+    if pid is None and own is not None and not _same(facts.identity, own):
         raise Refused(409, "dead-process", f"The process {own.pid} has ended.")
     lineage = await call.service.actors.lineages.of(facts)
     is_caller = actor.caller is not None and _same(facts.identity, actor.caller)

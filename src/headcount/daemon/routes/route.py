@@ -15,12 +15,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from headcount.core.session import Session
-from headcount.daemon.actor import Actor
+from headcount.daemon.actor import A_PAGE, Actor
 from headcount.daemon.authority import need_operator
 from headcount.daemon.gate import Refused
 from headcount.daemon.selection import select
 from headcount.daemon.service import Service
 from headcount.daemon.weak import weak, weak_in
+from headcount.system.loopback import Loopback
 from headcount.system.peer import Peer
 
 NUMBER_MOST = 15  # digits
@@ -35,7 +36,9 @@ class Call:
     known: Actor | None = None  # who is calling, once that was asked
 
     async def who(self) -> Actor:
-        """Who is calling, by the kernel's word; asked while the caller waits."""
+        """Who is calling, by the kernel's word, asked while the caller waits; on loopback by the tab's credential."""
+        if self.known is None and self.loopback is not None:
+            self.known = A_PAGE
         if self.known is None:
             authorization = self.request.headers.get("authorization")
             seen = self.request.scope["state"]["seen"]
@@ -56,6 +59,12 @@ class Call:
     def peer(self) -> Peer | None:
         peer: Peer | None = self.request.scope["state"].get("peer")
         return peer
+
+    @property
+    def loopback(self) -> Loopback | None:
+        """Of a call that came by the page's port: it got this far by a credential, or needs none."""
+        loopback: Loopback | None = self.request.scope["state"].get("loopback")
+        return loopback
 
     def path(self, name: str) -> str:
         return str(self.request.path_params[name])

@@ -12,11 +12,12 @@ from typing import Any
 from urllib.parse import unquote
 
 import msgspec
+from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import Response
 
 from headcount.daemon.authority import AUTHORITY, Need, check
-from headcount.daemon.gate import Gate, Receive, Refused, Scope, Send
+from headcount.daemon.gate import SAFE, Gate, Receive, Refused, Scope, Send
 from headcount.daemon.routes import (
     claims,
     context,
@@ -27,19 +28,26 @@ from headcount.daemon.routes import (
     guard,
     hooks,
     leftovers,
+    notify,
     peek,
     places,
     quiet,
     reboot,
     register,
     sessions,
+    timeline,
+    web,
     whoami,
 )
 from headcount.daemon.routes.openapi import document
 from headcount.daemon.routes.route import Call, Route, json_response
 from headcount.daemon.service import Service
+from headcount.daemon.static import files
 from headcount.wire import closer, fleet_messages, guarding, messages
 from headcount.wire import ending as ending_messages
+from headcount.wire import page as page_messages
+from headcount.wire import timeline as time_messages
+from headcount.wire.notify import NotifyTest
 from headcount.wire.places import Resumption, Whereabouts
 
 
@@ -53,6 +61,7 @@ def _openapi() -> bytes:
     return msgspec.json.encode(document(ROUTES))
 
 
+LOGIN = "/v1/web/login"
 ROUTES_KEPT = 512  # paths whose route is remembered: the same few are asked for again and again
 
 ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes first
@@ -271,6 +280,32 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
         fleet_messages.FleetLeft,
         takes="LeaveWish: anyway",
     ),
+    Route(
+        "GET",
+        "/v1/timeline",
+        timeline.show_timeline,
+        "What each session did over a stretch of time",
+        time_messages.Timeline,
+        ("since", "until", "session"),
+    ),
+    Route("GET", "/v1/today", timeline.show_today, "How long agents waited", time_messages.Today, ("since",)),
+    Route("POST", "/v1/web", web.open_page, "Open the page: a one-time link", page_messages.PageLink),
+    Route("DELETE", "/v1/web", web.close_page, "Close the page and end its tabs", page_messages.PageClosed),
+    Route(
+        "POST",
+        LOGIN,
+        web.log_in,
+        "A credential for a one-time code",
+        page_messages.PageCredential,
+        takes="PageCode: code",
+    ),
+    Route(
+        "POST",
+        "/v1/notify/test",
+        notify.try_channels,
+        "One notice by every channel that is set",
+        NotifyTest,
+    ),
     Route("GET", "/metrics", daemon.metrics, "Prometheus metrics", media="text/plain"),
     Route("GET", "/openapi.json", openapi, "This document"),
 )
@@ -280,6 +315,12 @@ def build_app(service: Service) -> Gate:
     rules = {route.path + route.method: AUTHORITY[route.method, route.path] for route in ROUTES}
 
     async def routed(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["state"].get("loopback") is not None:
+            file = files().get(scope["path"]) if scope["method"] in SAFE else None
+            if file is not None:
+                await Response(file[0], media_type=file[1])(scope, receive, send)
+                return
+            _check_credential(service, scope)
         route, scope["path_params"] = find_route(scope["method"], scope["raw_path"].decode("ascii"))
         call = Call(service, Request(scope, receive, send))
         rule = rules[route.path + route.method]
@@ -290,6 +331,16 @@ def build_app(service: Service) -> Gate:
         await response(scope, receive, send)
 
     return Gate(routed)
+
+
+def _check_credential(service: Service, scope: Scope) -> None:
+    """On loopback the kernel does not say which process calls: a tab's credential does, for all but the login."""
+    if scope["raw_path"] == LOGIN.encode():
+        return
+    if not service.pages.credentials.admits(Headers(scope=scope).get("authorization")):
+        raise Refused(
+            401, "not-logged-in", "This page is not logged in, or no longer.", "For a new link: headcount web"
+        )
 
 
 @lru_cache(maxsize=ROUTES_KEPT)

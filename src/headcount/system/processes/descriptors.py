@@ -11,21 +11,21 @@ Not here: one process's own lines (procfs.py).
 
 import os
 
-from headcount.core.open_files import OpenFile, OpenFiles
+from headcount.core.open_files import Locks, OpenFile, OpenFiles
 
 LOCKS_MOST = 4 * 1024 * 1024
 LOCKING = (b"FLOCK", b"POSIX")
 NO_FILES = ("/dev/", "/proc/", "/sys/", "/memfd:")
 
 
-def read_open_files(pid: int) -> OpenFiles | None:
+def read_open_files(pid: int, locks: Locks) -> OpenFiles | None:
     """None: not ours to read, or over."""
+    locked = locks.get(pid, frozenset())
     try:
         directory = os.open(f"/proc/{pid}/fd", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError:
         return None
     try:
-        locked = _locked_by(pid)
         found = (_file(directory, name, locked) for name in os.listdir(directory))
         return tuple(sorted({each for each in found if each is not None}, key=lambda each: each.path))
     except OSError:
@@ -44,17 +44,17 @@ def _file(directory: int, name: str, locked: frozenset[int]) -> OpenFile | None:
         return None  # closed meanwhile
 
 
-def _locked_by(pid: int) -> frozenset[int]:
-    """The inodes that this process holds a lock on: proc_locks(5). Who waits for one is marked `->`."""
+def read_locks() -> Locks:
+    """The inodes that each process holds a lock on: proc_locks(5). Who waits for one is marked `->`."""
     try:
         with open("/proc/locks", "rb") as locks:
             lines = locks.read(LOCKS_MOST).splitlines()
     except OSError:
-        return frozenset()
-    number = b"%d" % pid
-    rows = (line.split() for line in lines)
-    return frozenset(
-        int(row[5].rpartition(b":")[2])
-        for row in rows
-        if len(row) > 5 and row[1] in LOCKING and row[4] == number and row[5].rpartition(b":")[2].isdigit()
-    )
+        return {}
+    held: dict[int, set[int]] = {}
+    for row in (line.split() for line in lines):
+        if len(row) > 5 and row[1] in LOCKING and row[4].isdigit():
+            inode = row[5].rpartition(b":")[2]
+            if inode.isdigit():
+                held.setdefault(int(row[4]), set()).add(int(inode))
+    return {pid: frozenset(inodes) for pid, inodes in held.items()}

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from functools import partial
 
 from headcount.core.identity import Place, ProcessFacts, ProcessIdentity
-from headcount.core.open_files import OpenFiles
+from headcount.core.open_files import Locks, OpenFiles
 from headcount.core.verdict import Proof, Standing, Verdict, alive, dead, judge_place, unknown
 from headcount.system.processes import descriptors, exits, kin, pidfd, place, procfs
 from headcount.system.processes.features import Features
@@ -121,16 +121,19 @@ class LinuxProcesses:
         used = read_usage(identity.pid)
         return used if self._prove_here(identity).standing is Standing.ALIVE else None
 
-    def open_files(self, identity: ProcessIdentity) -> OpenFiles | None:
+    def locks(self) -> Locks:
+        return descriptors.read_locks() if self._proc_is_ours else {}
+
+    def open_files(self, identity: ProcessIdentity, locks: Locks) -> OpenFiles | None:
         if not self._proc_is_ours:
             return None
         if self._stat_only:
-            return self._stat_only.open_files(identity)
+            return self._stat_only.open_files(identity, locks)
         pinned = self._pin(identity)
         if not isinstance(pinned, int):
             return None
         with _closing(pinned):
-            found = descriptors.read_open_files(identity.pid)
+            found = descriptors.read_open_files(identity.pid, locks)
             return None if pidfd.has_ended(pinned) else found
 
     def children(self, identity: ProcessIdentity) -> tuple[int, ...]:

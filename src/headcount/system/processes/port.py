@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from headcount.core.identity import Place, ProcessFacts, ProcessIdentity
-from headcount.core.open_files import OpenFiles
+from headcount.core.open_files import Locks, OpenFiles
 from headcount.core.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -69,8 +69,13 @@ class Processes(Protocol):
         may shrink when a descendant goes elsewhere. None: it is over, another, or unreadable."""
         ...
 
-    def open_files(self, identity: ProcessIdentity) -> OpenFiles | None:
-        """What that very process has open, read and then verified; None: over, another, or not ours to read."""
+    def locks(self) -> Locks:
+        """Who holds which lock now: one read, for whoever asks for the open files of many. Empty: not told here."""
+        ...
+
+    def open_files(self, identity: ProcessIdentity, locks: Locks) -> OpenFiles | None:
+        """What that very process has open, read and then verified, and which of it stands among its locks; None:
+        over, another, or not ours to read."""
         ...
 
     def children(self, identity: ProcessIdentity) -> tuple[int, ...]:

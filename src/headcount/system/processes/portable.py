@@ -18,7 +18,7 @@ from typing import TypeVar
 import psutil
 
 from headcount.core.identity import Place, ProcessFacts, ProcessIdentity
-from headcount.core.open_files import OpenFile, OpenFiles
+from headcount.core.open_files import Locks, OpenFile, OpenFiles
 from headcount.core.verdict import Proof, Standing, Verdict, alive, dead, judge_place, unknown
 from headcount.system.processes import place
 from headcount.system.processes.held import NotHeld, ProcessHandle
@@ -95,7 +95,10 @@ class PortableProcesses:
             return None
         return used if self._prove_here(identity).standing is Standing.ALIVE else None
 
-    def open_files(self, identity: ProcessIdentity) -> OpenFiles | None:
+    def locks(self) -> Locks:
+        return {}
+
+    def open_files(self, identity: ProcessIdentity, locks: Locks) -> OpenFiles | None:
         """Which of them are locked cannot be told here."""
         try:
             found = psutil.Process(identity.pid).open_files()

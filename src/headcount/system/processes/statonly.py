@@ -11,7 +11,7 @@ Not here: pidfds (linux.py), timers (polling.py).
 """
 
 from headcount.core.identity import Place, ProcessFacts, ProcessIdentity
-from headcount.core.open_files import OpenFiles
+from headcount.core.open_files import Locks, OpenFiles
 from headcount.core.verdict import Exit, Proof, Verdict, alive, dead, unknown
 from headcount.system.processes import descriptors, procfs
 from headcount.system.processes.exits import exit_of
@@ -50,8 +50,8 @@ class StatOnly:
             return {}
         return found if stat is not None and _is_alive(stat, identity) else {}
 
-    def open_files(self, identity: ProcessIdentity) -> OpenFiles | None:
-        found = descriptors.read_open_files(identity.pid)
+    def open_files(self, identity: ProcessIdentity, locks: Locks) -> OpenFiles | None:
+        found = descriptors.read_open_files(identity.pid, locks)
         return None if self._stat_of(identity) is None else found
 
     def prove(self, identity: ProcessIdentity) -> Verdict:

@@ -1,0 +1,61 @@
+"""An adapter to begin with: it answers every word of the port with "nothing", but who it is and what it recognises.
+
+Rules of this file
+  1. Each default is the answer of an agent that has nothing of the kind; port.py says what follows from it.
+  2. `name`, `label` and `recognise` have no default: without them there is no agent.
+
+Not here: what the words mean (port.py), a whole adapter (docs/adapters.md).
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from headcount.agents.hook_files import HookFiles
+from headcount.agents.port import Hosted, OnFile, Place, Registry, Said, Scanned, Unread
+from headcount.core.evidence import Glimpse
+from headcount.core.identity import ProcessFacts
+from headcount.core.open_files import OpenFiles
+from headcount.core.report import Report
+
+
+class Adapter:
+    marks: frozenset[str] = frozenset()
+    registry: Registry | None = None
+    hooks: HookFiles | None = None
+    follows: bool = False
+
+    def is_helper(self, facts: ProcessFacts) -> bool:
+        return False
+
+    def is_launcher(self, facts: ProcessFacts) -> bool:
+        return False
+
+    def places(self, env: Mapping[str, str], home: Path) -> list[Place]:
+        return []
+
+    def hosted(self, facts: ProcessFacts, files: OpenFiles) -> tuple[Hosted, ...] | None:
+        return None
+
+    def translate(self, payload: bytes, at: float, source: str) -> Report | Unread:
+        return Unread("this agent has no hooks")
+
+    def glimpse(self, path: Path, conversation: str) -> Glimpse | None:
+        return None
+
+    def peek(self, path: Path, conversation: str, lines: int) -> list[Said] | None:
+        return None
+
+    def drift(self, env: Mapping[str, str], home: Path, on_file: OnFile) -> Scanned:
+        return Scanned(0, ())
+
+    def branches(self, path: Path, conversation: str) -> list[dict[str, str]]:
+        return []
+
+    def resume(self, conversation: str) -> tuple[str, ...] | None:
+        return None
+
+    def home_of(self, cwd: str | None, transcript: str | None) -> str | None:
+        return cwd
+
+    def unknown_fields(self, payload: bytes) -> tuple[str, ...]:
+        return ()

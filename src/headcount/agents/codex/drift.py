@@ -1,0 +1,71 @@
+"""Drift: what Codex's own files hold that no table of ours knows.
+
+Rules of this file
+  1. Read only, bounded: the newest rollouts, the end of each, and the hooks file.
+  2. Names, counts and places are told, content never.
+  3. Strange is harmless: whoever reads these files elsewhere passes it over.
+
+Not here: what is known (known.py, events.py), counting (agents/strange.py).
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from headcount.agents.codex import known
+from headcount.agents.codex.events import EVENTS
+from headcount.agents.codex.hosting import root
+from headcount.agents.file_end import End
+from headcount.agents.port import OnFile, Scanned
+from headcount.agents.strange import (
+    Findings,
+    Record,
+    document,
+    look_at_hooks,
+    newest,
+    record_of,
+    records,
+    scan,
+    value,
+)
+
+
+def drift(env: Mapping[str, str], home: Path, on_file: OnFile) -> Scanned:
+    return scan(list(_files(root(env, home))), LOOKS, on_file)
+
+
+def _files(root: Path) -> Iterator[tuple[str, Path]]:
+    if (root / "hooks.json").is_file():
+        yield "settings", root / "hooks.json"
+    for path in newest(root / "sessions", "*/*/*/rollout-*.jsonl"):
+        yield "transcript", path
+
+
+def _settings(end: End, path: Path, found: Findings) -> None:
+    look_at_hooks(document(end.content), EVENTS, known.HOOK_TYPES, path, found)
+
+
+def _rollout(end: End, path: Path, found: Findings) -> None:
+    for record, where in records(end, path):
+        kind = value(record, "type")
+        if kind not in known.LINES:
+            found.add("transcript", "type", kind, where)
+        found.add_all("transcript", "field", record.keys() - known.FIELDS, where)
+        payload = record_of(record["payload"]) if "payload" in record else None
+        if payload is not None and kind in INSIDE:
+            name, names = INSIDE[kind]
+            _look_inside(name, payload, names, where, found)
+
+
+def _look_inside(name: str, payload: Record, names: frozenset[str], where: str, found: Findings) -> None:
+    kind, role = value(payload, "type"), value(payload, "role")
+    if kind not in names:
+        found.add("transcript", name, kind, where)
+    if role is not None and role not in known.ROLES:
+        found.add("transcript", "status", f"role={role}", where)
+    item = record_of(payload["item"]) if kind == "item_completed" and "item" in payload else None
+    if item is not None and (completed := value(item, "type")) not in known.COMPLETED:
+        found.add("transcript", "block", completed, where)
+
+
+INSIDE = {"event_msg": ("event", known.EVENTS), "response_item": ("block", known.ITEMS)}
+LOOKS = {"settings": _settings, "transcript": _rollout}

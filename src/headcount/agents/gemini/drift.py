@@ -1,0 +1,74 @@
+"""Drift: what Gemini CLI's own files hold that no table of ours knows.
+
+Rules of this file
+  1. Read only, bounded: the newest chats, the end of each, and the settings.
+  2. Names, counts and places are told, content never.
+  3. Strange is harmless: whoever reads these files elsewhere passes it over.
+
+Not here: what is known (known.py, events.py), counting (agents/strange.py).
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from headcount.agents.file_end import End
+from headcount.agents.gemini import known
+from headcount.agents.gemini.events import EVENTS
+from headcount.agents.gemini.hooks import roots
+from headcount.agents.port import OnFile, Scanned
+from headcount.agents.strange import (
+    Findings,
+    Record,
+    document,
+    look_at_hooks,
+    newest,
+    record_of,
+    records,
+    scan,
+    value,
+)
+
+NO_EVENTS = frozenset({"disabled", "enabled"})  # settings that stand among the events
+
+
+def drift(env: Mapping[str, str], home: Path, on_file: OnFile) -> Scanned:
+    return scan([each for root in roots(env, home) for each in _files(root)], LOOKS, on_file)
+
+
+def _files(root: Path) -> Iterator[tuple[str, Path]]:
+    if (root / "settings.json").is_file():
+        yield "settings", root / "settings.json"
+    for path in newest(root / "tmp", "*/chats/session-*.jsonl"):
+        yield "transcript", path
+
+
+def _settings(end: End, path: Path, found: Findings) -> None:
+    look_at_hooks(document(end.content), EVENTS.keys() | NO_EVENTS, known.HOOK_TYPES, path, found)
+
+
+def _chat(end: End, path: Path, found: Findings) -> None:
+    for record, where in records(end, path):
+        found.add_all("transcript", "field", record.keys() - known.FIELDS, where)
+        fields = record_of(record["$set"]) if "$set" in record else None
+        found.add_all("transcript", "field", (fields or {}).keys() - known.FIELDS, where)
+        if "id" in record:
+            _message(record, where, found)
+        elif (kind := value(record, "kind")) is not None and kind not in known.KINDS:
+            found.add("transcript", "status", f"kind={kind}", where)
+
+
+def _message(record: Record, where: str, found: Findings) -> None:
+    kind, content, calls = value(record, "type"), value(record, "content"), value(record, "toolCalls")
+    if kind not in known.TYPES:
+        found.add("transcript", "type", kind, where)
+    for part in content if isinstance(content, list) else ():
+        found.add_all(
+            "transcript", "block", part.keys() - known.PARTS if isinstance(part, dict) else (), where
+        )
+    for call in calls if isinstance(calls, list) else ():
+        status = call.get("status") if isinstance(call, dict) else None
+        if status not in known.CALL_STATUSES:
+            found.add("transcript", "status", f"status={status}", where)
+
+
+LOOKS = {"settings": _settings, "transcript": _chat}

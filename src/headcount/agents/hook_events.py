@@ -1,0 +1,30 @@
+"""A row in an agent's table of hook events: what it is, what we do with it, and why.
+
+Rules of this file
+  1. The words only. Each agent has one table of its own (its events.py), in these words.
+  2. Dropped always: what a session cannot be understood without, at most a few a turn. Dropped only while somebody
+     listens: whatever comes with every tool, so that an abandoned install cannot fill the disk.
+
+Not here: the line that is installed (drop_line.py), what an event means (each agent's translate.py).
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Use(Enum):
+    ALWAYS = "observed, dropped always"
+    LISTENING = "observed, dropped while headcount runs"
+    IGNORED = "ignored"
+    NEVER = "never registered"
+
+
+@dataclass(frozen=True, slots=True)
+class HookEvent:
+    name: str
+    use: Use
+    why: str
+
+    @property
+    def is_observed(self) -> bool:
+        return self.use in (Use.ALWAYS, Use.LISTENING)

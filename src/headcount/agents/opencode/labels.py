@@ -1,0 +1,67 @@
+"""What a tool call of OpenCode is called: "bash: npm test", "edit: src/app.ts".
+
+Rules of this file
+  1. A tool that is not in the table shows its name only: nobody knows what its input holds.
+  2. Of an input only the one field in the table is read: no content, no prompt.
+
+Not here: cutting and redacting (agents/label.py).
+"""
+
+from typing import Any
+
+import msgspec
+
+from headcount.agents.label import one_line, path_line, redacted
+from headcount.agents.lenient import Reader
+
+SHOWN = 80
+
+
+class Args(msgspec.Struct):
+    command: Any = None
+    filePath: Any = None
+    filepath: Any = None
+    pattern: Any = None
+    path: Any = None
+    url: Any = None
+    query: Any = None
+    description: Any = None
+
+
+FIELD_OF = {
+    "bash": "command",
+    "read": "filePath",
+    "edit": "filePath",
+    "write": "filePath",
+    "list": "path",
+    "glob": "pattern",
+    "grep": "pattern",
+    "webfetch": "url",
+    "websearch": "query",
+    "task": "description",
+}
+PATHS = frozenset({"filePath", "path"})
+
+
+_args = Reader(Args)
+
+
+def args_of(given: msgspec.Raw) -> Args:
+    return _args.read_or_empty(given)
+
+
+def label(tool: str, args: msgspec.Raw, directory: Any) -> str:
+    """ "bash: npm test"; of a tool that is not in the table only its name."""
+    field = FIELD_OF.get(tool)
+    given = args_of(args)
+    value = (getattr(given, field) or (given.filepath if field == "filePath" else None)) if field else None
+    if not isinstance(value, str) or not value.strip():
+        return one_line(tool)
+    if field in PATHS:
+        return f"{tool}: {path_line(_inside(value, directory), SHOWN - len(tool) - 2)}"
+    return one_line(f"{tool}: {redacted(value.split('?', 1)[0] if field == 'url' else value)}")
+
+
+def _inside(path: str, directory: Any) -> str:
+    prefix = f"{directory.rstrip('/')}/" if isinstance(directory, str) and directory else ""
+    return path[len(prefix) :] if prefix and path.startswith(prefix) else path

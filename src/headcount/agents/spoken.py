@@ -1,0 +1,19 @@
+"""What somebody said in a conversation, as the lines that a person reads.
+
+Rules of this file
+  1. The text is foreign: it leaves here as it was written, and whoever prints it cleans it.
+  2. A long text is cut, empty lines are left out.
+
+Not here: where it is read (each agent's own peek.py), who may ask (daemon/routes/peek.py).
+"""
+
+from headcount.agents.port import Said
+
+TEXT_MOST = 4_000
+
+
+def spoken(who: str, text: object, at: float | None) -> list[Said]:
+    if not isinstance(text, str):
+        return []
+    kept = text if len(text) <= TEXT_MOST else f"{text[:TEXT_MOST]} …"
+    return [Said(who, line, at) for line in kept.splitlines() if line.strip()]

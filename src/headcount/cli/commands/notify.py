@@ -1,0 +1,62 @@
+"""`headcount notify test`: one notice by every channel, and what came of each.
+
+Not here: what is notified of (the daemon), where channels are set (config.toml).
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from headcount import times
+from headcount.cli import printing
+from headcount.cli.sanitize import clean
+from headcount.client.faults import refusal
+from headcount.wire import codes
+
+if TYPE_CHECKING:
+    import argparse
+
+NOTE = """\
+Channels are set in config.toml, below [notify]; the daemon reads it when it starts:
+  desktop = true
+  webhook_url = "https://…"      webhook_secret = "…"      (then the file must be 0600)
+  command = ["/path/to/program"]    it gets the notices as JSON on its stdin
+  quiet_hours = "22:00-07:00"      long_turn_minutes = 2      kinds = ["needs-you", "died-holding"]
+Exit codes: 0 all arrived, 1 one did not, 2 usage, 3 refused, 4 daemon unavailable, 5 no channel is set."""
+
+
+def add_arguments(parser: "argparse.ArgumentParser") -> None:
+    parser.add_argument("action", choices=["test"], help="send one notice by every channel")
+
+
+def run(args: Any) -> int:
+    within = times.NOTICE_WITHIN + times.CALL_WITHIN  # a slow webhook is an answer too
+    said = printing.client().answer("POST", "/v1/notify/test", {}, within=within)
+    if said.status >= 400:
+        raise refusal(said.status, said.data)
+    answer = said.data
+    channels = answer.get("channels") or []
+    if args.json:
+        printing.print_document(answer)
+    elif channels:
+        printing.print_lines([_line(each) for each in channels])
+    else:
+        printing.print_lines(
+            [
+                "No channel is set, so nobody is notified of anything.",
+                f"Set one in {clean(answer.get('config'))}, for example:",
+                "  [notify]",
+                "  desktop = true",
+                "Then: headcount down && headcount notify test",
+            ]
+        )
+    if not channels:
+        return codes.NOT_FOUND
+    return codes.DONE if all(each.get("ok") for each in channels) else codes.FAULT
+
+
+def _line(channel: dict[str, Any]) -> str:
+    name = clean(channel.get("channel"))
+    return (
+        f"{name}: delivered"
+        if channel.get("ok")
+        else f"{name}: not delivered, {clean(channel.get('because'))}"
+    )

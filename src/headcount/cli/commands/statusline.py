@@ -1,0 +1,63 @@
+"""`headcount statusline`: one short line for a prompt, Claude Code's status line, or a status bar.
+
+Rules of this file
+  1. It must never hurt: it starts no daemon, waits no longer than STATUSLINE_WITHIN, and when there is nothing to
+     say, or nobody to ask, it says nothing and exits 0.
+  2. It reads no stdin (Claude Code writes its own report there) and imports next to nothing.
+
+Not here: the characters (core/glance.py).
+"""
+
+import os
+import sys
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from headcount import times
+from headcount.client.connection import Connection
+from headcount.client.faults import ClientFault
+from headcount.core.glance import glance
+from headcount.paths import Places
+from headcount.wire import codes
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add_arguments(parser: "argparse.ArgumentParser") -> None:
+    return None
+
+
+def parse_plain(words: list[str]) -> SimpleNamespace | None:
+    if words not in ([], ["--json"]):
+        return None
+    return SimpleNamespace(json=bool(words))
+
+
+def run(args: Any) -> int:
+    counts = _counts()
+    if args.json:
+        from headcount.cli.printing import print_document
+
+        print_document({"text": glance(counts), "counts": counts})
+        return codes.DONE
+    from headcount.cli.screen import screen_of
+
+    line = glance(counts, unicode=screen_of(sys.stdout, os.environ).unicode)
+    if line:
+        print(line)
+    return codes.DONE
+
+
+def _counts() -> dict[str, int]:
+    """Of the living, by activity; empty: nobody can be asked, or nobody is there."""
+    connection = Connection(Places.from_environ(os.environ).socket)
+    try:
+        answer = connection.call("GET", "/v1/status", within=times.STATUSLINE_WITHIN)
+    except ClientFault:
+        return {}
+    finally:
+        connection.close()
+    found = answer.data.get("counts") if isinstance(answer.data, dict) else None
+    counts = found if isinstance(found, dict) else {}
+    return {str(name): count for name, count in counts.items() if isinstance(count, int)}

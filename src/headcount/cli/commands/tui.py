@@ -1,0 +1,57 @@
+"""`headcount tui`, and bare `headcount` on a terminal: the table, alive.
+
+Rules of this file
+  1. Textual is imported only here and only when there is a terminal: no other verb pays for it.
+  2. The daemon is met first, so that what is wrong with it is said in plain words and not on a screen of ours.
+  3. The terminal UI stands above the command line and draws with its words, so it is started by name.
+
+Not here: the screen (tui/).
+"""
+
+import os
+import sys
+from importlib import import_module
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from headcount.cli import printing
+from headcount.client.faults import ClientFault
+from headcount.wire import codes
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add_arguments(parser: "argparse.ArgumentParser") -> None:
+    return None
+
+
+def parse_plain(words: list[str]) -> SimpleNamespace | None:
+    return None if words else SimpleNamespace(json=False)
+
+
+def is_possible() -> bool:
+    """Whether there is a terminal that can be drawn on, both ways."""
+    return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+
+
+def run(args: Any) -> int:
+    if args.json:
+        return int(import_module("headcount.cli.commands.ps").run(_listing(json=True)))
+    if not is_possible():
+        raise NoTerminal("There is no terminal to draw on.", "See: headcount ps, or headcount watch")
+    client = printing.client()
+    client.get("/healthz")
+    client.close()
+    from headcount.cli.screen import standard
+
+    import_module("headcount.tui.app").run(os.environ, unicode=standard().unicode)
+    return codes.DONE
+
+
+def _listing(*, json: bool) -> SimpleNamespace:
+    return SimpleNamespace(where=None, all=False, json=json, wide=False)
+
+
+class NoTerminal(ClientFault):
+    exit_code = codes.USAGE

@@ -1,0 +1,171 @@
+"""The surroundings: what `doctor` says of settings, the cost of a hook, MCP, the service, the page and notices.
+
+Rules of this file
+  1. Looks, then concludes; changes nothing. What is not used is a note with the way to it, never a finding.
+  2. What was installed and does not work any more is a finding with its next step.
+  3. Each check stands alone: one that fails is said, and the others are made.
+
+Not here: the daemon, its files and the agents' hooks (examine.py, findings.py), the measuring (hook_cost.py).
+"""
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from shutil import which
+from typing import TYPE_CHECKING, Any
+
+from headcount import times
+from headcount.cli.findings import Finding
+from headcount.cli.hook_cost import HookCost, measure
+from headcount.paths import Places
+
+if TYPE_CHECKING:
+    from headcount.daemon.config import Config
+
+DESKTOP = ("notify-send", "osascript")
+
+
+def surroundings(env: Mapping[str, str], status: Mapping[str, Any]) -> list[Finding]:
+    places = Places.from_environ(env)
+    checks: list[tuple[str, Callable[[], list[Finding]]]] = [
+        ("settings", lambda: [_settings(places, env)]),
+        ("hook cost", lambda: [cost_finding(measure(Path(places.state)))]),
+        ("mcp", _mcp),
+        ("service", lambda: [service_finding(_service(places), status.get("pid"))]),
+        ("page", lambda: [_page(status)]),
+        ("notices", lambda: [_notices(places, env)]),
+        ("agent", lambda: [_inside()]),
+    ]
+    return [finding for name, check in checks for finding in _made(name, check)]
+
+
+def _made(name: str, check: Callable[[], list[Finding]]) -> list[Finding]:
+    try:
+        return check()
+    except Exception as error:
+        return [Finding(name, "note", f"could not be looked at: {error}")]
+
+
+def _settings(places: Places, env: Mapping[str, str]) -> Finding:
+    from headcount.daemon.config import BadSetting, Config
+
+    path = Path(places.config)
+    try:
+        Config.read(path, env)
+    except BadSetting as error:
+        return Finding(
+            "settings", "finding", str(error), f"mend or remove {path}; the daemon does not start with it"
+        )
+    if not path.exists():
+        return Finding("settings", "ok", "none, and none is needed")
+    if path.stat().st_mode & 0o077:
+        return Finding(
+            "settings", "note", f"others can read {path}", f"if it holds a secret: chmod 600 {path}"
+        )
+    return Finding("settings", "ok", str(path))
+
+
+def cost_finding(cost: HookCost | None) -> Finding:
+    if cost is None:
+        return Finding("hook cost", "note", "could not be measured here", "headcount up, then again")
+    ours, bare = cost.line * 1000, cost.bare * 1000
+    said = f"{ours:.1f} ms per event (median of {cost.runs}; a shell that does nothing takes {bare:.1f} ms)"
+    if cost.line - cost.bare > times.HOOK_COST_PROMISED:
+        return Finding(
+            "hook cost", "note", f"high: {said}", "measure again when the machine is idle; is the disk slow?"
+        )
+    return Finding("hook cost", "ok", said)
+
+
+def _mcp() -> list[Finding]:
+    from headcount.agents import mcp_install
+    from headcount.cli.commands.mcp import EXTRA, is_possible
+
+    targets = mcp_install.targets(os.environ, Path.home()).values()
+    states = {each.agent: mcp_install.standing(each) for each in targets if mcp_install.is_there(each)}
+    return [mcp_finding(states, is_possible(), EXTRA)]
+
+
+def mcp_finding(states: Mapping[str, str], is_possible: bool, extra: str) -> Finding:
+    told = sorted(agent for agent, state in states.items() if state == "installed")
+    if told and not is_possible:
+        return Finding(
+            "mcp", "finding", f"{', '.join(told)} would start it, and the MCP SDK is missing", extra
+        )
+    if told:
+        return Finding("mcp", "ok", f"told to {', '.join(told)}")
+    return Finding(
+        "mcp", "note", "no agent was told of it; it lets agents claim by themselves", "headcount mcp install"
+    )
+
+
+def _service(places: Places) -> dict[str, Any]:
+    from headcount.cli.commands.service import standing
+
+    return standing(places)
+
+
+def service_finding(standing: Mapping[str, Any], daemon: object) -> Finding:
+    if not standing["installed"]:
+        return Finding("service", "ok", "none; the daemon starts on first use")
+    if not standing["systemd"]:
+        return Finding("service", "note", "the unit is there, and no user systemd answers")
+    if standing["active"] == "failed":
+        return Finding(
+            "service",
+            "finding",
+            "its unit failed",
+            "systemctl --user reset-failed headcount, then headcount up",
+        )
+    if daemon is not None and standing["pid"] != daemon:
+        return Finding(
+            "service",
+            "finding",
+            "a daemon runs that systemd does not know",
+            "headcount down, then headcount up",
+        )
+    return Finding("service", "ok", f"{standing['enabled']}, {standing['active']}")
+
+
+def _page(status: Mapping[str, Any]) -> Finding:
+    url = status.get("url")
+    if not url:
+        return Finding("page", "ok", "closed; nothing listens on a port")
+    return Finding("page", "ok", f"open on {url}, this machine only")
+
+
+def _notices(places: Places, env: Mapping[str, str]) -> Finding:
+    from headcount.daemon.config import BadSetting, Config
+
+    try:
+        return notices_finding(Config.read(Path(places.config), env), which)
+    except BadSetting:
+        return Finding("notices", "note", "unknown: the settings cannot be read")
+
+
+def notices_finding(config: "Config", find: Callable[[str], str | None]) -> Finding:
+    """Which ways are set up, and whether their programs are there. A webhook's address is nobody else's business."""
+    command = config.notify_command
+    missing = [command[0]] if command and find(command[0]) is None else []
+    if config.notify_desktop and not any(map(find, DESKTOP)):
+        missing.append(DESKTOP[0])
+    if missing:
+        return Finding(
+            "notices",
+            "finding",
+            f"{', '.join(missing)} cannot be found",
+            "install it, then: headcount notify test",
+        )
+    ways = {"desktop": config.notify_desktop, "webhook": config.notify_webhook_url, "command": command}
+    told = [way for way, is_set in ways.items() if is_set]
+    return Finding("notices", "ok", f"by {', '.join(told)}" if told else "none are sent")
+
+
+def _inside() -> Finding:
+    from headcount.cli.people import InsideAgent, refuse_agents
+
+    try:
+        refuse_agents("doctor")
+    except InsideAgent:
+        return Finding("agent", "note", "you are inside an agent: some verbs are for people only")
+    return Finding("agent", "ok", "you are outside every agent")

@@ -1,0 +1,61 @@
+"""The text of the systemd user unit.
+
+Rules of this file
+  1. Pure: what is to run and where in, text out. What systemd would read as its own (`%`, `$`, quotes) is escaped.
+  2. Type=notify: systemd knows when the daemon has proved its sessions. A daemon that another one keeps from starting
+     (exit 75) is not started again and again.
+  3. Stopping it signals the daemon alone: agents are not its children.
+"""
+
+from collections.abc import Sequence
+
+from headcount import times
+from headcount.client.unit import first_line
+from headcount.daemon.main import EXIT_BUSY
+from headcount.paths import Places
+
+STARTS_MOST = 5
+NAMED = ("HEADCOUNT_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME")
+"""What decides where files are and is not in systemd's own environment."""
+
+
+class Unwritable(ValueError):
+    """A path that cannot stand in a unit."""
+
+
+def unit_text(command: Sequence[str], environment: dict[str, str], places: Places) -> str:
+    lines = [
+        first_line(places),
+        "[Unit]",
+        "Description=Headcount: which coding agents are alive, and what each is doing",
+        f"StartLimitIntervalSec={times.SERVICE_GIVEN_UP_WITHIN}",
+        f"StartLimitBurst={STARTS_MOST}",
+        "",
+        "[Service]",
+        "Type=notify",
+        "NotifyAccess=main",
+        f"ExecStart={' '.join(_word(word, command=True) for word in command)}",
+        *(f"Environment={_word(f'{name}={value}')}" for name, value in environment.items()),
+        "Restart=on-failure",
+        f"RestartSec={times.SERVICE_RESTART_AFTER}",
+        f"RestartPreventExitStatus={EXIT_BUSY}",
+        f"WatchdogSec={times.SERVICE_WATCHDOG}",
+        f"TimeoutStopSec={times.STOP_WITHIN:.0f}",
+        "KillMode=mixed",
+        "UMask=0077",
+        "",
+        "[Install]",
+        "WantedBy=default.target",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _word(text: str, *, command: bool = False) -> str:
+    """Quoted as systemd.syntax(7) has it; `$` is for systemd only in a command."""
+    if any(ord(sign) < 32 or ord(sign) == 127 for sign in text):
+        raise Unwritable(f"{text!r} has a control character, which cannot stand in a unit")
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
+    if command:
+        escaped = escaped.replace("$", "$$")
+    plain = all(sign.isalnum() or sign in "/-_.=:+@" for sign in text)
+    return escaped if plain else f'"{escaped}"'

@@ -1,0 +1,159 @@
+"""Lanes: what each session did over a stretch of time, read off the journal.
+
+Rules of this file
+  1. A span is what was believed then; it ends where the belief changed. Nothing is filled in between.
+  2. While headcount was not running nothing was seen: such a stretch is blind, and no span goes through it.
+  3. A session that changed nothing within the stretch is drawn by what it was before it.
+
+Not here: reading the journal (daemon/routes/timeline.py), drawing (the faces).
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from headcount.core.activity import Activity, Doing
+from headcount.core.events import Event, EventType
+from headcount.core.session import Ended, Session, SessionId
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    since: float
+    to: float
+    activity: Activity
+
+    @property
+    def length(self) -> float:
+        return self.to - self.since
+
+
+@dataclass(slots=True)
+class Held:
+    item: str
+    fence: int
+    since: float
+    to: float | None = None
+    because: str | None = None
+
+
+@dataclass(slots=True)
+class Lane:
+    session: SessionId
+    spans: list[Span] = field(default_factory=list)
+    claims: list[Held] = field(default_factory=list)
+    ended: Ended | None = None
+
+
+@dataclass(slots=True)
+class _Pen:
+    """Draws one lane: what it does now, and since when that is drawn."""
+
+    lane: Lane
+    since: float
+    activity: Activity | None  # None: nothing is known, or it is over
+
+    def draw_to(self, at: float) -> None:
+        if self.activity is not None and at > self.since:
+            self.lane.spans.append(Span(self.since, at, self.activity))
+        self.since = max(self.since, at)
+
+
+@dataclass(slots=True)
+class Lanes:
+    since: float
+    to: float
+    lanes: dict[SessionId, Lane] = field(default_factory=dict)
+    blind: list[tuple[float, float]] = field(default_factory=list)
+    _pens: dict[SessionId, _Pen] = field(default_factory=dict)
+
+    def begin(self, session: Session, activity: Activity) -> None:
+        """A session as it was when the stretch began, or when it began itself."""
+        lane = self.lanes.setdefault(session.id, Lane(session.id))
+        since = max(self.since, session.started_at)
+        self._pens.setdefault(session.id, _Pen(lane, since, activity))
+
+    def take(self, event: Event) -> None:
+        at = min(max(event.at, self.since), self.to)
+        if event.type is EventType.HEADCOUNT_STARTED:
+            self._was_blind(event.facts.get("blind_since"), at)
+        elif event.claim is not None:
+            self._claim(event, at)
+        elif event.session is not None:
+            self._session(event.session, event, at)
+
+    def finish(self) -> None:
+        for pen in self._pens.values():
+            pen.draw_to(self.to)
+
+    def _session(self, id: SessionId, event: Event, at: float) -> None:
+        lane = self.lanes.setdefault(id, Lane(id))
+        pen = self._pens.setdefault(id, _Pen(lane, at, None))
+        ended = event.delta.get("ended")
+        if ended is not None:
+            pen.draw_to(min(max(ended.at, self.since), at))
+            pen.activity, lane.ended = None, ended
+        elif "ended" in event.delta:
+            lane.ended = None  # it was only reported, and was wrong
+        if ended is None and "activity" in event.delta:
+            pen.draw_to(at)
+            pen.activity = event.delta["activity"]
+
+    def _claim(self, event: Event, at: float) -> None:
+        if event.session is None or event.claim is None:
+            return
+        held = self.lanes.setdefault(event.session, Lane(event.session)).claims
+        if event.type is EventType.CLAIM_GRANTED:
+            held.append(Held(event.claim.item, event.claim.fence, at))
+            return
+        known = next((each for each in held if each.fence == event.claim.fence and each.to is None), None)
+        if known is None:
+            known = Held(event.claim.item, event.claim.fence, max(self.since, event.claim.since))
+            held.append(known)
+        known.to, known.because = at, event.facts.get("because")
+
+    def _was_blind(self, since: object, at: float) -> None:
+        if not isinstance(since, float | int):
+            return
+        since = max(self.since, float(since))
+        if since >= at:
+            return
+        self.blind.append((since, at))
+        for pen in self._pens.values():
+            pen.draw_to(since)
+            pen.since = max(pen.since, at)
+
+
+def activity_before(events: Iterable[Event]) -> Mapping[SessionId, Activity]:
+    """The last that was said of each session in a stretch."""
+    return {
+        event.session: event.delta["activity"]
+        for event in events
+        if event.session is not None and "activity" in event.delta
+    }
+
+
+def waits(lane: Lane) -> list[Span]:
+    """The stretches in which it waited for its user, those that touch put together."""
+    found: list[Span] = []
+    for span in lane.spans:
+        if span.activity.doing is not Doing.WAITING or span.length <= 0:
+            continue
+        if found and found[-1].to == span.since:
+            found[-1] = Span(found[-1].since, span.to, span.activity)
+        else:
+            found.append(span)
+    return found
+
+
+def times(spans: Iterable[Span]) -> int:
+    """How many waits they are: one that went on while nobody looked is one."""
+    return len({span.activity.since for span in spans})
+
+
+def covered(spans: Iterable[Span]) -> float:
+    """How long at least one of them went on."""
+    total, reached = 0.0, float("-inf")
+    for span in sorted(spans, key=lambda each: each.since):
+        total += max(0.0, span.to - max(span.since, reached))
+        reached = max(reached, span.to)
+    return total

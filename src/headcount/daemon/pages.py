@@ -1,0 +1,108 @@
+"""The page's door: a loopback listener that a person opens and closes, and what outlasts a restart of it.
+
+Rules of this file
+  1. It is opened by the operator alone, once; asking again gives the same address and a new code.
+  2. Port and hashes of credentials are kept in a private file, so that a tab goes on after the daemon was
+     restarted. A start that finds the port taken ends every credential: whoever listens there is not us.
+  3. Closing ends the credentials first, then the connections.
+
+Not here: credentials themselves (credentials.py), the server (listen.py), what is refused (gate.py).
+"""
+
+import asyncio
+import logging
+import os
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from headcount.daemon.credentials import Credentials
+from headcount.system.clock import Clock
+from headcount.system.loopback import HOST, open_loopback
+
+log = logging.getLogger("headcount.pages")
+
+
+class Door(Protocol):
+    """What is asked of the server."""
+
+    async def listen_also(self, sock: object) -> asyncio.Server: ...
+
+    def hang_up(self, port: int) -> None: ...
+
+
+class Kept(msgspec.Struct):
+    port: int
+    credentials: dict[str, float]
+
+
+class Pages:
+    def __init__(self, place: Path, clock: Clock, door: Door, port: int) -> None:
+        self.credentials = Credentials(clock)
+        self._place = place
+        self._door = door
+        self._wanted = port
+        self._server: asyncio.Server | None = None
+        self._port: int | None = None
+
+    @property
+    def url(self) -> str | None:
+        return None if self._port is None else f"http://{HOST}:{self._port}/"
+
+    async def open(self) -> str:
+        """The one-time link. Raises OSError where the port cannot be had."""
+        if self._port is None:
+            await self._listen(self._wanted)
+            self.save()
+        return f"{self.url}#{self.credentials.mint_code()}"
+
+    async def close(self) -> bool:
+        """Whether it was open."""
+        self.credentials.end_all()
+        self._place.unlink(missing_ok=True)
+        if self._server is None or self._port is None:
+            return False
+        self._server.close()
+        self._door.hang_up(self._port)
+        self._server = self._port = None
+        return True
+
+    async def reopen(self) -> None:
+        """As it was before a restart, if somebody may still look."""
+        kept = self._read()
+        if kept is None or self._port is not None:
+            return
+        self.credentials.remember(kept.credentials.items())
+        if not self.credentials.remembered():
+            self._place.unlink(missing_ok=True)
+            return
+        try:
+            await self._listen(kept.port)
+        except OSError as error:
+            log.warning("the page's port %d cannot be had again: %s", kept.port, error)
+            await self.close()
+
+    def save(self) -> None:
+        """Best effort: a tab that is forgotten asks for a new link."""
+        if self._port is None:
+            return
+        new = self._place.with_suffix(".new")
+        try:
+            fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            with open(fd, "wb") as file:
+                file.write(msgspec.json.encode(Kept(self._port, self.credentials.remembered())))
+            new.replace(self._place)
+        except OSError as error:
+            log.warning("open pages will not outlast a restart: %s", error)
+
+    def _read(self) -> Kept | None:
+        try:
+            return msgspec.json.decode(self._place.read_bytes(), type=Kept)
+        except (OSError, msgspec.MsgspecError):
+            return None
+
+    async def _listen(self, port: int) -> None:
+        sock = open_loopback(port)
+        self._port = sock.getsockname()[1]
+        self._server = await self._door.listen_also(sock)

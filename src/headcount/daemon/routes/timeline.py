@@ -1,0 +1,173 @@
+"""The timeline: lanes of sessions over a stretch of time, and how long agents waited today.
+
+Rules of this file
+  1. The journal is read on the read-only connection, in pages, and never more than one picture needs.
+  2. Both answers come from the same lanes (core/lanes.py): what is coloured as waiting is what is counted.
+
+Not here: what a span is (core/lanes.py), drawing (web/static).
+"""
+
+import time
+
+from headcount.core.events import Event
+from headcount.core.lanes import Held, Lane, Lanes, Span, activity_before, covered, times, waits
+from headcount.core.session import SessionId
+from headcount.daemon.gate import Refused
+from headcount.daemon.routes.route import Call
+from headcount.daemon.service import Service
+from headcount.daemon.view import LIVENESS_WORDS, ended_row, time_text
+from headcount.times import DAY, TIMELINE_MOST, TIMELINE_SPAN
+from headcount.wire import timeline as wire
+
+READ_MOST = 20_000  # events of one picture
+BEFORE_MOST = 5_000  # events looked back at for what each session did when the picture begins
+
+TELLING = (
+    "session.started",
+    "session.activity",
+    "session.changed",
+    "session.bound",
+    "session.ended",
+    "session.reopened",
+    "claim.granted",
+    "claim.released",
+    "headcount.started",
+)
+CHANGING = ("session.started", "session.activity", "session.changed", "session.bound")
+
+
+async def show_timeline(call: Call) -> wire.Timeline:
+    now = call.service.clock.now()
+    to = min(float(call.number("until", int(now) + 1)), now)
+    since = float(call.number("since", int(now - TIMELINE_SPAN)))
+    if since >= to:
+        raise Refused(400, "bad-parameter", "since must lie before until, and before now.")
+    since = max(since, to - TIMELINE_MOST)
+    wanted = call.text("session")
+    one = call.select(wanted).id if wanted else None
+    drawn, whole = await _drawn(call.service, since, to, one)
+    lanes = [lane for lane in drawn.lanes.values() if lane.spans or lane.claims or lane.ended]
+    return wire.Timeline(
+        since=time_text(since),
+        to=time_text(to),
+        lanes=[_lane(call.service, lane) for lane in lanes if _is_known(call.service, lane)],
+        blind=[wire.Blind(since=time_text(a), to=time_text(b)) for a, b in drawn.blind],
+        whole=whole,
+    )
+
+
+async def show_today(call: Call) -> wire.Today:
+    now = call.service.clock.now()
+    since = float(call.number("since", 0)) or _midnight(now)
+    since = max(since, now - DAY)
+    drawn, _ = await _drawn(call.service, since, now)
+    waited = {lane.session: waits(lane) for lane in drawn.lanes.values()}
+    rows = [_waited(call.service, id, spans) for id, spans in waited.items() if spans]
+    all_spans = [span for spans in waited.values() for span in spans]
+    return wire.Today(
+        since=time_text(since),
+        waited_s=round(sum(span.length for span in all_spans), 3),
+        any_s=round(covered(all_spans), 3),
+        waits=sum(times(spans) for spans in waited.values()),
+        waiting_now=sum(1 for spans in waited.values() if spans and spans[-1].to >= now),
+        sessions=sorted(rows, key=lambda row: -row.seconds),
+    )
+
+
+async def _drawn(
+    service: Service, since: float, to: float, one: SessionId | None = None
+) -> tuple[Lanes, bool]:
+    events = await service.store.history(
+        since=since, types=TELLING, limit=READ_MOST, newest=True, session=one
+    )
+    events = [event for event in events if event.at <= to]
+    drawn = Lanes(since, to)
+    whole = len(events) < READ_MOST
+    if not whole:
+        drawn.since = events[0].at
+    before = await _before(service, events, one)
+    _begin(service, drawn, events, before, one)
+    for event in events:
+        drawn.take(event)
+    drawn.finish()
+    return drawn, whole
+
+
+async def _before(service: Service, events: list[Event], one: SessionId | None) -> list[Event]:
+    until = events[0].seq - 1 if events else service.loop.world.seq
+    return await service.store.history(
+        until=until, types=CHANGING, limit=BEFORE_MOST, newest=True, session=one
+    )
+
+
+def _begin(
+    service: Service, drawn: Lanes, events: list[Event], before: list[Event], one: SessionId | None
+) -> None:
+    """Every session that lived when the picture begins, as it was then."""
+    then = activity_before(before)
+    changed = activity_before(events)
+    for session in service.loop.world.sessions.values():
+        if (one is not None and session.id != one) or session.started_at > drawn.since:
+            continue
+        if session.ended is not None and session.ended.at < drawn.since:
+            continue
+        activity = then.get(session.id) or (session.activity if session.id not in changed else None)
+        if activity is not None:
+            drawn.begin(session, activity)
+
+
+def _lane(service: Service, lane: Lane) -> wire.Lane:
+    session = service.loop.world.sessions[lane.session]
+    return wire.Lane(
+        session=session.id,
+        agent=session.agent,
+        name=session.name,
+        cwd=session.cwd,
+        liveness=LIVENESS_WORDS[session.liveness],
+        activity=session.activity.doing.value,
+        spans=[_span(span) for span in lane.spans],
+        claims=[_held(held) for held in lane.claims],
+        ended=ended_row(lane.ended) if lane.ended else None,
+    )
+
+
+def _is_known(service: Service, lane: Lane) -> bool:
+    """Old sessions are retired; what the journal still says of them is of nobody."""
+    session = service.loop.world.sessions.get(lane.session)
+    return session is not None and not (session.provisional and session.is_open)
+
+
+def _span(span: Span) -> wire.Span:
+    return wire.Span(
+        since=time_text(span.since),
+        to=time_text(span.to),
+        activity=span.activity.doing.value,
+        waiting_on=span.activity.waiting_on.value if span.activity.waiting_on else None,
+        doing=span.activity.label,
+    )
+
+
+def _held(held: Held) -> wire.HeldSpan:
+    return wire.HeldSpan(
+        item=held.item,
+        fence=held.fence,
+        since=time_text(held.since),
+        to=None if held.to is None else time_text(held.to),
+        because=held.because,
+    )
+
+
+def _waited(service: Service, id: SessionId, spans: list[Span]) -> wire.Waited:
+    session = service.loop.world.sessions.get(id)
+    return wire.Waited(
+        session=id,
+        name=session.name if session else None,
+        times=times(spans),
+        seconds=round(sum(span.length for span in spans), 3),
+    )
+
+
+def _midnight(now: float) -> float:
+    """Of the daemon's own clock; a face elsewhere says what its own is."""
+    then = time.localtime(now)
+    return time.mktime((then.tm_year, then.tm_mon, then.tm_mday, 0, 0, 0, 0, 0, -1))

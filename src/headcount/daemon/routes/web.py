@@ -1,0 +1,44 @@
+"""The page on the wire: a link for a person, a login for a tab, an end for all tabs.
+
+Rules of this file
+  1. A link is made for the operator on the unix socket; the kernel says who that is.
+  2. The login is the one route on loopback that needs no credential: it is where one comes from.
+
+Not here: codes and credentials (credentials.py), the listener (pages.py).
+"""
+
+from headcount.daemon.gate import Refused
+from headcount.daemon.routes.route import Call
+from headcount.times import PAGE_CREDENTIAL
+from headcount.wire.page import PageClosed, PageCode, PageCredential, PageLink
+
+
+async def open_page(call: Call) -> PageLink:
+    try:
+        url = await call.service.pages.open()
+    except OSError as error:
+        raise Refused(
+            503,
+            "no-port",
+            f"The page's port cannot be had: {error.strerror or error}.",
+            "Set another `web_port` in config.toml, or leave it out.",
+        ) from None
+    return PageLink(url=url)
+
+
+async def close_page(call: Call) -> PageClosed:
+    return PageClosed(closed=await call.service.pages.close())
+
+
+async def log_in(call: Call) -> PageCredential:
+    given = await call.body(PageCode)
+    credential = call.service.pages.credentials.log_in(given.code)
+    if credential is None:
+        raise Refused(
+            401,
+            "bad-code",
+            "This link was used before, is older than a minute, or is not from this daemon.",
+            "For a new one: headcount web",
+        )
+    call.service.pages.save()
+    return PageCredential(credential=credential, seconds=PAGE_CREDENTIAL)

@@ -1,0 +1,172 @@
+"""Answers: what a tool gives back, as text for the model and as data, both cleaned.
+
+Rules of this file
+  1. A refusal is an answer, not an error: it says who holds it and that one may wait, never to take it.
+  2. Every foreign string is cleaned and cut here: a title is shown to a model, and may not draw, hide or flood.
+  3. Pure: what the client gave back in, answer out. Words are those of the command line.
+
+Not here: asking (tools.py), the protocol (server.py).
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from headcount.cli import holders, rows, table
+from headcount.cli.sanitize import clean
+from headcount.cli.screen import Screen
+from headcount.client.values import Claim, Me, Session
+
+PLAIN = Screen(columns=None, colour=False, unicode=True)
+TEXT_MOST = 300
+SHOWN = ("id", "agent", "name", "liveness", "activity", "waiting_on", "doing", "since", "cwd", "repo", "branch",
+         "role", "groups", "claims", "alarms")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    text: str
+    data: dict[str, Any]
+    is_fault: bool = False
+
+
+def here(sessions: list[Session], me: str | None, now: float) -> Answer:
+    raws = [_tame(session.raw) for session in sessions]
+    lines = ["No agents are known here."]
+    if raws:
+        lines = table.draw(rows.rows_of(raws, now), PLAIN, everything=True)
+    if me is not None and any(session.id == me for session in sessions):
+        lines.append(f"You are {_tame(me)[: rows.SHORTEST_ID]}.")
+    listed = [
+        {**{name: raw.get(name) for name in SHOWN}, "is_you": session.id == me}
+        for session, raw in zip(sessions, raws, strict=True)
+    ]
+    return _said("\n".join(lines), {"sessions": listed, "you": me})
+
+
+def held(claims: list[Claim], item: str | None, me: str | None) -> Answer:
+    """`claims` are those that concern the item, or all."""
+    lines = [
+        f"{_tame(claim.item)}: {_holder(claim, me)}, claim #{claim.fence}{_note(claim)}" for claim in claims
+    ]
+    nobody = "Nobody holds anything." if item is None else f"Nobody holds {_tame(item)}."
+    return _said("\n".join(lines) or nobody, {"claims": [_claim(claim, me) for claim in claims]})
+
+
+def asked(claim: Claim, holder: Session | None, waited: float) -> Answer:
+    """Of `claim` and `wait_for_claim`: yours, or who has it."""
+    data = {
+        **_claim(claim, None),
+        "granted": claim.granted,
+        "because": _tame(claim.because),
+        "code": claim.code,
+    }
+    if claim.granted:
+        return _said(_granted(claim), {**data, "still_running": list(claim.still_running)})
+    if claim.holder is None:
+        return _said(_tame(claim.because) or "It cannot be had now.", data)
+    state = holders.state_of(_tame(holder.raw)) if holder is not None else ""
+    name = holders.name_of(_plain(claim.holder))
+    after = f" Waited {waited:.0f} s." if waited else ""
+    text = (
+        f"Held by {name}{holders.since(claim.since)}{state}.{after} Pick other work, or wait: wait_for_claim."
+    )
+    return _said(text, data)
+
+
+def given_back(item: str) -> Answer:
+    return _said(f"{_tame(item)} is free again.", {"item": _tame(item), "released": True})
+
+
+def handed(claim: Claim) -> Answer:
+    whom = holders.name_of(_plain(claim.holder))
+    return _said(
+        f"{_tame(claim.item)} is {whom}'s now: claim #{claim.fence}.",
+        {**_claim(claim, None), "handed_off": True},
+    )
+
+
+def checked(item: str, fence: int, current: bool) -> Answer:
+    word = "is the current claim on" if current else "is not the current claim on"
+    return _said(f"#{fence} {word} {_tame(item)}.", {"item": _tame(item), "fence": fence, "current": current})
+
+
+def myself(me: Me | None, session: Session | None) -> Answer:
+    if me is None or me.session is None:
+        text = "This process is inside no agent that headcount knows; it can look, but hold nothing."
+        return _said(text, {"session": None, "resolved_by": None})
+    raw = _tame(session.raw if session is not None else {})
+    name = f" {raw['name']}" if raw.get("name") else ""
+    claims = ", ".join(raw.get("claims") or ()) or "nothing"
+    text = f"You are {_tame(me.session)[: rows.SHORTEST_ID]}{name} ({_tame(me.agent)}, pid {me.pid}). You hold {claims}."
+    data = {name: raw.get(name) for name in SHOWN}
+    return _said(
+        text, {**data, **_tame({k: me.raw.get(k) for k in ("session", "conversation", "pid", "resolved_by")})}
+    )
+
+
+def refused(message: str, hint: str | None, code: str) -> Answer:
+    text = " ".join(part for part in (_tame(message), _tame(hint or "")) if part)
+    return _said(text, {"granted": False, "because": _tame(message), "code": _tame(code)})
+
+
+def fault(message: str, hint: str | None) -> Answer:
+    text = " ".join(part for part in (_tame(message), _tame(hint or "")) if part)
+    return _said(text, {"error": _tame(message)}, is_fault=True)
+
+
+def _said(text: str, data: dict[str, Any], is_fault: bool = False) -> Answer:
+    """Whatever a function above forgot: what leaves is tame."""
+    return Answer(text, _tame(data), is_fault)
+
+
+def _granted(claim: Claim) -> str:
+    item = _tame(claim.item)
+    if claim.under is not None:
+        return f"{item} is held by the agent above you, claim #{claim.fence}: work under it."
+    text = f"{item} is yours: claim #{claim.fence}. It ends when you release it, or with your process."
+    if claim.still_running:
+        text += (
+            f" Of its last holder these still run and may write: {', '.join(map(str, claim.still_running))}."
+        )
+    return text
+
+
+def _holder(claim: Claim, me: str | None) -> str:
+    if claim.holder is not None and me is not None and claim.holder.session == me:
+        return "you"
+    return holders.name_of(_plain(claim.holder)) + holders.since(claim.since)
+
+
+def _note(claim: Claim) -> str:
+    return f' ("{_tame(claim.note)}")' if claim.note else ""
+
+
+def _claim(claim: Claim, me: str | None) -> dict[str, Any]:
+    mine = claim.holder is not None and me is not None and claim.holder.session == me
+    found = {
+        "item": claim.item,
+        "fence": claim.fence,
+        "holder": _plain(claim.holder),
+        "since": claim.since,
+        "note": claim.note,
+    }
+    return {**_tame(found), "is_yours": mine or (claim.granted and me is None)}
+
+
+def _plain(holder: Any) -> dict[str, Any] | None:
+    if holder is None:
+        return None
+    fields = {name: getattr(holder, name) for name in ("session", "conversation", "pid", "name")}
+    return {name: _tame(value) for name, value in fields.items()}
+
+
+def _tame(value: Any) -> Any:
+    """The same document with every string cleaned and cut."""
+    if isinstance(value, str):
+        shown = clean(value)
+        return shown if len(shown) <= TEXT_MOST else shown[: TEXT_MOST - 1] + "…"
+    if isinstance(value, dict):
+        return {clean(key): _tame(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_tame(each) for each in value]
+    return value

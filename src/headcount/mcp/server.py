@@ -1,0 +1,74 @@
+"""The server: our tools in the words of the MCP SDK, over stdio.
+
+Rules of this file
+  1. One process for one agent, its child; it ends when the agent closes the pipe.
+  2. Nothing but the protocol is written to stdout: it gets the descriptor, and whatever else prints goes to stderr.
+  3. A call that the agent cancels is cancelled here, and its place in line is given up.
+
+Not here: what a tool does (tools.py), what it says (answers.py).
+"""
+
+import asyncio
+import os
+import sys
+from typing import Any
+
+import anyio
+from mcp import types
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+
+from headcount import __version__
+from headcount.client.aio import AsyncClient
+from headcount.mcp.answers import Answer
+from headcount.mcp.skill import SKILL
+from headcount.mcp.tools import TOOLS, Tool, call
+
+
+def run() -> None:
+    asyncio.run(_serve())
+
+
+async def _serve() -> None:
+    given, taken = _pipes()
+    async with AsyncClient() as client, stdio_server(given, taken) as (reading, writing):
+        server = server_of(client)
+        await server.run(reading, writing, server.create_initialization_options())
+
+
+def _pipes() -> "tuple[anyio.AsyncFile[str], anyio.AsyncFile[str]]":
+    """Descriptors of our own: the SDK closes what it is given, and the interpreter flushes its stdout at the end."""
+    protocol = os.dup(sys.stdout.fileno())
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    given = open(os.dup(sys.stdin.fileno()), encoding="utf-8", errors="replace")  # noqa: SIM115
+    return anyio.wrap_file(given), anyio.wrap_file(open(protocol, "w", encoding="utf-8"))
+
+
+def server_of(client: AsyncClient) -> "Server[Any, Any]":
+    server: Server[Any, Any] = Server("headcount", version=__version__, instructions=SKILL)
+
+    @server.list_tools()  # type: ignore[no-untyped-call, untyped-decorator]
+    async def listed() -> list[types.Tool]:
+        return [_described(tool) for tool in TOOLS.values()]
+
+    @server.call_tool()  # type: ignore[untyped-decorator]
+    async def called(name: str, arguments: dict[str, Any]) -> types.CallToolResult:
+        return _result(await call(TOOLS[name], client, arguments))
+
+    return server
+
+
+def _described(tool: Tool) -> types.Tool:
+    hints = types.ToolAnnotations(
+        readOnlyHint=tool.only_reads, destructiveHint=False, idempotentHint=True, openWorldHint=False
+    )
+    return types.Tool(name=tool.name, description=tool.says, inputSchema=tool.schema, annotations=hints)
+
+
+def _result(answer: Answer) -> types.CallToolResult:
+    """Some agents show their model the text, some the data: both have the words."""
+    return types.CallToolResult(
+        content=[types.TextContent(type="text", text=answer.text)],
+        structuredContent={"says": answer.text, **answer.data},
+        isError=answer.is_fault,
+    )

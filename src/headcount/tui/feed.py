@@ -1,0 +1,113 @@
+"""The feed: the stream in a thread of its own, and the questions behind a row.
+
+Rules of this file
+  1. Events are put in a line and the screen is woken once; who draws takes all that is there.
+  2. A lost connection is told at once, with its time, and tried again for ever, ever slower: a screen that is
+     left open must come back by itself. It starts no daemon: whoever stopped it meant it.
+  3. A question that fails, or whose route does not exist, has the answer None: nothing is shown.
+
+Not here: what is made of events (board.py), drawing (app.py).
+"""
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from headcount import times
+from headcount.client.faults import ClientFault
+from headcount.client.following import follow
+from headcount.client.reach import Client, quoted, reach
+
+LISTS = ("claims", "leftovers")
+
+
+class Beside(NamedTuple):
+    lists: dict[str, list[dict[str, Any]] | None]  # None: there is no such route, or no answer
+    waited: float  # seconds of today in which at least one agent waited for its user
+
+
+class Feed:
+    def __init__(self, env: Mapping[str, str], wake: Callable[[], object]) -> None:
+        self._env = env
+        self._wake = wake
+        self._waiting: deque[dict[str, Any]] = deque()
+        self._client: Client | None = None
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="feed", daemon=True)
+        self.lost_since: float | None = None  # wall clock; None: the stream is there
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def close(self) -> None:
+        self._over.set()
+        if self._client is not None:
+            self._client.hang_up()
+        if self._thread.is_alive():
+            self._thread.join(times.TUI_TICK)
+
+    def drain(self) -> list[dict[str, Any]]:
+        """All events that came since the last time."""
+        taken = []
+        while self._waiting:
+            taken.append(self._waiting.popleft())
+        return taken
+
+    def ask(self, path: str) -> Any:
+        """The daemon's answer; None: it has none. Blocks: for a thread."""
+        client = reach(self._env, autostart=False)
+        try:
+            return client.get(path)
+        except ClientFault:
+            return None
+        finally:
+            client.close()
+
+    def behind(self, session: str) -> tuple[Any, Any]:
+        """The explanation of a session, and its timeline."""
+        name = quoted(session)
+        return self.ask(f"/v1/sessions/{name}/explain"), self.ask(f"/v1/timeline?session={name}")
+
+    def beside(self) -> Beside:
+        """Claims, leftovers, and how long agents waited today."""
+        lists: dict[str, list[dict[str, Any]] | None] = {}
+        for name in LISTS:
+            answer = self.ask(f"/v1/{name}")
+            lists[name] = list(answer.get(name) or ()) if isinstance(answer, dict) else None
+        today = self.ask("/v1/today")
+        waited = today.get("any_s") if isinstance(today, dict) else None
+        return Beside(lists, float(waited) if isinstance(waited, int | float) else 0.0)
+
+    # --- the thread ----------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        last: int | None = None
+        wait = times.CONNECT_RETRY_EVERY
+        while not self._over.is_set():
+            self._client = reach(self._env, autostart=False)
+            try:
+                for event in follow(self._client, last):
+                    last, wait = int(event["seq"]), times.CONNECT_RETRY_EVERY
+                    self._put(event)
+            except ClientFault:
+                if self._over.is_set():
+                    return
+                self._lose()
+            finally:
+                self._client.close()
+            self._over.wait(wait)
+            wait = min(wait * 2, times.TUI_RECONNECT_MOST)
+
+    def _put(self, event: dict[str, Any]) -> None:
+        self.lost_since = None
+        first = not self._waiting
+        self._waiting.append(event)
+        if first:
+            self._wake()
+
+    def _lose(self) -> None:
+        if self.lost_since is None:
+            self.lost_since = time.time()
+        self._wake()

@@ -1,0 +1,1 @@
+"""The faces: page, terminal UI, notifications, in what people really look at."""

@@ -1,0 +1,416 @@
+"""The terminal UI through Textual's pilot: keys, order, a real daemon, 500 rows, hostile strings."""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.style import Style
+from textual.pilot import Pilot
+
+from headcount import times
+from headcount.cli.rows import rows_of
+from headcount.cli.screen import Screen
+from headcount.cli.table import draw
+from headcount.tui import app as module
+from headcount.tui.app import Headcount
+from headcount.tui.feed import Feed
+from headcount.tui.help import Help
+from headcount.tui.paint import strip_of
+from tests.cli.samples_of_rows import SCREEN, session
+from tests.rig.agent import Agent
+from tests.rig.daemon import Daemon
+from tests.rig.hostile import filled, hostile, traces, word_of
+from tests.rig.inside import inside, settled
+
+MakeAgent = Callable[..., Agent]
+WITHIN = 20.0
+
+
+class Script:
+    """A feed that says what the test says; it answers as the daemon would."""
+
+    def __init__(self, sessions: list[dict[str, Any]], answers: dict[str, Any] | None = None) -> None:
+        self.lost_since: float | None = None
+        self.asked: list[str] = []
+        self._waiting: list[dict[str, Any]] = [{"type": "snapshot", "seq": 1, "sessions": sessions}]
+        self._answers = answers or {}
+        self._wake: Callable[[], object] = lambda: None
+
+    def __call__(self, env: Mapping[str, str], wake: Callable[[], object]) -> "Script":
+        self._wake = wake
+        return self
+
+    def start(self) -> None:
+        self._wake()
+
+    def close(self) -> None:
+        pass
+
+    def tell(self, *events: dict[str, Any]) -> None:
+        self._waiting += events
+        self._wake()
+
+    def drain(self) -> list[dict[str, Any]]:
+        taken, self._waiting = self._waiting, []
+        return taken
+
+    def ask(self, path: str) -> Any:
+        self.asked.append(path)
+        return self._answers.get(path.partition("?")[0])
+
+    beside = Feed.beside  # what it makes of the answers is its own
+
+    def behind(self, session: str) -> tuple[Any, Any]:
+        return self._answers.get("explain"), self._answers.get("timeline")
+
+
+def app_of(script: Script) -> Headcount:
+    return Headcount({}, feed=script)  # type: ignore[arg-type]
+
+
+async def until(pilot: Pilot[None], look: Callable[[], Any]) -> Any:
+    deadline = time.monotonic() + WITHIN
+    while not (seen := look()):
+        assert time.monotonic() < deadline, "it never came on the screen"
+        await pilot.pause(0.01)
+    return seen
+
+
+def screen(app: Headcount) -> list[str]:
+    """The lines of the list as they are drawn, the head first."""
+    listing = app.listing
+    return [listing.render_line(y).text.rstrip() for y in range(listing.size.height)]
+
+
+def everything(app: Headcount) -> str:
+    bars = [bar.render_line(0).text for bar in (app.top_bar, app.bottom_bar)]
+    pane = app.pane
+    return "\n".join([*screen(app), *(pane.render_line(y).text for y in range(pane.size.height)), *bars])
+
+
+def bottom(app: Headcount) -> str:
+    return app.bottom_bar.text
+
+
+# --- drawing ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 50), (58, 20)])
+async def test_the_rows_are_those_of_ps_at_every_width(size: tuple[int, int]) -> None:
+    app = app_of(Script(SCREEN))
+    async with app.run_test(size=size) as pilot:
+        await until(pilot, lambda: len(app.board.sessions) == len(SCREEN) and "auth" in "".join(screen(app)))
+        shown = screen(app)
+        inner = app.listing.scrollable_content_region.width
+        expected = draw(rows_of(SCREEN, time.time()), Screen(inner, False, True), everything=False)
+        expected = [line for line in expected if not line.startswith("8 alive")]
+        assert [line[:30] for line in shown[: len(expected)]] == [line.rstrip()[:30] for line in expected]
+        assert all(len(line) <= size[0] for line in everything(app).split("\n"))
+
+
+async def test_an_empty_machine_says_what_to_do() -> None:
+    app = app_of(Script([]))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: "headcount demo" in screen(app)[0])
+
+
+async def test_an_alarm_stands_below_its_row_and_cannot_be_chosen() -> None:
+    raw = session("aaaa0000", alarms=["conversation also open in 41877"])
+    app = app_of(Script([raw, session("bbbb0000", ago=1)]))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: any("! conversation also open in 41877" in line for line in screen(app)))
+        assert app.listing.chosen == "aaaa0000"
+        await pilot.press("j")
+        assert app.listing.chosen == "bbbb0000"
+
+
+# --- keys ------------------------------------------------------------------------------------------
+
+
+async def test_keys_move_find_and_go_to_the_next_that_needs_you() -> None:
+    app = app_of(Script(SCREEN))
+    async with app.run_test(size=(80, 24)) as pilot:
+        listing = app.listing
+        await until(pilot, lambda: listing.chosen is not None)
+        assert listing.chosen == "7f3aaaaa"
+        await pilot.press("j", "j")
+        assert listing.chosen == "19beaaaa"
+        await pilot.press("k")
+        assert listing.chosen == "c01daaaa"
+        await pilot.press("G")
+        assert listing.chosen == "5e61aaaa"
+        await pilot.press("n")
+        assert listing.chosen == "7f3aaaaa"
+        await pilot.press("n")
+        assert listing.chosen == "c01daaaa"
+        await pilot.press("slash", *"i18n")
+        await until(pilot, lambda: [row.full_id for row in app._rows] == ["02b7aaaa"])
+        await pilot.press("enter")
+        assert not app.field.has_class("open") and "only: i18n" in bottom(app)
+        await pilot.press("escape")
+        await until(pilot, lambda: len(app._rows) == len(SCREEN))
+        await pilot.press("question_mark")
+        assert isinstance(app.screen, Help)
+        await pilot.press("escape")
+        assert not isinstance(app.screen, Help)
+        await pilot.press("q")
+    assert app.return_code == 0
+
+
+async def test_the_screen_behind_the_help_goes_on() -> None:
+    script = Script(SCREEN)
+    app = app_of(script)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: app.listing.chosen)
+        await pilot.press("question_mark")
+        script.tell({"type": "session.activity", "seq": 2, "session": {**SCREEN[1], "doing": "went on"}})
+        await until(pilot, lambda: "went on" in "".join(screen(app)))
+        await pilot.press("q")
+        assert app.is_running and not isinstance(app.screen, Help), "q closes the help, not the program"
+
+
+async def test_letters_typed_into_the_field_are_no_commands(monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[str] = []
+    monkeypatch.setattr(module, "run_verb", lambda verb, session: ran.append(verb) or "done")
+    app = app_of(Script(SCREEN))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: app.listing.chosen)
+        await pilot.press("slash", *"ssnq")
+        assert app.is_running and app.board.wanted == "ssnq" and ran == []
+
+
+async def test_stop_needs_a_second_press_on_the_same_row_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[tuple[str, str]] = []
+    monkeypatch.setattr(module, "run_verb", lambda verb, session: ran.append((verb, session)) or "it ended")
+    app = app_of(Script(SCREEN))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: app.listing.chosen)
+        await pilot.press("s")
+        assert "auth-refactor" in bottom(app) and "s again" in bottom(app) and ran == []
+        await pilot.press("j", "s")
+        assert ran == [], "another row: the first press there"
+        monkeypatch.setattr(times, "TUI_STOP_AGAIN_WITHIN", 0.0)
+        await pilot.press("k", "s")
+        await pilot.pause(0.02)
+        await pilot.press("s")
+        assert ran == [], "too late"
+        monkeypatch.setattr(times, "TUI_STOP_AGAIN_WITHIN", 60.0)
+        await pilot.press("s", "s")
+        await until(pilot, lambda: ran == [("stop", "7f3aaaaa")])
+        await until(pilot, lambda: "it ended" in bottom(app))
+
+
+async def test_enter_runs_the_verb_that_goes_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[tuple[str, str]] = []
+    monkeypatch.setattr(module, "run_verb", lambda verb, session: ran.append((verb, session)) or "shown")
+    app = app_of(Script(SCREEN))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: app.listing.chosen)
+        await pilot.press("enter")
+        await until(pilot, lambda: ran == [("jump", "7f3aaaaa")])
+
+
+async def test_rows_keep_their_places_while_one_moves_and_thaw_after(monkeypatch: pytest.MonkeyPatch) -> None:
+    script = Script(SCREEN)
+    app = app_of(script)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: app.listing.chosen)
+        monkeypatch.setattr(times, "TUI_THAW_AFTER", 1_000.0)
+        await pilot.press("j")
+        order = [row.full_id for row in app._rows]
+        urgent = session("02b7aaaa", activity="waiting", waiting_on="plan", ago=9999)
+        script.tell({"type": "session.activity", "seq": 2, "session": urgent})
+        await until(pilot, lambda: any("plan" in line for line in screen(app)))
+        assert [row.full_id for row in app._rows] == order
+        chosen = app.listing.chosen
+        monkeypatch.setattr(times, "TUI_THAW_AFTER", 0.0)
+        await until(pilot, lambda: app._rows[0].full_id == "02b7aaaa")
+        assert app.listing.chosen == chosen, "the cursor stays on its session"
+
+
+async def test_a_lost_connection_is_shown_at_once_with_its_age() -> None:
+    script = Script(SCREEN)
+    app = app_of(script)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: app.listing.chosen)
+        script.lost_since = time.time() - 70
+        script.tell()
+        await until(pilot, lambda: "No connection for 1m" in bottom(app))
+
+
+async def test_tabs_show_claims_and_leftovers() -> None:
+    claim = {"item": "task:AUTH-12", "fence": 12, "holder": {"session": "7f3aaaaa", "name": "auth-refactor"},
+             "since": SCREEN[0]["since"], "note": "login form", "waiting": 2}  # fmt: skip
+    left = {"kind": "process", "session": "02b7aaaa", "pid": 41377, "what": "41377 node vite :5173",
+            "evidence": ["child seen 13:58"], "memory_bytes": 1_400_000_000}  # fmt: skip
+    answers = {"/v1/claims": {"claims": [claim]}, "/v1/leftovers": {"leftovers": [left]}}
+    app = app_of(Script(SCREEN, answers))
+    async with app.run_test(size=(100, 24)) as pilot:
+        await until(pilot, lambda: app.listing.chosen)
+        await pilot.press("2")
+        await until(pilot, lambda: "task:AUTH-12" in everything(app))
+        assert "auth-refactor" in everything(app) and "2 waiting" in everything(app)
+        await pilot.press("tab")
+        await until(pilot, lambda: "41377 node vite" in everything(app))
+        assert "1.3 GB" in everything(app) and "child seen 13:58" in everything(app)
+
+
+async def test_the_footer_tells_of_alarms_contested_claims_and_memory_of_the_dead() -> None:
+    answers = {"/v1/claims": {"claims": [{"item": "task:A", "waiting": 1}, {"item": "task:B", "waiting": 0}]},
+               "/v1/leftovers": {"leftovers": [{"kind": "process", "memory_bytes": 2**30}] * 2},
+               "/v1/today": {"any_s": 2820}}  # fmt: skip
+    for cells, expected in (
+        (160, "1 alarm · 1 contested · 2.0 GB left behind · waited on you 47m today"),
+        (100, "1 alarm"),
+    ):
+        app = app_of(Script([session("aaaa0000", alarms=["x"])], answers))
+        async with app.run_test(size=(cells, 24)) as pilot:
+            await until(pilot, lambda app=app, expected=expected: bottom(app).endswith(expected))
+
+
+async def test_where_there_is_no_route_a_tab_is_empty_and_nothing_fails() -> None:
+    app = app_of(Script(SCREEN))
+    async with app.run_test(size=(100, 24)) as pilot:
+        await until(pilot, lambda: app.listing.chosen)
+        await pilot.press("2")
+        await until(pilot, lambda: "Nobody holds anything." in everything(app))
+        await pilot.press("3")
+        await until(pilot, lambda: "Nothing was left behind." in everything(app))
+
+
+# --- many and hostile ------------------------------------------------------------------------------
+
+
+async def test_five_hundred_rows_draw_only_what_is_seen() -> None:
+    """By count, not by the clock: a frame makes the lines of the screen and no more. The naive way makes all."""
+    crowd = [session(f"{number:08x}", name=f"agent-{number}", ago=number) for number in range(500)]
+    app = app_of(Script(crowd))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: len(app._rows) == 500)
+        listing = app.listing
+        drawn: list[int] = []
+        original = listing._draw
+        listing._draw = lambda index: drawn.append(index) or original(index)
+        shown = screen(app)
+        assert len(shown) <= 40 and 0 < len(drawn) <= 40
+        await pilot.press("G")
+        assert listing.chosen == app._rows[-1].full_id
+        assert app._rows[-1].name in "".join(screen(app)), "the last row was scrolled to"
+        await pilot.press("g")
+        assert app._rows[0].name in screen(app)[1]
+
+
+async def test_many_events_are_one_frame() -> None:
+    script = Script(SCREEN)
+    app = app_of(script)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: app.listing.chosen)
+        frames: list[float] = []
+        original = app._draw
+        app._draw = lambda: frames.append(time.monotonic()) or original()  # type: ignore[method-assign]
+        raw = SCREEN[1]
+        for seq in range(2, 1002):
+            script.tell({"type": "session.activity", "seq": seq, "session": {**raw, "doing": f"step {seq}"}})
+        await until(pilot, lambda: "step 1001" in "".join(screen(app)))
+        assert len(frames) < 100, f"{len(frames)} frames for 1,000 events"
+
+
+async def test_no_hostile_string_is_interpreted_in_any_field() -> None:
+    """Two thousand strings in every field of rows, claims, leftovers, explanations and timelines."""
+    base = session("x", name="n", doing="d", cwd="/c", title="t", where="w", resume="r", alarms=["a"],
+                   claims=["task:X"], background=[{"id": "1", "kind": "k", "label": "l"}])  # fmt: skip
+    explanation = {"session": base, "liveness": {"evidence": [{"says": "s", "because": "b", "source": "s", "at": None,
+                   "stands": False, "why_not": "w"}]}, "activity": {}, "binding": {"value": "v", "because": "b"},
+                   "agree": False, "would_change": ["x"]}  # fmt: skip
+    strings = hostile()
+    rows = []
+    for number, string in enumerate(strings):
+        raw = filled(
+            {key: base[key] for key in ("name", "doing", "cwd", "title", "where", "resume", "alarms")}, string
+        )
+        rows.append({**base, **raw, "id": f"{number:08x}"})
+    app = app_of(Script(rows, {"/v1/claims": {"claims": [filled({"item": "i", "holder": {"name": "n", "session": "s"},
+                                                                 "note": "n", "fence": "f"}, each) for each in strings]},
+                               "/v1/leftovers": {"leftovers": [filled({"kind": "k", "session": "s", "what": "w",
+                                                                       "evidence": ["e"]}, each) for each in strings]},
+                               "explain": filled(explanation, strings[7])}))  # fmt: skip
+    async with app.run_test(size=(200, 50)) as pilot:
+        await until(pilot, lambda: len(app._rows) == len(strings))
+        listing = app.listing
+        for tab in ("1", "2", "3"):
+            await pilot.press(tab)
+            await until(pilot, lambda: len(listing._keys) >= len(strings))
+            lines = [listing._draw(index) for index in range(len(listing._keys))]
+            text = "\n".join("".join(part for part, _ in line) for line in lines)
+            assert traces(text) == []
+            assert sum(word_of(each) in text for each in strings) > len(strings) * 0.9, "they were shown"
+        await pilot.press("1")
+        await until(pilot, lambda: len(app.pane.text) > 100)
+        for _ in range(5):
+            await pilot.press("pagedown")
+            assert traces(everything(app)) == []
+
+
+def test_what_was_forgotten_to_be_cleaned_is_cleaned_when_it_is_painted() -> None:
+    for string in hostile():
+        assert traces(strip_of([(string, "plain")], 80, Style()).text, lines=False) == []
+
+
+async def test_markup_of_a_title_is_shown_as_it_is() -> None:
+    title = "[bold red]x[/] [link=file:///etc]y[/link] [@click=app.quit]z[/]"
+    app = app_of(Script([session("aaaa0000", name=title, doing=title)]))
+    async with app.run_test(size=(200, 24)) as pilot:
+        await until(pilot, lambda: title in "".join(screen(app)))
+        assert title in everything(app)
+        styles = [str(part.style) for part in app.listing.render_line(1)]
+        assert not any("link" in style or "@click" in style for style in styles)
+
+
+# --- with a real daemon ----------------------------------------------------------------------------
+
+
+async def test_a_death_is_on_the_screen_with_the_real_daemon(daemon: Daemon, agent: MakeAgent) -> None:
+    one, other = agent(), agent()
+    id = await asyncio.to_thread(settled, one, daemon, session_title="i18n")
+    await asyncio.to_thread(settled, other, daemon, session_title="flaky-ci")
+    await asyncio.to_thread(inside, one, daemon, "claim", "task:I18N-4")
+    app = Headcount(daemon.env)
+    async with app.run_test(size=(120, 30)) as pilot:
+        await until(pilot, lambda: id in app.board.sessions)
+        await pilot.press("slash", *"i18n", "enter")  # the machine may have a screen full of others
+        app.listing.choose(id)
+        await until(pilot, lambda: "kernel" in app.pane.text)
+        assert "i18n is ALIVE, working." in app.pane.text
+        assert "task:I18N-4" in app.pane.text
+        await asyncio.to_thread(one.kill)
+        await until(pilot, lambda: any("i18n" in line and "killed (SIGKILL)" in line for line in screen(app)))
+        await until(pilot, lambda: "i18n is ENDED" in app.pane.text)
+
+
+async def test_it_comes_back_by_itself_after_a_restart_of_the_daemon(
+    daemon: Daemon, agent: MakeAgent
+) -> None:
+    one = agent()
+    id = await asyncio.to_thread(settled, one, daemon)
+    app = Headcount(daemon.env)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: id in app.board.sessions)
+        await asyncio.to_thread(daemon.kill)
+        await until(pilot, lambda: "No connection" in bottom(app))
+        await asyncio.to_thread(daemon.ready)
+        await until(pilot, lambda: "No connection" not in bottom(app))
+        await asyncio.to_thread(one.hook, daemon.mailbox, "Stop")
+        await until(pilot, lambda: app.board.sessions[id]["activity"] == "done")
+
+
+def test_no_other_verb_pays_for_the_screen() -> None:
+    import subprocess
+    import sys
+
+    code = "import sys; import headcount.cli.main, headcount.cli.commands.ps, headcount.cli.commands.tui as t; " \
+           "print('textual' in sys.modules, 'rich' in sys.modules)"  # fmt: skip
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=Path.cwd())
+    assert said.stdout.split() == ["False", "False"]

@@ -1,0 +1,12 @@
+"""The link to the page, as a person's shell gets it: outside every agent, whoever runs the tests."""
+
+from pathlib import Path
+
+from tests.rig.callers import Errand, Request, detached
+from tests.rig.daemon import Daemon
+
+
+def link(daemon: Daemon, directory: Path) -> str:
+    (answer,) = detached(Errand(directory, daemon.socket, [Request("POST", "/v1/web", {})]))
+    assert answer.status == 200, answer
+    return str(answer.data["url"])
