@@ -16,6 +16,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from headcount.core.identity import Place, ProcessFacts, ProcessIdentity
@@ -171,6 +172,8 @@ class Storm:
 
 async def main(rounds: int, seed: int, seconds: float) -> None:
     assert ending.END_WITHIN > 0
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
+    await asyncio.to_thread(int)  # a thread has a number too: it is given before the storm needs its own
     storm = Storm(seed)
     began = spoke = time.monotonic()
     while storm.counts["ours"] < rounds and time.monotonic() - began < seconds:

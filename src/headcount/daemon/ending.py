@@ -33,6 +33,7 @@ from headcount.system.signals import NotSent, send
 from headcount.times import END_WITHIN, KILLED_WITHIN
 
 INIT = 1
+UNSEEN = "headcount cannot see whom it runs below"
 
 EXITED, KILLED, SURVIVED, OVER, REFUSED, WOULD = "exited", "killed", "survived", "over", "refused", "would"
 
@@ -143,7 +144,7 @@ class Endings:
 
     def _hold(self, target: Target, around: "Around", wish: Wish) -> ProcessHandle | NotHeld:
         process = target.process
-        why = forbidden(process, around.ours, wish.above)
+        why = forbidden(process, around.ours, wish.above) if around.ours else UNSEEN
         if why is None and not (wish.all and target.leftover is None):
             why = _session_below(process, around.lifelines)
         if why is None and process in around.in_terminals:
@@ -193,8 +194,6 @@ def forbidden(
         return "it is the first process of the machine"
     if process.pid == os.getpid():
         return "it is headcount itself"
-    if not ours:
-        return "headcount cannot see whom it runs below"
     if _may_be_among(process, ours):
         return "headcount runs below it"
     if _may_be_among(process, above):

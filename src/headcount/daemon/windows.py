@@ -20,7 +20,7 @@ from typing import Any
 from headcount.core.evidence import Ending
 from headcount.core.session import Session
 from headcount.core.where import TMUX, Pane
-from headcount.daemon.ending import Wish
+from headcount.daemon.ending import UNSEEN, Wish
 from headcount.daemon.left_panes import key_of, taken_by
 from headcount.daemon.lifelines import lifelines
 from headcount.daemon.loop import Loop, NotStored
@@ -113,7 +113,7 @@ class TmuxWindows:
             return "the caller is in it"
         ours = {facts.pid for facts in ancestors(self._processes, os.getpid())}
         if not ours:
-            return "headcount cannot see whom it runs below"
+            return UNSEEN
         return "headcount itself is in it" if pids & ours else None
 
 
