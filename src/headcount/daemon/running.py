@@ -44,14 +44,15 @@ from headcount.daemon.hints import Hints
 from headcount.daemon.hosting import Hosting
 from headcount.daemon.idle_close import IdleClose
 from headcount.daemon.listen import Server, open_unix_socket
-from headcount.daemon.loop import Loop, NotStored
+from headcount.daemon.loop import Loop
 from headcount.daemon.mailbox import Mailbox
 from headcount.daemon.mailboxes import Mailboxes
 from headcount.daemon.notifying import Notifier
 from headcount.daemon.pages import Pages
+from headcount.daemon.pruning import keep_pruned
 from headcount.daemon.recovery import boots_of, open_book, recover
 from headcount.daemon.registries import Registries
-from headcount.daemon.routes.table import build_app
+from headcount.daemon.routes.app import build_app
 from headcount.daemon.search import Search
 from headcount.daemon.segment import Segment
 from headcount.daemon.service import Service
@@ -71,11 +72,10 @@ from headcount.system.looking import Looks
 from headcount.system.notify import notify
 from headcount.system.processes.choose import open_processes
 from headcount.system.processes.port import Processes
-from headcount.times import DAY, MINUTE, PRUNE_EVERY
+from headcount.times import DAY, MINUTE
 
 log = logging.getLogger("headcount.daemon")
 
-MEGABYTE = 1024 * 1024
 CLAUDE = "claude-code"
 
 
@@ -265,7 +265,7 @@ class Running:
         sock = open_unix_socket(Path(service.places.socket))
         self.chores += [
             self._chore(service.census.run(), "census"),
-            self._chore(_prune(service), "prune"),
+            self._chore(keep_pruned(service), "prune"),
             self._chore(service.notifier.run(), "notifier"),
         ]
         limit = service.config.idle_limit
@@ -345,15 +345,3 @@ class Running:
 
         task.add_done_callback(ended)
         return task
-
-
-async def _prune(service: Service) -> None:
-    while True:
-        await asyncio.sleep(PRUNE_EVERY)
-        before = service.clock.now() - service.config.retention_days * DAY
-        try:
-            await service.loop.ask(Retire(before, service.config.sessions_kept))
-            await service.store.prune(before=before, max_bytes=int(service.config.store_max_mb * MEGABYTE))
-            await service.tokens.tidy()
-        except (NotStored, StoreFault) as fault:
-            log.warning("old events could not be pruned: %s", fault)

@@ -1,0 +1,106 @@
+"""The application: from a request to its route, through the one gate.
+
+Rules of this file
+  1. The gate first, then who is calling where the route needs it, then the handler.
+  2. A path is taken as it was sent: an encoded slash belongs to the name that it is in.
+
+Not here: which routes there are (table.py), what they need (authority.py), what is let in at all (gate.py).
+"""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from urllib.parse import unquote
+
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.responses import Response
+
+from headcount.daemon.authority import AUTHORITY, Need, check
+from headcount.daemon.gate import SAFE, Gate, Receive, Refused, Scope, Send
+from headcount.daemon.routes.route import Call, Route, json_response
+from headcount.daemon.routes.table import LOGIN, ROUTES
+from headcount.daemon.service import Service
+from headcount.daemon.static import files
+
+ROUTES_KEPT = 512  # paths whose route is remembered: the same few are asked for again and again
+
+
+def build_app(service: Service) -> Gate:
+    rules = {route.path + route.method: AUTHORITY[route.method, route.path] for route in ROUTES}
+
+    async def routed(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["state"].get("loopback") is not None:
+            file = files().get(scope["path"]) if scope["method"] in SAFE else None
+            if file is not None:
+                await Response(file[0], media_type=file[1])(scope, receive, send)
+                return
+            _check_credential(service, scope)
+        route, scope["path_params"] = find_route(scope["method"], scope["raw_path"].decode("ascii"))
+        call = Call(service, Request(scope, receive, send))
+        rule = rules[route.path + route.method]
+        if rule.need is not Need.ANYBODY:
+            check(rule, await call.who(), call.request.query_params)
+        answer = await route.handler(call)
+        response = answer if isinstance(answer, Response) else json_response(answer)
+        await response(scope, receive, send)
+
+    return Gate(routed)
+
+
+def _check_credential(service: Service, scope: Scope) -> None:
+    """On loopback the kernel does not say which process calls: a tab's credential does, for all but the login."""
+    if scope["raw_path"] == LOGIN.encode():
+        return
+    if not service.pages.credentials.admits(Headers(scope=scope).get("authorization")):
+        raise Refused(
+            401, "not-logged-in", "This page is not logged in, or no longer.", "For a new link: headcount web"
+        )
+
+
+@lru_cache(maxsize=ROUTES_KEPT)
+def find_route(method: str, path: str) -> tuple[Route, Mapping[str, str]]:
+    """The route and what its path names; raises `Refused` where there is none. The path is as it was sent: an
+    encoded slash belongs to the name that it is in."""
+    wanted = "GET" if method == "HEAD" else method
+    pieces = [unquote(piece) for piece in path.split("/")]
+    path = "/".join(pieces)
+    route = PLAIN.get((wanted, path))
+    if route is not None:
+        return route, {}
+    takes = []
+    for route, template in TEMPLATES:
+        named = _named(template, pieces)
+        if named is None:
+            continue
+        if route.method == wanted:
+            return route, named
+        takes.append(route.method)
+    if takes:
+        raise Refused(405, "wrong-method", f"{method} is not used here; this route takes {', '.join(takes)}.")
+    raise Refused(404, "no-such-route", f"There is no {path[:80]} here.", "See: /openapi.json")
+
+
+PLAIN = {(route.method, route.path): route for route in ROUTES if "{" not in route.path}
+TEMPLATES = tuple((route, route.path.split("/")) for route in ROUTES)
+
+
+def _named(template: list[str], pieces: list[str]) -> dict[str, str] | None:
+    """What the pieces of a path are called in the template; None: they do not fit it."""
+    if "{item}" in template:
+        pieces = _with_item(template.index("{item}"), pieces, len(pieces) - len(template))
+    if len(template) != len(pieces):
+        return None
+    named = {}
+    for part, piece in zip(template, pieces, strict=True):
+        if part.startswith("{") and (piece or part == "{id}"):  # "" is no session, and told so in those words
+            named[part[1:-1]] = piece
+        elif part != piece:
+            return None
+    return named
+
+
+def _with_item(at: int, pieces: list[str], more: int) -> list[str]:
+    """An item may hold slashes that were not encoded."""
+    if more <= 0:
+        return pieces
+    return [*pieces[:at], "/".join(pieces[at : at + more + 1]), *pieces[at + more + 1 :]]
