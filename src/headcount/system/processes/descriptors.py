@@ -4,7 +4,8 @@ Rules of this file
   1. A lock is the kernel's word in /proc/locks: this pid, this inode. Device numbers are not compared, since
      some file systems show others there than to stat(2).
   2. Pipes, sockets, devices and files without a name are left out.
-  3. Whether it is still the same process afterwards is for the caller to verify.
+  3. Locks that could not be read, or not to their end, are not known: nothing is "not locked" because of that.
+  4. Whether it is still the same process afterwards is for the caller to verify.
 
 Not here: one process's own lines (procfs.py).
 """
@@ -34,23 +35,29 @@ def read_open_files(pid: int) -> OpenFiles | None:
         os.close(directory)
 
 
-def _file(directory: int, name: str, locked: frozenset[int]) -> OpenFile | None:
+def _file(directory: int, name: str, locked: frozenset[int] | None) -> OpenFile | None:
     try:
         path = os.readlink(os.fsencode(name), dir_fd=directory).decode("utf-8", "replace")
         if not path.startswith("/") or path.startswith(NO_FILES):
             return None
+        if locked is None:
+            return OpenFile(path)
         return OpenFile(path, bool(locked) and os.stat(name, dir_fd=directory).st_ino in locked)
     except OSError:
         return None  # closed meanwhile
 
 
-def _locked_by(pid: int) -> frozenset[int]:
-    """The inodes that this process holds a lock on: proc_locks(5). Who waits for one is marked `->`."""
+def _locked_by(pid: int) -> frozenset[int] | None:
+    """The inodes that this process holds a lock on: proc_locks(5). Who waits for one is marked `->`.
+    None: they cannot be told."""
     try:
         with open("/proc/locks", "rb") as locks:
-            lines = locks.read(LOCKS_MOST).splitlines()
+            content = locks.read(LOCKS_MOST)
     except OSError:
-        return frozenset()
+        return None
+    if len(content) == LOCKS_MOST:
+        return None  # cut: what is missing is not free
+    lines = content.splitlines()
     number = b"%d" % pid
     rows = (line.split() for line in lines)
     return frozenset(
