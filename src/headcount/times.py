@@ -270,6 +270,11 @@ KILLED_WITHIN: Final = 5.0
 """After SIGKILL only the kernel's own work is waited for; a process in uninterruptible sleep takes longer, and is
 told to be still alive."""
 
+SEARCH_WITHIN: Final = 30.0
+SEARCH_WAITED_FOR: Final = 3.0
+"""Reading the environments of a thousand processes takes 20 to 40 ms; a process that hangs in the kernel may hold
+whoever reads it for ever. Whoever wants to hear what was left waits a little longer than a busy machine takes."""
+
 KILL_AFTER_MOST: Final = 300.0
 """The longest grace before SIGKILL: a person waits for the answer."""
 

@@ -144,7 +144,7 @@ class Running:
         self.checkouts = Checkouts(self.loop, worktrees, clock)
         self.stalls = Stalls(self.loop, processes, clock, config.stall_minutes * MINUTE)
         self.descendants = Descendants(processes, clock, world.find_process, self.loop.counts)
-        self.search = Search(self.loop, processes, clock)
+        self.search = Search(self.loop, processes, clock, looks)
         self.forks = Forks(AGENTS, self.loop, clock)
         self.terminals = Terminals(self.loop, processes, clock, os.environ)
         self.tokens = Tokens(Path(places.state) / "tokens", store.tokens, processes, clock)
@@ -251,12 +251,12 @@ class Running:
         self.hints.open(place.directory for places in self.hosting.places().values() for place in places)
         self.checkouts.want(self.loop.world.open_sessions())
         self.stalls.want(self.loop.world)
-        self.search.start_up()
         self.aftermath.start_up()
         sock = open_unix_socket(Path(service.places.socket))
         self.chores += [
             self._chore(service.census.run(), "census"),
             self._chore(_prune(service), "prune"),
+            self._chore(self.search.start_up(service.census.take), "orphans"),
         ]
         limit = service.config.idle_limit
         if limit is not None:
