@@ -161,7 +161,12 @@ def mark(pid: int | None = 100, conversation: str = "c", agent: str = "claude-co
         ([mark(), mark(101, "d")], 15, [life(100, 1, 20), life(101, 12, 20, "d", "inner")], "inner"),
         ([], 15, [life(100, 10, 20)], None),
         ([mark()], 15, [replace(life(100, 10, 20), away=True)], "s"),
-        ([mark(pid=None)], 15, [replace(life(100, 10, 20), away=True)], None),  # until when it lived nobody saw
+        (
+            [mark(pid=None)],
+            15,
+            [replace(life(100, 10, 20), away=True)],
+            None,
+        ),  # until when it lived nobody saw
     ],
 )
 def test_a_mark_counts_only_while_its_process_lived(carried, started, known, whom):

@@ -14,6 +14,7 @@ from headcount.core.evidence import Evidence, Looked
 from headcount.core.report import Turn
 from headcount.core.world import World
 from headcount.daemon.stalls import Stalls
+from headcount.system.looking import Looks
 from tests.rig.agent import Agent
 from tests.rig.daemon import Daemon, eventually
 from tests.rig.kernel import FakeKernel
@@ -122,7 +123,7 @@ class Desk:
         self.process = self.kernel.spawn()
         self.decided = self.scene.hear(report(anchor=bound(self.process), says=says))
         self.loop = Heard(self.scene.world)
-        self.stalls = Stalls(self.loop, self.kernel.processes(), self.clock, 0.04)  # type: ignore[arg-type]
+        self.stalls = Stalls(self.loop, self.kernel.processes(), self.clock, 0.04, Looks())  # type: ignore[arg-type]
 
     async def look(self, ahead: float) -> Looked:
         """The next look, made at that time."""

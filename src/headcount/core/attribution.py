@@ -107,9 +107,7 @@ def _cut(everyone: list[Life]) -> list[Life]:
     starts: dict[int, set[int]] = {}
     for life in everyone:
         starts.setdefault(life.process.pid, set()).add(life.since)
-    after = {
-        (pid, since): later for pid, each in starts.items() for since, later in pairwise(sorted(each))
-    }
+    after = {(pid, since): later for pid, each in starts.items() for since, later in pairwise(sorted(each))}
     return [_before(life, after.get((life.process.pid, life.since))) for life in everyone]
 
 

@@ -142,7 +142,7 @@ class Running:
         drift, looks = Drift(), Looks()
         worktrees = Worktrees(clock, looks)
         self.checkouts = Checkouts(self.loop, worktrees, clock)
-        self.stalls = Stalls(self.loop, processes, clock, config.stall_minutes * MINUTE)
+        self.stalls = Stalls(self.loop, processes, clock, config.stall_minutes * MINUTE, looks)
         self.descendants = Descendants(processes, clock, world.find_process, self.loop.counts)
         self.search = Search(self.loop, processes, clock, looks)
         self.forks = Forks(AGENTS, self.loop, clock)
@@ -151,7 +151,7 @@ class Running:
         self.effects = Effects(processes, clock, self.loop.put, self._forget, self.descendants.take)
         registries = Registries(self.loop, processes, self.anchors, self.files, drift)
         self.aftermath = Aftermath(
-            self.loop, processes, clock, config, self.terminals, registries, self.search
+            self.loop, processes, clock, config, self.terminals, registries, self.search, looks
         )
         self.fleet = Fleet(Path(places.state), self.loop, clock, prove, Pace(config.fleet_pace))
         self.service = Service(
@@ -172,7 +172,9 @@ class Running:
             ),
             adapters=self.adapters,
             registries=registries,
-            census=Census(self.loop, processes, self.anchors, clock, self.adapters, self.hosting),
+            census=Census(
+                self.loop, processes, self.anchors, clock, self.adapters, self.hosting, died=self.effects.died
+            ),
             drift=drift,
             worktrees=worktrees,
             looks=looks,

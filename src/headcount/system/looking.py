@@ -87,9 +87,7 @@ class Looks:
             answer.set_result(found)
 
 
-def _one_by_one(
-    look: Callable[[K], T], of: list[K], done: dict[K, T], given_up: threading.Event
-) -> None:
+def _one_by_one(look: Callable[[K], T], of: list[K], done: dict[K, T], given_up: threading.Event) -> None:
     for each in of:
         if given_up.is_set():
             return
