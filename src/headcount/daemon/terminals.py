@@ -88,6 +88,7 @@ class Terminals:
         return said
 
     def close(self) -> None:
+        self._wanted.clear()
         if self._timer is not None:
             self._timer.cancel()
         if self._looking is not None:
