@@ -72,5 +72,7 @@ def test_a_directory_that_we_may_not_look_at_is_not_gone(monkeypatch: pytest.Mon
     def denied(path: str) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(module.os, "stat", denied)
-    assert module.why_gone(leftover("/home/other/web"), set()) is None
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(module.os, "stat", denied)
+        told = module.why_gone(leftover("/home/other/web"), set())
+    assert told is None

@@ -140,7 +140,7 @@ def test_the_beginning_of_several_ids_means_none_of_them() -> None:
     ):
         with pytest.raises(Refused) as refused:
             _meant(left, wanted)
-        assert (refused.value.status, refused.value.error.code) == (status, code)
+        assert (refused.value.status, refused.value.body.error.code) == (status, code)
 
 
 # --- deaths that were asked for ------------------------------------------------------------------------
