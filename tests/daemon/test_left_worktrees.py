@@ -74,5 +74,5 @@ def test_a_directory_that_we_may_not_look_at_is_not_gone(monkeypatch: pytest.Mon
 
     with monkeypatch.context() as elsewhere:
         elsewhere.setattr(module.os, "stat", denied)
-        told = module.why_gone(leftover("/home/other/web"), set())
+        told = module.why_gone(leftover("/home/dev/web"), set())
     assert told is None
