@@ -44,6 +44,9 @@ answer; a hint that comes late is better than one that cries at every long thoug
 STALL_LOOK_EVERY: Final = 60.0
 """How often the working are looked at for that, while there are any: a tenth of the time that must go by."""
 
+STALL_LOOK_WITHIN: Final = 10.0
+"""How long one such look may take: milliseconds for each session. What takes longer says nothing of anybody."""
+
 STALL_LOOKS_LEAST: Final = 4
 """Looks within the time that must go by, when that was set shorter."""
 
@@ -252,6 +255,13 @@ glance; git takes a tenth of a second a checkout, and nobody waits longer than t
 GIT_WITHIN: Final = 5.0
 """How long git may look at one checkout. A large one takes a second; a file system that hangs is left alone."""
 
+CHECKOUT_WITHIN: Final = 15.0
+"""All that git is asked about one checkout: three questions. Git in a mount that hangs cannot even be killed."""
+
+AFTERMATH_WITHIN: Final = 20.0
+"""How long panes and records are looked at after a death: some milliseconds, a few seconds where several tmux
+servers do not answer, and for ever where an agent's own directory hangs."""
+
 IDLE_LOOKED_AT_EVERY: Final = 30.0
 IDLE_NOTICE: Final = 300.0
 """When idle sessions are closed at all, they are looked at this often, and closed five minutes after that was
@@ -273,6 +283,11 @@ milliseconds, an agent saves its conversation in one to three seconds."""
 KILLED_WITHIN: Final = 5.0
 """After SIGKILL only the kernel's own work is waited for; a process in uninterruptible sleep takes longer, and is
 told to be still alive."""
+
+SEARCH_WITHIN: Final = 30.0
+SEARCH_WAITED_FOR: Final = 3.0
+"""Reading the environments of a thousand processes takes 20 to 40 ms; a process that hangs in the kernel may hold
+whoever reads it for ever. Whoever wants to hear what was left waits a little longer than a busy machine takes."""
 
 KILL_AFTER_MOST: Final = 300.0
 """The longest grace before SIGKILL: a person waits for the answer."""

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from headcount.agents.codex.hosting import hosted
 from headcount.core.identity import ProcessFacts, ProcessIdentity
+from headcount.system.processes import descriptors
 from headcount.system.processes.features import Features
 from headcount.system.processes.linux import LinuxProcesses
 from headcount.system.processes.port import Processes
@@ -68,3 +70,24 @@ async def test_of_another_incarnation_and_of_the_dead_nothing_is_said(
     assert processes.open_files(before, processes.locks()) is None
     host.kill()
     assert processes.open_files(there, processes.locks()) is None
+
+
+@pytest.mark.parametrize("manner", ["unreadable", "cut"])
+async def test_locks_that_cannot_be_told_close_no_conversation(
+    host: CodexHost, monkeypatch: pytest.MonkeyPatch, manner: str
+) -> None:
+    """Out of descriptors, or hidden by a sandbox: "nobody holds it" would end every conversation of the process."""
+    held = host.open()
+
+    def refused(*_: object) -> None:
+        raise OSError(24, "Too many open files")
+
+    if manner == "cut":
+        monkeypatch.setattr(descriptors, "LOCKS_MOST", 1)
+    else:
+        monkeypatch.setattr(descriptors, "open", refused, raising=False)
+    processes = LinuxProcesses(asyncio.get_running_loop())
+    found = processes.open_files(identity(processes, host.pid), processes.locks())
+    assert found is not None
+    assert {each.path: each.locked for each in found}[str(host.lock(held))] is None
+    assert [each.conversation for each in hosted(found)] == [held]

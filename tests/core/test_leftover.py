@@ -1,8 +1,10 @@
 """Leftovers in the pure core: found once, attributed only where that is certain, gone when they are gone."""
 
+from dataclasses import replace
+
 import pytest
 
-from headcount.core.attribution import Carried, Life, whose
+from headcount.core.attribution import Carried, Life, by_conversation, lives, whose
 from headcount.core.events import EventType
 from headcount.core.evidence import Judged, Retire
 from headcount.core.leftover import Find, Gone, Kind, Left, process_key
@@ -168,10 +170,17 @@ def mark(pid: int | None = 100, conversation: str = "c", agent: str = "claude-co
         ([mark(pid=None)], 15, [life(100, 10, 20), life(101, 25, None)], "s"),
         ([mark(), mark(101, "d")], 15, [life(100, 1, 20), life(101, 12, 20, "d", "inner")], "inner"),
         ([], 15, [life(100, 10, 20)], None),
+        ([mark()], 15, [replace(life(100, 10, 20), away=True)], "s"),
+        (
+            [mark(pid=None)],
+            15,
+            [replace(life(100, 10, 20), away=True)],
+            None,
+        ),  # until when it lived nobody saw
     ],
 )
 def test_a_mark_counts_only_while_its_process_lived(carried, started, known, whom):
-    found = whose(carried, started, known)
+    found = whose(carried, started, by_conversation(known))
     assert (found[0].session if found else None) == whom
 
 
@@ -180,7 +189,45 @@ def test_by_the_conversation_alone_the_children_of_a_resumed_one_are_taken_for_t
     dead_one, living = life(100, 10, 20), life(101, 30, None)
     naive = [each for each in (dead_one, living) if ("claude-code", "c") in each.hosted]
     assert dead_one in naive
-    assert whose([mark(pid=101)], 40, [dead_one, living]) is None
+    assert whose([mark(pid=101)], 40, by_conversation([dead_one, living])) is None
+
+
+class Counted(int):
+    """A pid that counts how often it is compared."""
+
+    compared = 0
+
+    def __eq__(self, other: object) -> bool:
+        Counted.compared += 1
+        return int(self) == other
+
+    __hash__ = int.__hash__
+
+
+def test_lives_are_told_apart_without_comparing_each_with_each():
+    """The naive way takes seconds on the event loop of a machine with five thousand sessions."""
+    scene, many = Scene(), 300
+    for nth in range(many):
+        scene.hear(start(conversation=f"c{nth}", anchor=bound(process(1000 + nth))))
+    sessions = [
+        replace(each, process=replace(each.process, pid=Counted(each.process.pid)))
+        for each in scene.sessions()
+    ]
+    Counted.compared = 0
+    found = lives(sessions, HERE.boot, {})
+    assert len(found) == many and Counted.compared < 20 * many
+    naive = [[one for one in found if one.process.pid == other.process.pid] for other in found]
+    assert len(naive) == many and Counted.compared >= many * many
+
+
+def test_the_next_owner_of_a_number_started_after_the_last_ones_end():
+    scene = Scene()
+    first, second = process(100), replace(process(100), started=1500, inode=7)
+    for agent, name in ((first, "conv-a"), (second, "conv-b")):
+        ended(scene, agent, name)
+    found = lives(scene.sessions(), HERE.boot, {first: 9000, second: 9000})
+    cut, last = sorted(found, key=lambda each: each.since)
+    assert ((cut.since, cut.until), (last.since, last.until)) == ((1000, 1499), (1500, 9000))
 
 
 # --- claims ----------------------------------------------------------------------------------------

@@ -9,14 +9,16 @@ import asyncio
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from headcount.system.looking import Hung, Looks
-from tests.rig.daemon import Daemon
+from tests.rig.agent import Agent
+from tests.rig.daemon import Daemon, eventually
 from tests.rig.inside import outside
+from tests.rig.left_behind import examined
 
 AWAY = "/mnt/away"
 HANGS = f"""
@@ -27,6 +29,12 @@ def realpath(path, **how):
         time.sleep(0.05)
     return right(path, **how)
 os.path.realpath = realpath
+really = os.stat
+def stat(path, **how):
+    while str(path).startswith("{AWAY}/held") and not os.path.exists(os.environ["BACK"]):
+        time.sleep(0.05)
+    return really(path, **how)
+os.stat = stat
 """
 
 
@@ -77,6 +85,20 @@ def test_a_daemon_with_hung_looks_stops_and_one_whose_mount_is_back_claims_again
     assert office.process is not None
     office.process.terminate()
     assert office.process.wait(10) == 0, "a thread that hangs keeps no daemon from ending"
+
+
+def test_an_end_in_a_hung_checkout_is_told_and_the_daemon_stops(
+    office: Daemon, agent: Callable[..., Agent]
+) -> None:
+    claude = agent()
+    claude.hook(office.mailbox, "SessionStart", source="startup", cwd=f"{AWAY}/held")
+    id = office.session(conversation=claude.conversation)["id"]
+    eventually(lambda: office.sessions(id=id)[0]["cwd"] == f"{AWAY}/held")
+    claude.kill()
+    assert examined(office, id)["left"] == {}
+    assert office.process is not None
+    office.process.terminate()
+    assert office.process.wait(10) == 0, "no thread that looks for what was left keeps it from ending"
 
 
 async def test_a_look_gives_what_it_finds_raises_what_it_raises_and_is_bounded() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.rig.agent import Agent, program
+from tests.rig.agent import Agent, in_environment, program
 from tests.rig.callers import Errand, Request, child, detached, nested
 from tests.rig.daemon import Daemon, eventually
 from tests.rig.person import person
@@ -147,3 +147,36 @@ def test_a_pane_is_shown_as_it_is_now(daemon: Daemon, terminal: Terminal, tmp_pa
     eventually(seen)
     heard = person(daemon, "peek", id, "--pane")
     assert heard.code == 0 and "pane-42" in heard.out.splitlines()
+
+
+def test_a_pane_that_only_the_environment_names_is_not_shown(
+    daemon: Daemon, terminal: Terminal, tmp_path: Path
+) -> None:
+    """Whatever a terminal that was started inside a pane runs inherits its name; the naive way shows that pane."""
+    socket, server, pane = terminal.tmux("display-message", "-p", "#{socket_path} #{pid} #{pane_id}").split()
+    naive = {"TMUX": f"{socket},{server},0", "TMUX_PANE": pane}
+    claude = in_environment(tmp_path / "elsewhere", naive)
+    try:
+        claude.hook(daemon.mailbox, "SessionStart", source="startup")
+        id = daemon.session(conversation=claude.conversation)["id"]
+        answer = detached(errand(daemon, tmp_path, id, "?pane=1"))[0]
+        assert (answer.status, answer.code) == (404, "nothing-to-peek"), answer
+    finally:
+        claude.close()
+
+
+def test_a_pane_with_two_sessions_is_shown_for_neither(
+    daemon: Daemon, terminal: Terminal, tmp_path: Path
+) -> None:
+    first = eventually(lambda: daemon.sessions(pid=terminal.pid))[0]["id"]
+    terminal.tmux("send-keys", f"{program(tmp_path / 'agents')} -s", "Enter")
+    second = eventually(
+        lambda: [row for row in daemon.sessions() if row["where"] and row["id"] != first], within=20
+    )[0]["id"]
+    for id in (first, second):
+        answer = detached(errand(daemon, tmp_path, id, "?pane=1"))[0]
+        assert (answer.status, answer.code) == (404, "nothing-to-peek"), answer
+        assert "another session" in answer.data["error"]["message"]
+    terminal.tmux("send-keys", "exit", "Enter")
+    eventually(lambda: daemon.sessions(id=second, liveness="ended"))
+    assert detached(errand(daemon, tmp_path, first, "?pane=1"))[0].status == 200

@@ -1,9 +1,10 @@
 """Stalls on real processes: marked when nothing stirs, never while something computes, and nobody is woken for it."""
 
 import asyncio
+import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,9 @@ from headcount import times
 from headcount.core.evidence import Evidence, Looked
 from headcount.core.report import Turn
 from headcount.core.world import World
+from headcount.daemon import stalls as module
 from headcount.daemon.stalls import Stalls
+from headcount.system.looking import Looks
 from tests.rig.agent import Agent
 from tests.rig.daemon import Daemon, eventually
 from tests.rig.kernel import FakeKernel
@@ -122,7 +125,7 @@ class Desk:
         self.process = self.kernel.spawn()
         self.decided = self.scene.hear(report(anchor=bound(self.process), says=says))
         self.loop = Heard(self.scene.world)
-        self.stalls = Stalls(self.loop, self.kernel.processes(), self.clock, 0.04)  # type: ignore[arg-type]
+        self.stalls = Stalls(self.loop, self.kernel.processes(), self.clock, 0.04, Looks())  # type: ignore[arg-type]
 
     async def look(self, ahead: float) -> Looked:
         """The next look, made at that time."""
@@ -186,3 +189,19 @@ async def test_a_process_that_cannot_be_read_is_told_as_unknown() -> None:
     desk.stalls.noticed(desk.decided.events, desk.scene.world)
     assert (await desk.look(0)).cpu_at is None
     desk.stalls.close()
+
+
+async def test_a_transcript_that_hangs_is_unknown_and_stops_no_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
+    back = threading.Event()
+    monkeypatch.setattr(module, "_size", lambda path: back.wait(20) and None)
+    monkeypatch.setattr(times, "WORKTREE_WITHIN", 0.05)
+    desk = Desk(Turn.TOOL)
+    id = desk.scene.only().id
+    desk.scene.world.sessions[id] = replace(desk.scene.only(), transcript="/mnt/away/x.jsonl")
+    desk.stalls.noticed(desk.decided.events, desk.scene.world)
+    try:
+        told = await desk.look(0)
+        assert (told.cpu_at, told.transcript_at) == (desk.clock.at, None)
+    finally:
+        back.set()
+        desk.stalls.close()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.rig.agent import Agent
+from tests.rig.agent import in_environment
 from tests.rig.daemon import Daemon, eventually
 from tests.rig.scenes import seated
 from tests.rig.tmux import Server, has_ended
@@ -62,8 +62,7 @@ def test_a_terminal_that_was_started_inside_a_pane_is_not_in_that_pane(
     naive = {"TMUX": f"{tmux.socket},{tmux.pid},0", "TMUX_PANE": pane}
     os.environ.update(naive)
     try:
-        claude = Agent.__new__(Agent)
-        _with_environment(claude, tmp_path / "agents", {**naive, "KITTY_WINDOW_ID": "7"})
+        claude = in_environment(tmp_path / "agents", {**naive, "KITTY_WINDOW_ID": "7"})
     finally:
         for name in naive:
             del os.environ[name]
@@ -73,26 +72,6 @@ def test_a_terminal_that_was_started_inside_a_pane_is_not_in_that_pane(
         assert (row["where"], row["tmux"]) == ("kitty", None)
     finally:
         claude.close()
-
-
-def _with_environment(claude: Agent, directory: Path, more: dict[str, str]) -> None:
-    import uuid
-
-    from tests.rig.agent import program
-
-    directory.mkdir(exist_ok=True)
-    claude.conversation, claude.cwd = str(uuid.uuid4()), directory
-    claude.process = subprocess.Popen(
-        ["claude", "-s"],
-        executable=str(program(directory)),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        cwd=directory,
-        env={"PATH": os.environ["PATH"], "HOME": str(directory), **more},
-        text=True,
-    )
-    claude.run("true")
 
 
 @pytest.mark.parametrize(
@@ -107,8 +86,7 @@ def _with_environment(claude: Agent, directory: Path, more: dict[str, str]) -> N
 def test_other_terminals_are_known_by_their_environment(
     daemon: Daemon, tmp_path: Path, env: dict[str, str], shown: str
 ) -> None:
-    claude = Agent.__new__(Agent)
-    _with_environment(claude, tmp_path / "agents", env)
+    claude = in_environment(tmp_path / "agents", env)
     try:
         assert found(daemon, seated(daemon, claude)["id"])["where"] == shown
     finally:

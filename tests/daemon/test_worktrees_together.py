@@ -8,6 +8,7 @@ import pytest
 from headcount.daemon import worktrees as module
 from headcount.daemon.worktrees import Worktrees
 from headcount.system.clock import SystemClock
+from headcount.system.git import Repo
 from headcount.system.looking import Looks
 
 
@@ -31,7 +32,26 @@ async def test_a_directory_that_hangs_is_not_known_and_not_asked_for_again_at_on
     monkeypatch.setattr(module, "read_repo", hang)
     monkeypatch.setattr(module, "WORKTREE_WITHIN", 0.05)
     worktrees = Worktrees(SystemClock(), Looks())
-    assert await worktrees.repos(["/mnt/away"]) == {"/mnt/away": None}
-    assert await worktrees.repos(["/mnt/away"]) == {"/mnt/away": None}
+    assert await worktrees.repos(["/mnt/away"]) == {}  # not "no repository"
+    assert await worktrees.read_again(["/mnt/away"]) == {}
     assert asked == ["/mnt/away"]
     answers.set()
+
+
+async def test_a_directory_that_hangs_hides_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = threading.Event()
+    repo = Repo("/r/.git", "r", "main", "/r")
+
+    def read(directory: str) -> Repo:
+        if directory.startswith("/mnt"):
+            answers.wait(20)
+        return repo
+
+    monkeypatch.setattr(module, "read_repo", read)
+    monkeypatch.setattr(module, "WORKTREE_WITHIN", 0.05)
+    looks = Looks()
+    try:
+        found = await Worktrees(SystemClock(), looks).repos(["/a", "/mnt/one", "/mnt/two", "/z"])
+        assert found == {"/a": repo, "/z": repo} and looks.hanging == 2
+    finally:
+        answers.set()

@@ -106,3 +106,22 @@ class Agent:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def in_environment(directory: Path, more: dict[str, str]) -> Agent:
+    """An agent that sees only those variables beside the necessary."""
+    directory.mkdir(exist_ok=True)
+    claude = Agent.__new__(Agent)
+    claude.conversation, claude.cwd = str(uuid.uuid4()), directory
+    claude.process = subprocess.Popen(
+        ["claude", "-s"],
+        executable=str(program(directory)),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        cwd=directory,
+        env={"PATH": os.environ["PATH"], "HOME": str(directory), **more},
+        text=True,
+    )
+    claude.run("true")
+    return claude

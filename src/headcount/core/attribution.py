@@ -4,14 +4,16 @@ Rules of this file
   1. A mark counts for a dead process that hosted the conversation it names, and only if its carrier started while
      that process lived: numbers and conversations are used again, moments are not.
   2. Where the mark names the agent's pid it must be that process's. Where it names only a conversation, exactly
-     one of the processes that hosted it may have lived then.
+     one of the processes that hosted it may have lived then, and its end must have been seen: of one that ended
+     while nobody looked it is not known until when it lived.
   3. Carrying the marks of two dead agents, one inside the other, a process is the inner one's.
 
 Not here: reading environments (system/processes), what an agent is (agents/), the tree (daemon/descendants.py).
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from headcount.core.identity import ProcessIdentity
 from headcount.core.session import IN_A_LIVING_PROCESS, EndKind, Session, SessionId
@@ -28,6 +30,7 @@ class Life:
     hosted: frozenset[tuple[str, str]]  # agent and conversation
     since: int
     until: int | None  # None: it lives
+    away: bool = False  # it ended unseen: `until` is only when that was noticed
 
     def had(self, moment: int) -> bool:
         return self.since <= moment and (self.until is None or moment <= self.until)
@@ -41,6 +44,18 @@ class Carried:
     conversation: str
     pid: int | None  # None: that agent, or that version of it, names none
     variables: str  # which they were, for the evidence
+
+
+Known = Mapping[tuple[str, str], Sequence[Life]]
+"""Lives by the conversations that they hosted: a machine has thousands, and each carrier asks."""
+
+
+def by_conversation(everyone: Iterable[Life]) -> Known:
+    known: dict[tuple[str, str], list[Life]] = {}
+    for life in everyone:
+        for hosted in life.hosted:
+            known.setdefault(hosted, []).append(life)
+    return known
 
 
 def lives(sessions: Iterable[Session], boot: str, ended_in_ticks: dict[ProcessIdentity, int]) -> list[Life]:
@@ -60,8 +75,9 @@ def lives(sessions: Iterable[Session], boot: str, ended_in_ticks: dict[ProcessId
         last = max(hosted, key=lambda each: (each.is_open, each.hosted_at, each.started_at))
         names = frozenset((each.agent, each.conversation) for each in hosted if each.conversation)
         until = ended_in_ticks[process] if over else None
-        found.append(Life(last.id, process, names, process.started, until))
-    return [_cut(life, found) for life in found]
+        away = over and last.ended is not None and last.ended.away
+        found.append(Life(last.id, process, names, process.started, until, away))
+    return _cut(found)
 
 
 def is_dead(session: Session) -> bool:
@@ -70,31 +86,32 @@ def is_dead(session: Session) -> bool:
     return kind not in (None, EndKind.REPORTED, EndKind.REBOOTED) and kind not in IN_A_LIVING_PROCESS
 
 
-def whose(marks: Iterable[Carried], started: int, known: Iterable[Life]) -> tuple[Life, Carried] | None:
+def whose(marks: Iterable[Carried], started: int, known: Known) -> tuple[Life, Carried] | None:
     """The dead process that left it, and the mark that says so; None: it is nobody's, or not certainly."""
-    everyone = list(known)
     found: list[tuple[Life, Carried]] = []
     for mark in marks:
         fits = [
             life
-            for life in everyone
-            if (mark.agent, mark.conversation) in life.hosted
-            and mark.pid in (None, life.process.pid)
-            and life.had(started)
+            for life in known.get((mark.agent, mark.conversation), ())
+            if mark.pid in (None, life.process.pid) and life.had(started)
         ]
-        if len(fits) == 1 and fits[0].until is not None:
+        if len(fits) != 1 or (mark.pid is None and fits[0].away):
+            continue
+        if fits[0].until is not None:
             found.append((fits[0], mark))
     return max(found, key=lambda each: each[0].since, default=None)
 
 
-def _cut(life: Life, everyone: list[Life]) -> Life:
+def _cut(everyone: list[Life]) -> list[Life]:
     """A number has one owner at a time: the next one's start is after this one's end."""
-    later = [
-        other.since
-        for other in everyone
-        if other.process.pid == life.process.pid and other.since > life.since
-    ]
-    if not later or life.until is None:
+    starts: dict[int, set[int]] = {}
+    for life in everyone:
+        starts.setdefault(life.process.pid, set()).add(life.since)
+    after = {(pid, since): later for pid, each in starts.items() for since, later in pairwise(sorted(each))}
+    return [_before(life, after.get((life.process.pid, life.since))) for life in everyone]
+
+
+def _before(life: Life, later: int | None) -> Life:
+    if later is None or life.until is None:
         return life
-    until = min(life.until, min(later) - TICK)
-    return Life(life.session, life.process, life.hosted, life.since, until)
+    return replace(life, until=min(life.until, later - TICK))

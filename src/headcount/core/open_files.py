@@ -14,10 +14,10 @@ from dataclasses import dataclass
 @dataclass(frozen=True, slots=True)
 class OpenFile:
     path: str  # as the kernel names it; " (deleted)" at its end where it was removed
-    locked: bool | None = None  # None: this platform does not say who holds a lock
+    locked: bool | None = None  # None: it could not be told who holds a lock
 
 
 OpenFiles = tuple[OpenFile, ...]
 
-Locks = Mapping[int, frozenset[int]]
+Locks = Mapping[int, frozenset[int]] | None
 """The inodes that each pid holds a lock on, as the kernel said it once for many processes."""

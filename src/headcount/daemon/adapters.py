@@ -76,5 +76,9 @@ class Adapters:
                 loop.call_soon_threadsafe(settle, answer, error)
 
         self._busy.add(agent)
-        threading.Thread(target=run, name=f"adapter-{agent}", daemon=True).start()
+        try:
+            threading.Thread(target=run, name=f"adapter-{agent}", daemon=True).start()
+        except BaseException:  # no thread can be started now: nothing hangs, so it is asked again
+            self._busy.discard(agent)
+            raise
         return future

@@ -1,7 +1,7 @@
 """The aftermath of a death: its pane, its worktree and its record are looked for, and then it is told as one line.
 
 Rules of this file
-  1. Off the loop, with deadlines; all that died meanwhile in one go. A death is told before any of this.
+  1. Off the loop, with deadlines, and no thread that hangs keeps the daemon from ending; all that died meanwhile in one go. A death is told before any of this.
   2. Looked for once, at the end of a session and at a start; looked at again only when somebody asks for leftovers.
   3. What could not be looked for is not found and not gone.
   4. Nothing is deleted, closed or signalled here.
@@ -13,7 +13,8 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from headcount.agents.table import AGENTS
 from headcount.core.aftermath import Examined
@@ -33,13 +34,15 @@ from headcount.daemon.registries import Registries
 from headcount.daemon.search import Search
 from headcount.daemon.terminals import Terminals
 from headcount.system.clock import Clock
+from headcount.system.looking import Hung, Looks
 from headcount.system.processes.port import Processes
-from headcount.times import LEFTOVERS_FRESH, LEFTOVERS_WAITED_FOR, PANE_SETTLES
+from headcount.times import AFTERMATH_WITHIN, LEFTOVERS_FRESH, LEFTOVERS_WAITED_FOR, PANE_SETTLES
 
 log = logging.getLogger("headcount.aftermath")
 
 Finds = dict[SessionId | None, list[Find]]
 Work = Callable[[], Coroutine[Any, Any, None]]
+T = TypeVar("T")
 
 
 class Aftermath:
@@ -52,6 +55,7 @@ class Aftermath:
         terminals: Terminals,
         registries: Registries,
         search: Search,
+        looks: Looks,
     ) -> None:
         self._loop = loop
         self._processes = processes
@@ -60,6 +64,7 @@ class Aftermath:
         self._terminals = terminals
         self._registries = registries
         self._search = search
+        self._looks = looks
         self._dead: dict[SessionId, tuple[str, ...]] = {}  # to be examined: what their deaths freed
         self._running: asyncio.Task[None] | None = None
         self._looked_at: float | None = None
@@ -104,6 +109,8 @@ class Aftermath:
             await work()
             while self._dead:
                 await self._examine_all()
+        except Hung:
+            log.warning("what was left could not be looked at in time")
         except Exception:
             log.exception("what was left could not be looked for")
             self._loop.counts["bugs"] += 1
@@ -114,31 +121,35 @@ class Aftermath:
         dead, self._dead = self._dead, {}
         world = self._loop.world
         sessions = [world.sessions[id] for id in dead if id in world.sessions]
-        finds: Finds = await asyncio.to_thread(self._look_for, sessions, self._busy())
-        for id, pane in await self._panes_of(sessions):
-            finds[id].append(pane)
-        for session in sessions:
-            if session.process is not None:
-                await self._search.searched(session.process)
+        finds: Finds = {each.id: [] for each in sessions}
+        for id, found in (
+            *(await left_worktrees.left_by(self._looks, sessions, await self._busy())).items(),
+            *await self._in_time(partial(self._records_of, sessions)),
+            *await self._panes_of(sessions),
+        ):
+            finds[id].append(found)
+        processes = (each.process for each in sessions if each.process is not None)
+        await asyncio.gather(*map(self._search.searched, processes))
         now = self._clock.now()
-        told: list[Evidence] = [Left(id, tuple(found), now) for id, found in finds.items() if found]
+        told: list[Evidence] = [Left(id, tuple(each), now) for id, each in finds.items() if each]
         told += [Examined(each.id, now, dead[each.id], _is_resumable(each)) for each in sessions]
         await self._tell(told)
 
-    def _look_for(self, sessions: list[Session], busy: list[str]) -> Finds:
-        finds: Finds = {each.id: [] for each in sessions}
-        seen = left_worktrees.tops_of(busy)
-        for session in sessions:
-            worktree = left_worktrees.left_by(session, seen)
-            if worktree is not None:
-                seen.add(worktree.key)  # of several that died in it the first is told
-                finds[session.id].append(worktree)
+    async def _in_time(self, look: Callable[[], list[T]]) -> list[T]:
+        """What hangs finds nothing, and the rest is told without it."""
+        try:
+            return await self._looks.ask(look, AFTERMATH_WITHIN)
+        except Hung:
+            return []
+
+    def _records_of(self, sessions: list[Session]) -> list[tuple[SessionId, Find]]:
         ended = {(each.process.pid, each.process.started): each.id for each in sessions if each.process}
         pids = {pid for pid, _ in ended}
-        for entry, find in left_records.stale(self._registries.places(), self._processes, pids):
-            if (entry.pid, entry.started) in ended:
-                finds[ended[entry.pid, entry.started]].append(find)
-        return finds
+        return [
+            (ended[entry.pid, entry.started], find)
+            for entry, find in left_records.stale(self._registries.places(), self._processes, pids)
+            if (entry.pid, entry.started) in ended
+        ]
 
     async def _panes_of(self, sessions: list[Session]) -> list[tuple[SessionId, Find]]:
         """A pane whose own process was the agent is closed by tmux a moment later; it is looked at twice."""
@@ -148,7 +159,7 @@ class Aftermath:
             if not asked:
                 break
             taken = left_panes.taken_by(self._loop.world.open_sessions())
-            said = await asyncio.to_thread(self._ask_panes, asked, set(taken))
+            said = await self._in_time(partial(self._ask_panes, asked, set(taken)))
             found += [(each.id, find) for each, find in said if isinstance(find, Find)]
             asked = [each for each, find in said if find is Soon.SETTLING]
             if asked and not last:
@@ -170,7 +181,10 @@ class Aftermath:
             each for each in world.remains.there() if each.kind in (Kind.PANE, Kind.WORKTREE, Kind.RECORD)
         ]
         taken = left_panes.taken_by(world.open_sessions())
-        finds, records, gone = await asyncio.to_thread(self._look_at, known, self._busy(), taken)
+        trees = [each for each in known if each.kind is Kind.WORKTREE]
+        verdicts = await left_worktrees.now(self._looks, trees, await self._busy())
+        look = partial(self._look_at, known, verdicts, taken)
+        finds, records, gone = await self._looks.ask(look, AFTERMATH_WITHIN)
         for entry, find in records:
             owner = left_records.owner_of(entry, world)
             finds.setdefault(owner.id if owner else None, []).append(find)
@@ -181,11 +195,13 @@ class Aftermath:
         self._looked_at = self._clock.boottime()
 
     def _look_at(
-        self, known: list[Leftover], busy: list[str], taken: dict[str, Session]
+        self,
+        known: list[Leftover],
+        trees: dict[LeftoverId, str | Find | None],
+        taken: dict[str, Session],
     ) -> tuple[Finds, list[left_records.Stale], dict[str, list[LeftoverId]]]:
         finds: Finds = {}
         gone: dict[str, list[LeftoverId]] = {}
-        tops = left_worktrees.tops_of(busy)
         servers = self._terminals.servers(
             str(each.facts["socket"]) for each in known if "socket" in each.facts
         )
@@ -200,7 +216,7 @@ class Aftermath:
             finds.setdefault(id, []).append(find)
         records = left_records.stale(self._registries.places(), self._processes)
         for leftover in known:
-            verdict = self._verdict(leftover, tops, servers, taken, {find.key for find in nobodys})
+            verdict = self._verdict(leftover, trees, servers, taken, {find.key for find in nobodys})
             if isinstance(verdict, str):
                 gone.setdefault(verdict, []).append(leftover.id)
             elif verdict is not None:
@@ -210,7 +226,7 @@ class Aftermath:
     def _verdict(
         self,
         leftover: Leftover,
-        tops: set[str],
+        trees: dict[LeftoverId, str | Find | None],
         servers: left_panes.Servers,
         taken: dict[str, Session],
         nobodys: set[str],
@@ -218,14 +234,15 @@ class Aftermath:
         if leftover.kind is Kind.PANE:
             return left_panes.why_gone(leftover, servers, taken, nobodys)
         if leftover.kind is Kind.WORKTREE:
-            return left_worktrees.why_gone(leftover, tops)
+            return trees.get(leftover.id)
         return left_records.why_gone(leftover)
 
     # --- both ----------------------------------------------------------------------------------------
 
-    def _busy(self) -> list[str]:
-        """Where open sessions are."""
-        return [each.cwd for each in self._loop.world.open_sessions() if each.cwd]
+    async def _busy(self) -> set[str]:
+        """The checkouts in which open sessions are."""
+        where = [each.cwd for each in self._loop.world.open_sessions()]
+        return set((await left_worktrees.tops_of(self._looks, where)).values())
 
     async def _tell(self, told: list[Evidence]) -> None:
         answers = [self._loop.submit(each) for each in told]

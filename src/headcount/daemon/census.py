@@ -14,7 +14,7 @@ import asyncio
 import contextlib
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -25,6 +25,7 @@ from headcount.core.evidence import Closed, Judged
 from headcount.core.identity import ProcessFacts, ProcessIdentity
 from headcount.core.report import Found, Record
 from headcount.core.session import Liveness
+from headcount.core.verdict import Standing, Verdict
 from headcount.daemon.adapters import Adapters
 from headcount.daemon.anchor import Anchors
 from headcount.daemon.hosting import Hosting
@@ -65,6 +66,7 @@ class Census:
         adapters: Adapters,
         hosting: Hosting,
         agents: Mapping[str, Agent] = AGENTS,
+        died: Callable[[ProcessIdentity, Verdict], object] = lambda process, verdict: None,
     ) -> None:
         self._loop = loop
         self._processes = processes
@@ -73,6 +75,7 @@ class Census:
         self._adapters = adapters
         self._hosting = hosting
         self._agents = agents
+        self._died = died
         self._uid = os.getuid()
         self._taken_at: float | None = None
         self._passed: dict[int, object] = {}  # pid: glance of those that are no agent's
@@ -180,14 +183,16 @@ class Census:
         self._hosting.forget_all_but({each.sight.facts.identity for each in self._members.values()})
         return news
 
+    def ask_again(self, process: ProcessIdentity) -> Judged:
+        """A death is told first in the one way that deaths are, with what ran below it."""
+        verdict = self._processes.prove(process, self._loop.world.machine_of(process.boot))
+        if verdict.standing is Standing.DEAD:
+            self._died(process, verdict)
+        return Judged(process, verdict, self._clock.now())
+
     def _asked_again(self) -> list[Judged]:
-        world, now = self._loop.world, self._clock.now()
-        doubted = [each.process for each in world.open_sessions() if each.liveness is Liveness.DOUBTED]
-        return [
-            Judged(process, self._processes.prove(process, world.machine_of(process.boot)), now)
-            for process in doubted
-            if process is not None
-        ]
+        doubted = (each for each in self._loop.world.open_sessions() if each.liveness is Liveness.DOUBTED)
+        return [self.ask_again(each.process) for each in doubted if each.process is not None]
 
     def _look_at_all(self) -> list[Sight]:
         """All that were not looked at before, or run another program now, parents before their children."""

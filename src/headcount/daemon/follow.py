@@ -10,6 +10,7 @@ Not here: reading (transcripts.py), what a tail says (agents/).
 
 import logging
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 
 from headcount.agents.port import Agent
@@ -33,7 +34,7 @@ class Follow:
         self._files = files
         self._transcripts = transcripts
         self._followed: dict[SessionId, Path] = {}
-        self._in: dict[Path, dict[str, SessionId]] = {}  # directory: whose file each name is
+        self._in: dict[Path, dict[str, set[SessionId]]] = {}  # directory: whose file each name is
 
     def noticed(self, events: Sequence[Event], world: World) -> None:
         for event in events:
@@ -68,7 +69,7 @@ class Follow:
                 return
             self._in[directory] = {}
         self._followed[session.id] = path
-        self._in[directory][path.name] = session.id
+        self._in[directory].setdefault(path.name, set()).add(session.id)
         self._transcripts.want(session, FOLLOW_AFTER)
 
     def _leave(self, id: SessionId) -> None:
@@ -76,8 +77,10 @@ class Follow:
         if path is None:
             return
         names = self._in.get(path.parent, {})
-        if names.get(path.name) == id:
-            del names[path.name]
+        whose = names.get(path.name, set())
+        whose.discard(id)
+        if not whose:
+            names.pop(path.name, None)
         if not names and path.parent in self._in:
             del self._in[path.parent]
             self._files.unwatch(path.parent)
@@ -85,13 +88,13 @@ class Follow:
     def _changed(self, directory: Path, events: list[FileEvent]) -> None:
         names = self._in.get(directory, {})
         if any(event.mask & IN_IGNORED for event in events):  # removed: there is nothing to follow any more
-            for id in list(names.values()):
+            for id in chain.from_iterable(names.values()):
                 self._followed.pop(id, None)
             self._in.pop(directory, None)
             return
         everything = any(event.name is None for event in events)
         changed = set(names) if everything else {event.name for event in events if event.name in names}
-        for name in changed:
-            session = self._loop.world.sessions.get(names[name]) if name is not None else None
+        for id in chain.from_iterable(names[name] for name in changed if name is not None):
+            session = self._loop.world.sessions.get(id)
             if session is not None:
                 self._transcripts.want(session, FOLLOW_AFTER)

@@ -2,50 +2,96 @@
 
 Rules of this file
   1. Reported, never deleted (K7). Also not when it is clean: that is for whoever made it.
-  2. One in which another session is at work is that one's, not a leftover.
-  3. What git could not tell is not known, and nothing follows.
+  2. One in which another session is at work is that one's, not a leftover. Of several that died in it the first is
+     told.
+  3. What git could not tell, and what hangs, is not known, and nothing follows: neither found nor gone. Every
+     checkout is looked at by itself, with a limit (system/looking.py).
 
 Not here: git (system/git.py, system/git_work.py), when they are looked for (aftermath.py).
 """
 
+import asyncio
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
-from headcount.core.leftover import Find, Kind, Leftover
-from headcount.core.session import Session
+from headcount.core.leftover import Find, Kind, Leftover, LeftoverId
+from headcount.core.session import Session, SessionId
 from headcount.system.git import read_repo
 from headcount.system.git_work import Work, read_work
+from headcount.system.looking import Hung, Looks
+from headcount.times import CHECKOUT_WITHIN, WORKTREE_WITHIN
+
+AT_ONCE = 4  # of git: a machine that many agents die on is busy
+
+K = TypeVar("K")
+T = TypeVar("T")
 
 
-def tops_of(directories: Iterable[str | None]) -> set[str]:
-    """The checkouts that those directories are in. For a thread."""
-    repos = (read_repo(each) for each in set(directories) if each)
-    return {os.path.realpath(repo.top) for repo in repos if repo is not None}
+async def tops_of(looks: Looks, directories: Iterable[str | None]) -> dict[str, str]:
+    """The checkout that each of those directories is in, where it is in one."""
+    found = await looks.each(_top, sorted({each for each in directories if each}), WORKTREE_WITHIN)
+    return {directory: top for directory, top in found.items() if top is not None}
 
 
-def left_by(session: Session, busy: set[str]) -> Find | None:
-    repo = read_repo(session.cwd) if session.cwd else None
-    if repo is None or os.path.realpath(repo.top) in busy:
-        return None
-    top = os.path.realpath(repo.top)
-    work = read_work(top)
-    if work is None or work.is_nothing:
-        return None
-    return _find(top, work, f"the session worked in {session.cwd}")
+async def left_by(looks: Looks, sessions: Iterable[Session], busy: set[str]) -> dict[SessionId, Find]:
+    ended = list(sessions)
+    tops = await tops_of(looks, (each.cwd for each in ended))
+    first: dict[str, Session] = {}
+    for session in ended:
+        top = tops.get(session.cwd or "")
+        if top is not None and top not in busy:
+            first.setdefault(top, session)
+    works = await _each_by_itself(looks, {top: partial(read_work, top) for top in first})
+    return {
+        first[top].id: _find(top, work, f"the session worked in {first[top].cwd}")
+        for top, work in works.items()
+        if work is not None and not work.is_nothing
+    }
+
+
+async def now(looks: Looks, known: Iterable[Leftover], busy: set[str]) -> dict[LeftoverId, str | Find | None]:
+    """Why each is no leftover any more, or what it is now; None, or left out: nothing can be told."""
+    return await _each_by_itself(looks, {each.id: partial(why_gone, each, busy) for each in known})
 
 
 def why_gone(leftover: Leftover, busy: set[str]) -> str | Find | None:
-    """Why it is no leftover any more, or what it is now; None: nothing can be told."""
+    """For a thread."""
     top = str(leftover.facts.get("path"))
-    if not Path(top).exists():
+    try:
+        os.stat(top)  # noqa: PTH116
+    except FileNotFoundError:
         return "the directory is gone"
+    except (OSError, ValueError):
+        return None  # it is not for us to look at now
     if top in busy:
         return "a session works in it"
     work = read_work(top)
     if work is None:
         return None
     return "all of it is committed and pushed" if work.is_nothing else _find(top, work)
+
+
+async def _each_by_itself(looks: Looks, asked: dict[K, Callable[[], T]]) -> dict[K, T]:
+    turn = asyncio.Semaphore(AT_ONCE)
+    found: dict[K, T] = {}
+
+    async def ask(name: K, look: Callable[[], T]) -> None:
+        async with turn:
+            try:
+                found[name] = await looks.ask(look, CHECKOUT_WITHIN)
+            except Hung:
+                return
+
+    await asyncio.gather(*(ask(name, look) for name, look in asked.items()))
+    return found
+
+
+def _top(directory: str) -> str | None:
+    repo = read_repo(directory)
+    return os.path.realpath(repo.top) if repo is not None else None
 
 
 def _find(top: str, work: Work, *evidence: str) -> Find:

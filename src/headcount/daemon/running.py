@@ -145,16 +145,16 @@ class Running:
         drift, looks = Drift(), Looks()
         worktrees = Worktrees(clock, looks)
         self.checkouts = Checkouts(self.loop, worktrees, clock)
-        self.stalls = Stalls(self.loop, processes, clock, config.stall_minutes * MINUTE)
+        self.stalls = Stalls(self.loop, processes, clock, config.stall_minutes * MINUTE, looks)
         self.descendants = Descendants(processes, clock, world.find_process, self.loop.counts)
-        self.search = Search(self.loop, processes, clock)
+        self.search = Search(self.loop, processes, clock, looks)
         self.forks = Forks(AGENTS, self.loop, clock)
         self.terminals = Terminals(self.loop, processes, clock, os.environ)
         self.tokens = Tokens(Path(places.state) / "tokens", store.tokens, processes, clock)
         self.effects = Effects(processes, clock, self.loop.put, self._forget, self.descendants.take)
         registries = Registries(self.loop, processes, self.anchors, self.files, drift)
         self.aftermath = Aftermath(
-            self.loop, processes, clock, config, self.terminals, registries, self.search
+            self.loop, processes, clock, config, self.terminals, registries, self.search, looks
         )
         self.segment = Segment(clock, wanted=config.notify_tmux_segment)
         self.fleet = Fleet(Path(places.state), self.loop, clock, prove, Pace(config.fleet_pace))
@@ -176,7 +176,9 @@ class Running:
             ),
             adapters=self.adapters,
             registries=registries,
-            census=Census(self.loop, processes, self.anchors, clock, self.adapters, self.hosting),
+            census=Census(
+                self.loop, processes, self.anchors, clock, self.adapters, self.hosting, died=self.effects.died
+            ),
             drift=drift,
             worktrees=worktrees,
             looks=looks,
@@ -260,13 +262,13 @@ class Running:
         self.hints.open(place.directory for places in self.hosting.places().values() for place in places)
         self.checkouts.want(self.loop.world.open_sessions())
         self.stalls.want(self.loop.world)
-        self.search.start_up()
         self.aftermath.start_up()
         sock = open_unix_socket(Path(service.places.socket))
         self.chores += [
             self._chore(service.census.run(), "census"),
             self._chore(keep_pruned(service), "prune"),
             self._chore(service.notifier.run(), "notifier"),
+            self._chore(self.search.start_up(service.census.take), "orphans"),
         ]
         limit = service.config.idle_limit
         if limit is not None:

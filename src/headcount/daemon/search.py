@@ -1,12 +1,13 @@
 """The search for what the dead left: one look at all environments after a death, for its marks.
 
 Rules of this file
-  1. In a thread, once for all that died since the last: never on the loop, never by a timer.
+  1. In a thread, once for all that died since the last: never on the loop, never by a timer. It has a limit, and so
+     has whoever waits for it.
   2. Marks are read again from the verified process before they count, and whose they are is decided by when it
      started (core/attribution.py). An agent, its helper, what runs below or stands above a living agent, and what
      is in a terminal that people use, are nobody's leftovers. Numbers of another pid namespace are not ours to read.
   3. A search that fails finds nothing and says nothing: what was not searched stays so.
-  4. At a start all that ended in this boot is searched for, and those that carry the marks of an agent that nobody
+  4. At a start, once a census told who lives, all that ended in this boot is searched for, and those that carry the marks of an agent that nobody
      remembers and that is over. One warning each.
 
 Not here: the tree below a living agent (descendants.py), what is made of a find (core/behind.py).
@@ -15,25 +16,28 @@ Not here: the tree below a living agent (descendants.py), what is made of a find
 import asyncio
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from itertools import chain
 
 from headcount.agents.marks import MARKS, NAMES
 from headcount.agents.table import AGENTS
-from headcount.core.attribution import Carried, Life, is_dead, lives, whose
+from headcount.core.attribution import Carried, Known, by_conversation, is_dead, lives, whose
 from headcount.core.events import Event, EventType
 from headcount.core.identity import Match, ProcessFacts, ProcessIdentity, same_process
 from headcount.core.leftover import Find, Kind, Left, process_key
-from headcount.core.session import SessionId
+from headcount.core.session import Session, SessionId
 from headcount.core.world import World
 from headcount.daemon.anchor import parse_pid
 from headcount.daemon.called import called
 from headcount.daemon.lifelines import is_terminal, stands_above_one
 from headcount.daemon.loop import Loop
 from headcount.system.clock import Clock
+from headcount.system.looking import Hung, Looks
 from headcount.system.processes.ancestry import above
 from headcount.system.processes.namespace import namespace_of
 from headcount.system.processes.port import Gone, Processes
+from headcount.times import SEARCH_WAITED_FOR, SEARCH_WITHIN
 
 log = logging.getLogger("headcount.search")
 
@@ -41,18 +45,22 @@ TICKS = os.sysconf("SC_CLK_TCK")
 NOBODY: SessionId | None = None
 
 Finds = dict[SessionId | None, list[Find]]
+Ends = dict[ProcessIdentity, int]
 
 
 class Search:
-    def __init__(self, loop: Loop, processes: Processes, clock: Clock) -> None:
+    def __init__(self, loop: Loop, processes: Processes, clock: Clock, looks: Looks) -> None:
         self._loop = loop
         self._processes = processes
         self._clock = clock
+        self._looks = looks
         self._uid = os.getuid()
-        self._ended: dict[ProcessIdentity, int] = {}  # when each was seen to end, in ticks since boot
+        self._ended: Ends = {}  # when each was seen to end, in ticks since boot
         self._wanted: dict[ProcessIdentity, SessionId] = {}
         self._failed: dict[ProcessIdentity, SessionId] = {}
         self._waiting: dict[ProcessIdentity, list[asyncio.Future[None]]] = {}
+        self._strangers = False  # to be looked for by the next search
+        self._missed = False  # they were looked for, and that failed
         self._running: asyncio.Task[None] | None = None
 
     # --- on the loop ---------------------------------------------------------------------------------
@@ -71,41 +79,42 @@ class Search:
         self._go_on()
 
     async def searched(self, process: ProcessIdentity) -> None:
-        """Returns once what that dead process left was searched for and told; at once when nobody is at it."""
+        """Returns once what that dead process left was searched for and told, but not much later; at once when
+        nobody is at it."""
         if process in self._wanted or (self._running is not None and not self._running.done()):
             done = asyncio.get_running_loop().create_future()
             self._waiting.setdefault(process, []).append(done)
-            await done
+            await asyncio.wait([done], timeout=SEARCH_WAITED_FOR)
 
-    def start_up(self) -> None:
-        """All that is remembered of this boot, and the orphans of those that are not."""
+    async def start_up(self, census: Callable[[], Awaitable[None]]) -> None:
+        """All that is remembered of this boot, and the orphans of those that are not. After a census: who carries the
+        marks of an agent that lives is no orphan, also when nobody has told of that agent yet."""
+        await census()
         for session in self._loop.world.sessions.values():
             if session.process is not None and is_dead(session):
                 self._wanted.setdefault(session.process, session.id)
-        self._go_on(strangers=True)
+        self._strangers = True
+        self._go_on()
 
     def close(self) -> None:
         if self._running is not None:
             self._running.cancel()
 
-    def _go_on(self, strangers: bool = False) -> None:
+    def _go_on(self) -> None:
         if self._running is None or self._running.done():
-            self._running = asyncio.create_task(self._run(strangers))
+            self._running = asyncio.create_task(self._run())
 
-    async def _run(self, strangers: bool) -> None:
-        while self._wanted or strangers:
+    async def _run(self) -> None:
+        while self._wanted or self._strangers:
+            strangers = self._strangers or self._missed
+            self._strangers = self._missed = False
             wanted, self._wanted = {**self._failed, **self._wanted}, {}
             self._failed = {}
-            known = self._lives()
-            try:
-                found = await asyncio.to_thread(self._search, known, strangers)
-            except Exception:
-                log.exception("a search for leftovers failed")
-                self._loop.counts["bugs"] += 1
-                found = None
+            found = await self._find(strangers)
+            if found is None:
                 self._failed |= wanted  # looked for again with the next death, or the next start
+                self._missed = strangers
             self._loop.counts["leftover_searches"] += 1
-            strangers = False
             await self._tell(wanted, found)
             for process in wanted:
                 for waiting in self._waiting.pop(process, ()):
@@ -127,16 +136,18 @@ class Search:
             *answers, return_exceptions=True
         )  # not stored now: the next start searches again
 
-    def _lives(self) -> list[Life]:
-        world = self._loop.world
-        for session in world.sessions.values():
-            if session.process is not None and is_dead(session) and session.process not in self._ended:
-                assert session.ended is not None
-                self._ended[session.process] = (
-                    self._now() if session.ended.away else self._ticks(session.ended.at)
-                )
-        self._ended = {each: at for each, at in self._ended.items() if world.find_process(each) is not None}
-        return lives(world.sessions.values(), world.place.boot, self._ended)
+    async def _find(self, strangers: bool) -> Finds | None:
+        sessions, seen = list(self._loop.world.sessions.values()), dict(self._ended)
+        try:
+            known, ended = await self._looks.ask(partial(self._lives, sessions, seen), SEARCH_WITHIN)
+            self._ended = ended | {each: at for each, at in self._ended.items() if each not in seen}
+            return await self._looks.ask(partial(self._search, known, strangers), SEARCH_WITHIN)
+        except Hung:
+            log.warning("a search for leftovers took too long")
+        except Exception:
+            log.exception("a search for leftovers failed")
+            self._loop.counts["bugs"] += 1
+        return None
 
     def _now(self) -> int:
         return int(self._clock.boottime() * TICKS) + 1
@@ -146,16 +157,23 @@ class Search:
 
     # --- in a thread ---------------------------------------------------------------------------------
 
-    def _search(self, known: list[Life], strangers: bool) -> Finds:
+    def _lives(self, sessions: list[Session], seen: Ends) -> tuple[Known, Ends]:
+        ended: Ends = {}
+        for session in sessions:
+            if session.process is not None and session.ended is not None and is_dead(session):
+                at = self._now() if session.ended.away else self._ticks(session.ended.at)
+                ended[session.process] = seen.get(session.process, at)
+        return by_conversation(lives(sessions, self._loop.world.place.boot, ended)), ended
+
+    def _search(self, known: Known, strangers: bool) -> Finds:
         found: Finds = {}
-        conversations = {each for life in known for each in life.hosted}
         for pid, carried in self._processes.carriers(NAMES).items():
             marks = _marks(carried)
-            if strangers or any((mark.agent, mark.conversation) in conversations for mark in marks):
+            if strangers or any((mark.agent, mark.conversation) in known for mark in marks):
                 self._weigh(pid, known, strangers, found)
         return found
 
-    def _weigh(self, pid: int, known: list[Life], strangers: bool, found: Finds) -> None:
+    def _weigh(self, pid: int, known: Known, strangers: bool, found: Finds) -> None:
         facts = self._processes.look(pid)
         if not isinstance(facts, ProcessFacts) or facts.uid != self._uid or facts.identity.started is None:
             return
@@ -169,11 +187,10 @@ class Search:
         elif strangers and (mark := self._strange(facts, marks, known)) and not self._is_an_agents(facts):
             found.setdefault(NOBODY, []).append(_find(facts, mark, conversation=mark.conversation))
 
-    def _strange(self, facts: ProcessFacts, marks: list[Carried], known: list[Life]) -> Carried | None:
+    def _strange(self, facts: ProcessFacts, marks: list[Carried], known: Known) -> Carried | None:
         """The mark of an agent that is certainly over: nobody has its number now, or only one that came later."""
-        hosted = {each for life in known for each in life.hosted}
         for mark in marks:
-            if mark.pid is None or (mark.agent, mark.conversation) in hosted:
+            if mark.pid is None or (mark.agent, mark.conversation) in known:
                 continue
             owner = self._processes.look(mark.pid)
             if isinstance(owner, Gone) or (

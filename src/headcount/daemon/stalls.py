@@ -2,7 +2,7 @@
 
 Rules of this file
   1. Only while something is working: an idle machine is not woken for this.
-  2. A look reads, in a thread: the processor time of the process and what it started, and the size of its transcript.
+  2. A look reads, in a thread and with a limit: the processor time of the process and what it started, and the size of its transcript.
      It tells when each last stirred, and concludes nothing.
   3. After a gap (a machine that slept, a clock that was set) nothing is known of the time between: both count as
      stirred now.
@@ -16,6 +16,7 @@ import logging
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from headcount import times
 from headcount.core.events import Event
@@ -25,6 +26,7 @@ from headcount.core.stall import is_watched
 from headcount.core.world import World
 from headcount.daemon.loop import Loop
 from headcount.system.clock import Clock
+from headcount.system.looking import Hung, Looks
 from headcount.system.processes.port import Processes
 
 log = logging.getLogger("headcount.stalls")
@@ -44,11 +46,12 @@ class Sight:
 
 
 class Stalls:
-    def __init__(self, loop: Loop, processes: Processes, clock: Clock, patience: float) -> None:
+    def __init__(self, loop: Loop, processes: Processes, clock: Clock, patience: float, looks: Looks) -> None:
         self._loop = loop
         self._processes = processes
         self._clock = clock
         self._patience = patience
+        self._looks = looks
         self._every = min(times.STALL_LOOK_EVERY, patience / times.STALL_LOOKS_LEAST)
         self._sights: dict[SessionId, Sight] = {}
         self._timer: asyncio.TimerHandle | None = None
@@ -91,7 +94,12 @@ class Stalls:
         kept = {each.id for each in working}
         self._sights = {id: sight for id, sight in self._sights.items() if id in kept}
         try:
-            seen = await asyncio.to_thread(self._look_at_all, working)
+            paths = sorted({each.transcript for each in working if each.transcript})
+            sizes = await self._looks.each(_size, paths, times.WORKTREE_WITHIN)
+            look = partial(self._look_at_all, working, sizes)
+            seen = await self._looks.ask(look, times.STALL_LOOK_WITHIN)
+        except Hung:
+            seen = {}
         except Exception:  # a bug of ours; the next look may succeed
             log.exception("a look for stalls failed")
             self._loop.counts["bugs"] += 1
@@ -104,13 +112,13 @@ class Stalls:
 
     # --- in a thread -------------------------------------------------------------------------------
 
-    def _look_at_all(self, working: list[Session]) -> dict[SessionId, Sight]:
+    def _look_at_all(self, working: list[Session], sizes: dict[str, Size | None]) -> dict[SessionId, Sight]:
         self.looks += 1
-        return {each.id: self._look(each) for each in working}
+        return {each.id: self._look(each, sizes.get(each.transcript or "")) for each in working}
 
-    def _look(self, session: Session) -> Sight:
+    def _look(self, session: Session, size: Size | None) -> Sight:
         assert session.process is not None
-        cpu, size = self._processes.cpu_time(session.process), _size(session.transcript)
+        cpu = self._processes.cpu_time(session.process)
         now = self._clock.now()  # of this read: a loaded machine makes one session wait for another's
         before = self._sights.get(session.id)
         if before is None or not 0 <= now - before.at <= times.STALL_BLIND_AFTER * self._every:
@@ -138,9 +146,7 @@ def _told(id: SessionId, sight: Sight, patience: float) -> Looked:
     )
 
 
-def _size(path: str | None) -> Size | None:
-    if path is None:
-        return None
+def _size(path: str) -> Size | None:
     try:
         seen = os.stat(path)  # noqa: PTH116
     except (OSError, ValueError):

@@ -51,6 +51,7 @@ class Terminals:
         self._wanted: dict[SessionId, ProcessIdentity] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._looking: asyncio.Task[dict[SessionId, Place]] | None = None
+        self._waits = False  # for the end of the look that is under way
         self._sockets: dict[str, None] = {}  # servers that agents named, beside those in tmux's own place
 
     def noticed(self, events: Sequence[Event], world: World) -> None:
@@ -64,7 +65,7 @@ class Terminals:
         if session.process is None:
             return
         self._wanted[session.id] = session.process
-        if self._timer is None:
+        if self._timer is None and not self._waits:
             self._timer = asyncio.get_running_loop().call_later(TERMINAL_AFTER, self._start)
 
     async def locate(self, session: Session) -> Place:
@@ -87,6 +88,7 @@ class Terminals:
         return said
 
     def close(self) -> None:
+        self._wanted.clear()
         if self._timer is not None:
             self._timer.cancel()
         if self._looking is not None:
@@ -97,10 +99,16 @@ class Terminals:
     def _start(self) -> None:
         self._timer = None
         if self._looking is not None and not self._looking.done():
-            self._timer = asyncio.get_running_loop().call_later(TERMINAL_AFTER, self._start)
+            self._waits = True
+            self._looking.add_done_callback(self._go_on)  # one that hangs wakes nobody
             return
         wanted, self._wanted = self._wanted, {}
         self._looking = asyncio.create_task(self._look(wanted))
+
+    def _go_on(self, _: object) -> None:
+        self._waits = False
+        if self._timer is None and self._wanted:
+            self._start()
 
     async def _look(self, wanted: dict[SessionId, ProcessIdentity]) -> dict[SessionId, Place]:
         try:

@@ -2,7 +2,7 @@
 
 Rules of this file
   1. People's file systems may hang: they are looked at with a limit (system/looking.py). What could not be read
-     in time is not known, and is not asked for again for a while.
+     in time is not known, which is not "no repository", and is not asked for again for a while.
   2. Read once a directory, and again after WORKTREE_FRESH: a branch is switched now and then.
 
 Not here: git's files (system/git.py), what two in one worktree mean (core/collision.py).
@@ -11,12 +11,11 @@ Not here: git's files (system/git.py), what two in one worktree mean (core/colli
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import partial
 
 from headcount.core.report import Report, Worktree
 from headcount.system.clock import Clock
 from headcount.system.git import Repo, read_repo
-from headcount.system.looking import Hung, Looks
+from headcount.system.looking import Looks
 from headcount.times import WORKTREE_FRESH, WORKTREE_WITHIN
 
 KNOWN_MOST = 2_000
@@ -29,6 +28,7 @@ class Worktrees:
         self._clock = clock
         self._looks = looks
         self._known: dict[str, tuple[float, Repo | None]] = {}
+        self._hung: dict[str, float] = {}  # when those were asked that did not answer
 
     async def settled(self, reports: Sequence[Report]) -> list[Report]:
         """The reports with their worktree, and with the real path of what they edit."""
@@ -40,6 +40,7 @@ class Worktrees:
         return [_settled(each, repos, real) if _tells(each) else each for each in reports]
 
     async def repos(self, directories: Iterable[str]) -> dict[str, Repo | None]:
+        """Without those that could not be read in time."""
         found, _ = await self._look(set(directories), set())
         return found
 
@@ -60,15 +61,11 @@ class Worktrees:
             for each in directories
             if each in self._known and now - self._known[each][0] < WORKTREE_FRESH
         }
-        missing = directories - known.keys()
-        if not missing and not paths:
-            return known, {}
-        look = partial(_read, sorted(missing), sorted(paths))
-        repos: dict[str, Repo | None]
-        try:
-            repos, real = await self._looks.ask(look, WORKTREE_WITHIN)
-        except Hung:
-            repos, real = dict.fromkeys(missing), {}
+        self._hung = {each: at for each, at in self._hung.items() if now - at < WORKTREE_FRESH}
+        missing = directories - known.keys() - self._hung.keys()
+        repos = await self._looks.each(_read, sorted(missing), WORKTREE_WITHIN)
+        real = await self._looks.each(_real, sorted(paths), WORKTREE_WITHIN)
+        self._hung |= dict.fromkeys(missing - repos.keys(), now)
         for directory, repo in repos.items():
             self._known[directory] = (now, repo)
         while len(self._known) > KNOWN_MOST:
@@ -76,8 +73,8 @@ class Worktrees:
         return known | repos, real
 
 
-def _read(directories: list[str], paths: list[str]) -> Found:
-    return {each: read_repo(each) for each in directories}, {each: _real(each) for each in paths}
+def _read(directory: str) -> Repo | None:
+    return read_repo(directory)
 
 
 def _real(path: str) -> str:

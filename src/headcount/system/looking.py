@@ -11,10 +11,12 @@ Not here: what is looked for.
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import partial
 from typing import Any, TypeVar
 
+K = TypeVar("K")
 T = TypeVar("T")
 
 HANGING_MOST = 32  # threads; each waits in the kernel and costs a stack
@@ -59,6 +61,23 @@ class Looks:
             raise Hung
         return answer.result()
 
+    async def each(self, look: Callable[[K], T], of: Iterable[K], within: float) -> dict[K, T]:
+        """What it returns for each of them; without those that hang, which keep the others from nothing."""
+        found: dict[K, T] = {}
+        rest = list(of)
+        while rest:
+            done: dict[K, T] = {}
+            given_up = threading.Event()
+            try:
+                await self.ask(partial(_one_by_one, look, rest, done, given_up), within)
+                return found | done
+            except Hung:
+                given_up.set()
+                told = dict(done)
+                found |= told
+                rest = rest[len(told) + 1 :]  # the next one is the one that hangs
+        return found
+
     def _told(self, answer: "asyncio.Future[Any]", found: Any, fault: BaseException | None) -> None:
         if answer.cancelled():
             self.hanging -= 1  # late, but it came
@@ -66,3 +85,10 @@ class Looks:
             answer.set_exception(fault)
         else:
             answer.set_result(found)
+
+
+def _one_by_one(look: Callable[[K], T], of: list[K], done: dict[K, T], given_up: threading.Event) -> None:
+    for each in of:
+        if given_up.is_set():
+            return
+        done[each] = look(each)

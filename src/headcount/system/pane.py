@@ -1,8 +1,8 @@
 """A tmux pane, as its own server shows it now.
 
 Rules of this file
-  1. The address is from the environment of the process that runs in it; an address that is not of tmux's form reaches
-     no command line.
+  1. The address is tmux's own word on where a process runs (tmux.py), never what an environment claims; a socket that
+     is not ours reaches no command line.
   2. Pane numbers are given anew by every server: the server must be the one that the address names.
   3. No answer in time, no server, no pane: None, which says nothing about the process.
 
@@ -11,17 +11,12 @@ Not here: whose pane it is (the caller's), printing what it shows (cli/).
 
 import asyncio
 import os
-import re
 import stat
 import subprocess
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from headcount.times import PEEK_WITHIN
 
-NAMES = frozenset({"TMUX", "TMUX_PANE"})
-ADDRESS = re.compile(r"(/[^,\x00-\x1f]+),([0-9]{1,10}),([0-9]{1,10})", re.ASCII)
-PANE = re.compile(r"%[0-9]{1,10}", re.ASCII)
 CLEAN_ENVIRONMENT = {"PATH": os.defpath, "LC_ALL": "C.UTF-8"}
 
 
@@ -30,12 +25,6 @@ class Pane:
     socket: str
     server: str  # its pid
     id: str
-
-
-def pane_of(environ: Mapping[str, str]) -> Pane | None:
-    address = ADDRESS.fullmatch(environ.get("TMUX", ""))
-    pane = PANE.fullmatch(environ.get("TMUX_PANE", ""))
-    return Pane(address.group(1), address.group(2), pane.group(0)) if address and pane else None
 
 
 async def capture(pane: Pane, lines: int) -> list[str] | None:

@@ -14,7 +14,7 @@ from headcount.core.session import Session
 from headcount.daemon.ending import REFUSED, Result, Wish
 from headcount.daemon.gate import Refused
 from headcount.daemon.routes.route import Call
-from headcount.daemon.selection import ended_words
+from headcount.daemon.selection import LISTED_MOST, ended_words
 from headcount.times import KILL_AFTER_MOST
 from headcount.wire.ending import (
     CloseAnswer,
@@ -99,8 +99,23 @@ def _chosen(call: Call, asked: ReapWish) -> list[Leftover]:
                 404, "no-such-leftover", f"No leftover is process {listed}.", "See: headcount leftovers"
             )
     if asked.ids:
-        chosen = [each for each in chosen if any(each.id.startswith(id) for id in asked.ids if id)]
+        wanted_ids = {_meant(chosen, id).id for id in asked.ids}
+        chosen = [each for each in chosen if each.id in wanted_ids]
     return chosen
+
+
+def _meant(leftovers: list[Leftover], wanted: str) -> Leftover:
+    """By its id, or the beginning of one that no other has: more is never ended than was meant."""
+    fits = [each for each in leftovers if wanted and each.id.startswith(wanted)]
+    whole = [each for each in fits if each.id == wanted]
+    if len(whole or fits) == 1:
+        return (whole or fits)[0]
+    if not fits:
+        raise Refused(
+            404, "no-such-leftover", f'No leftover matches "{wanted[:60]}".', "See: headcount leftovers"
+        )
+    listed = ", ".join(f"{each.id} {each.what}" for each in fits[:LISTED_MOST])
+    raise Refused(400, "ambiguous", f'"{wanted[:60]}" matches {listed}. Type more.')
 
 
 def _wish(call: Call, verb: str, kill_after: float | None, all: bool = False) -> Wish:

@@ -4,20 +4,28 @@ Rules of this file
   1. Nothing of it is stored and nothing is logged: it is read, answered, forgotten.
   2. The operator may look at every session, an agent only at its own. What another agent was told is none of its
      business, and text that it copied from there would be an injection.
-  3. Reads are bounded and off the loop.
+  3. Reads are bounded, off the loop and in time.
+  4. A pane is the session's where tmux says that its process runs in it, whatever its environment claims, and only
+     while no other session is in it: what that one shows is not this one's.
 
 Not here: reading a transcript (agents/), a pane (system/pane.py).
 """
 
-import asyncio
+from functools import partial
 from pathlib import Path
 
 from headcount.agents.table import AGENTS
 from headcount.core.session import Session
+from headcount.core.terminal import Where
+from headcount.core.where import TMUX
 from headcount.daemon.gate import Refused
+from headcount.daemon.routes.places import place_of
 from headcount.daemon.routes.route import Call
+from headcount.daemon.terminals import NotKnown
 from headcount.daemon.view import time_text
-from headcount.system.pane import NAMES, capture, pane_of
+from headcount.system.looking import Hung
+from headcount.system.pane import Pane, capture
+from headcount.times import PEEK_WITHIN
 from headcount.wire.closer import Peek, PeekLine
 
 LINES_MOST = 500
@@ -30,7 +38,7 @@ async def peek_session(call: Call) -> Peek:
     lines = max(1, min(call.number("lines", LINES_USUAL), LINES_MOST))
     if call.flag("pane"):
         return await _of_the_pane(call, session, lines)
-    return await _of_the_transcript(session, lines)
+    return await _of_the_transcript(call, session, lines)
 
 
 def _check_is_own(call: Call, session: Session) -> None:
@@ -43,11 +51,15 @@ def _check_is_own(call: Call, session: Session) -> None:
         )
 
 
-async def _of_the_transcript(session: Session, lines: int) -> Peek:
+async def _of_the_transcript(call: Call, session: Session, lines: int) -> Peek:
     agent = AGENTS.get(session.agent)
     if agent is None or session.transcript is None or session.conversation is None:
         raise _nothing(session, "no transcript of it is known", "its terminal")
-    said = await asyncio.to_thread(agent.peek, Path(session.transcript), session.conversation, lines)
+    look = partial(agent.peek, Path(session.transcript), session.conversation, lines)
+    try:
+        said = await call.service.looks.ask(look, PEEK_WITHIN)
+    except Hung:
+        raise _nothing(session, "its transcript could not be read in time", "its terminal") from None
     if said is None:
         raise _nothing(session, "its transcript cannot be read", "its terminal")
     return Peek(
@@ -63,14 +75,26 @@ async def _of_the_transcript(session: Session, lines: int) -> Peek:
 async def _of_the_pane(call: Call, session: Session, lines: int) -> Peek:
     if not session.is_open or session.process is None:
         raise _nothing(session, "it has no living process, so no pane", "its transcript")
-    pane = pane_of(call.service.processes.environ(session.process, NAMES))
-    if pane is None:
+    place = await place_of(call, session)
+    if isinstance(place, NotKnown):
+        raise _nothing(session, place.why, "its transcript")
+    if place is None or place.program != TMUX or place.socket is None or place.pane is None:
         raise _nothing(session, "it does not run in tmux", "its transcript")
-    shown = await capture(pane, lines)
+    if _is_shared(call, session, place):
+        raise _nothing(session, "another session is in its pane", "its transcript")
+    shown = await capture(Pane(place.socket, str(place.server), place.pane), lines)
     if shown is None:
         raise _nothing(session, "its tmux server does not show that pane", "its transcript")
     return Peek(
         session=session.id, source="pane", lines=[PeekLine(who=None, text=each, at=None) for each in shown]
+    )
+
+
+def _is_shared(call: Call, session: Session, place: Where) -> bool:
+    others = (each for each in call.service.loop.world.open_sessions() if each.id != session.id)
+    return any(
+        each.where is not None and (each.where.socket, each.where.pane) == (place.socket, place.pane)
+        for each in others
     )
 
 

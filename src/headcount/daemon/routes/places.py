@@ -11,7 +11,6 @@ Not here: looking (terminals.py), the agents' commands (agents/).
 import asyncio
 
 from headcount.agents.table import AGENTS
-from headcount.core.evidence import Judged
 from headcount.core.session import Liveness, Session
 from headcount.core.verdict import Standing
 from headcount.daemon.gate import Refused
@@ -24,7 +23,7 @@ from headcount.wire.places import Resumption, Whereabouts
 
 async def find_terminal(call: Call) -> Whereabouts:
     session = call.session()
-    place = await _place(call, session)
+    place = await place_of(call, session)
     session = call.service.loop.world.sessions.get(session.id, session)
     doubt = place if isinstance(place, NotKnown) else None
     where = session.where
@@ -61,7 +60,7 @@ async def how_to_resume(call: Call) -> Resumption:
     )
 
 
-async def _place(call: Call, session: Session) -> Place:
+async def place_of(call: Call, session: Session) -> Place:
     if not session.is_open:
         return NotKnown("it has ended")
     try:
@@ -79,9 +78,9 @@ async def _host(call: Call, session: Session) -> Session | None:
     for each in [world.sessions[id] for id in ids]:
         if not each.is_open or each.process is None:
             continue
-        verdict = service.processes.prove(each.process, world.machine_of(each.process.boot))
-        if verdict.standing is Standing.DEAD:
-            await service.loop.ask(Judged(each.process, verdict, service.clock.now()))
+        judged = service.census.ask_again(each.process)
+        if judged.verdict.standing is Standing.DEAD:
+            await service.loop.ask(judged)
     mine = [world.sessions[id] for id in ids if id in world.sessions]
     having = [each for each in mine if each.is_open and each.liveness is not Liveness.LOST]
     return having[-1] if having else None

@@ -20,7 +20,7 @@ NO_FILES = ("/dev/", "/proc/", "/sys/", "/memfd:")
 
 def read_open_files(pid: int, locks: Locks) -> OpenFiles | None:
     """None: not ours to read, or over."""
-    locked = locks.get(pid, frozenset())
+    locked = None if locks is None else locks.get(pid, frozenset())
     try:
         directory = os.open(f"/proc/{pid}/fd", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError:
@@ -34,25 +34,30 @@ def read_open_files(pid: int, locks: Locks) -> OpenFiles | None:
         os.close(directory)
 
 
-def _file(directory: int, name: str, locked: frozenset[int]) -> OpenFile | None:
+def _file(directory: int, name: str, locked: frozenset[int] | None) -> OpenFile | None:
     try:
         path = os.readlink(os.fsencode(name), dir_fd=directory).decode("utf-8", "replace")
         if not path.startswith("/") or path.startswith(NO_FILES):
             return None
+        if locked is None:
+            return OpenFile(path)
         return OpenFile(path, bool(locked) and os.stat(name, dir_fd=directory).st_ino in locked)
     except OSError:
         return None  # closed meanwhile
 
 
 def read_locks() -> Locks:
-    """The inodes that each process holds a lock on: proc_locks(5). Who waits for one is marked `->`."""
+    """The inodes that each process holds a lock on: proc_locks(5). Who waits for one is marked `->`.
+    None: they cannot be told, and nobody may be taken for one without."""
     try:
         with open("/proc/locks", "rb") as locks:
-            lines = locks.read(LOCKS_MOST).splitlines()
+            content = locks.read(LOCKS_MOST)
     except OSError:
-        return {}
+        return None
+    if len(content) == LOCKS_MOST:
+        return None  # cut: what is missing is not free
     held: dict[int, set[int]] = {}
-    for row in (line.split() for line in lines):
+    for row in (line.split() for line in content.splitlines()):
         if len(row) > 5 and row[1] in LOCKING and row[4].isdigit():
             inode = row[5].rpartition(b":")[2]
             if inode.isdigit():
