@@ -56,7 +56,9 @@ def table(leftovers: list[dict[str, Any]], now: float, screen: Screen) -> list[s
         lines = [cut(line, screen.columns, screen.dots) for line in lines]
     held = sum(row.get("memory_bytes") or 0 for row in leftovers if not row.get("gone_at"))
     if any(row.get("kind") == "process" and not row.get("gone_at") for row in leftovers):
-        lines.append(f"{memory(held)} held. To end processes: headcount reap (it asks first)")
+        lines.append(
+            f"{memory(held)} held. To end processes: headcount reap --yes (without --yes it only shows them)"
+        )
     return lines
 
 
