@@ -46,6 +46,11 @@ def test_leftovers_are_listed_with_age_memory_and_evidence() -> None:
     assert leftovers.table([], 0.0, PIPE) == ["Nothing was left behind."]
 
 
+def test_processor_time_is_told_when_there_is_some() -> None:
+    assert leftovers.what_of(row(cpu_s=190.0)) == "41377 node vite :5173 cpu 3m"
+    assert leftovers.what_of(row(cpu_s=0.2)) == "41377 node vite :5173"
+
+
 def test_foreign_text_in_a_leftover_cannot_drive_the_terminal() -> None:
     lines = leftovers.table([row(what="\x1b[2Jnode", evidence=["\x1b]0;x\x07"])], 0.0, PIPE)
     assert "\x1b" not in "".join(lines)

@@ -83,10 +83,14 @@ def _rows(leftovers: list[dict[str, Any]], now: float) -> list[tuple[str, ...]]:
 
 
 def what_of(leftover: dict[str, Any]) -> str:
-    """`41377 node vite :5173`."""
+    """`41377 node vite :5173 cpu 3m`."""
     ports = [f":{clean(port)}" for port in leftover.get("ports") or ()]
-    words = [clean(leftover.get("pid")), clean(leftover.get("what")), *ports]
+    words = [clean(leftover.get("pid")), clean(leftover.get("what")), *ports, _cpu(leftover.get("cpu_s"))]
     return " ".join(word for word in words if word)
+
+
+def _cpu(seconds: Any) -> str:
+    return f"cpu {moments.span(seconds)}" if isinstance(seconds, int | float) and seconds >= 1 else ""
 
 
 def memory(bytes: Any) -> str:
