@@ -36,6 +36,12 @@ def test_what_a_measured_version_wrote_is_known(version: str) -> None:
     assert {field for fields in recorded.values() for field in fields} - known.FIELDS == set()
 
 
+def test_what_is_written_with_hooks_installed_is_known() -> None:
+    written = {"hookCount", "hookInfos", "hookErrors", "hookAdditionalContext", "hasOutput", "stopReason"}
+    written |= {"preventedContinuation", "toolUseID", "queueTranscriptOnly", "toolDenialKind"}
+    assert written - known.FIELDS == set()
+
+
 def test_the_recorded_transcript_and_registry_file_hold_nothing_strange(tmp_path: Path) -> None:
     path = transcript(tmp_path)
     path.write_bytes((SAMPLES / "transcript.jsonl").read_bytes())

@@ -46,6 +46,11 @@ def test_leftovers_are_listed_with_age_memory_and_evidence() -> None:
     assert leftovers.table([], 0.0, PIPE) == ["Nothing was left behind."]
 
 
+def test_processor_time_is_told_when_there_is_some() -> None:
+    assert leftovers.what_of(row(cpu_s=190.0)) == "41377 node vite :5173 cpu 3m"
+    assert leftovers.what_of(row(cpu_s=0.2)) == "41377 node vite :5173"
+
+
 def test_foreign_text_in_a_leftover_cannot_drive_the_terminal() -> None:
     lines = leftovers.table([row(what="\x1b[2Jnode", evidence=["\x1b]0;x\x07"])], 0.0, PIPE)
     assert "\x1b" not in "".join(lines)
@@ -80,7 +85,7 @@ def test_an_agent_that_survives_is_not_called_closed() -> None:
     lines = close.lines_of({"session": "7f3aaa", "closed": False}, [result("survived", 41022)])
     assert lines[-1] == "7f3a is not closed; nothing else was touched."
     lines = close.lines_of({"session": "7f3aaa", "closed": True, "others": [41877], "resume": ["claude"]}, [])
-    assert "still open in 41877, left alone" in lines[0] and lines[-1].endswith("headcount resume 7f3a")
+    assert "still open in process 41877, left alone" in lines[0] and lines[-1] == "7f3a is closed."
 
 
 @pytest.mark.parametrize(
@@ -127,3 +132,21 @@ def run(daemon: Daemon, *words: str) -> tuple[int, str, str]:
     subprocess.run(argv, env={**env, **places}, check=True, stdin=subprocess.DEVNULL)
     eventually(code.exists, within=30)
     return int(code.read_text()), out.read_text(), err.read_text()
+
+
+def test_close_offers_no_resume_of_a_conversation_that_is_open_elsewhere() -> None:
+    answer = {"session": "02b7aa", "closed": True, "others": [77], "resume": ["claude", "--resume", "x"]}
+    lines = close.lines_of(answer, [result("exited")])
+    assert "The conversation is still open in process 77, left alone: --all ends it too." in lines
+    assert "resume" not in " ".join(lines)
+    assert close.lines_of({**answer, "others": []}, [])[-1].endswith("To go on: headcount resume 02b7")
+
+
+def test_closing_again_says_that_it_was_closed_before() -> None:
+    answer = {"session": "02b7aa", "closed": True, "others": [], "resume": None, "again": True}
+    assert close.lines_of(answer, []) == ["02b7 was closed before; nothing was left to end."]
+
+
+def test_leftovers_say_that_reap_without_yes_only_shows() -> None:
+    last = leftovers.table([row()], 0.0, PIPE)[-1]
+    assert "headcount reap --yes" in last and "asks" not in last

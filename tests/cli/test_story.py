@@ -1,6 +1,7 @@
 """Events in the words of people; waiting and explaining too."""
 
 import time
+from pathlib import Path
 
 import pytest
 
@@ -119,3 +120,25 @@ def test_show_tells_what_is_known_and_leaves_out_what_is_not() -> None:
     text = "\n".join(shown(DEAD, time.time()))
     assert "killed (SIGKILL)" in text and "task:I18N-4" in text
     assert "model" not in text and "None" not in text
+
+
+def test_an_explanation_of_the_ended_speaks_of_no_agreement_and_an_alarm_is_told() -> None:
+    ended = session(liveness="ended", ended={"kind": "killed", "because": "killed (SIGKILL)"})
+    parts = {"liveness": {}, "activity": {}, "binding": {"value": "pid 9", "because": "bound by x"}}
+    lines = explained({"session": ended, **parts, "agree": True, "would_change": []}, NOW)
+    assert lines[-1] == "Nothing changes it any more."
+    alarmed = session(alarms=["also alive in 77"])
+    lines = explained({"session": alarmed, **parts, "agree": True, "would_change": ["exit"]}, NOW)
+    assert lines[-2:] == ["! also alive in 77", "Sources agree. Would change it: exit."]
+
+
+def test_show_names_the_kernel_for_an_end_and_no_repository_without_one(tmp_path: Path) -> None:
+    sources = {"activity": {"source": "hook", "at": None}, "ended": {"source": "kernel", "at": None}}
+    killed = session(
+        liveness="ended", ended={"kind": "killed", "because": "killed (SIGKILL)"}, cwd=str(tmp_path)
+    )
+    lines = shown({**killed, "repo": None, "sources": sources}, NOW)
+    state = next(line for line in lines if line.startswith("  state"))
+    assert state.endswith("kernel")
+    assert not any(line.startswith("  repository") for line in lines)
+    assert any(line.startswith("  directory") for line in lines)

@@ -121,7 +121,16 @@ async def test_a_hundred_events_are_one_look_and_none_are_none(stage: Stage) -> 
     [
         (("node", "/src/web/node_modules/.bin/vite", "--port", "5173"), "node vite"),
         (("/usr/bin/python3.11", "-m", "http.server", "8000"), "python3.11 http.server"),
-        (("bash", "-c", "curl -H 'Authorization: Bearer sk-secret'"), "bash"),
+        (("bash", "-c", "curl -H 'Authorization: Bearer sk-secret'"), "bash curl"),
+        (("bash", "-c", "cd web && API_KEY=sk-secret npm run dev"), "bash npm run dev"),
+        (
+            ("bash", "-c", "source /x/snap.sh || true && eval 'sleep 300 && echo hunter2' </dev/null"),
+            "bash sleep",
+        ),
+        (("bash", "-c", "while :; do sleep 1; done"), "bash sleep"),
+        (("bash", "-c", "it's"), "bash"),
+        (("npm", "run", "dev", "--token", "x"), "npm run dev"),
+        (("make", "/home/me/secret"), "make"),
         (("-bash",), "bash"),
         (("psql", "postgres://me:secret@host/db"), "psql"),
         (("node", "--require", "/x/preload.js"), "node preload.js"),

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from headcount.agents.codex.adapter import CODEX
+from headcount.system.processes.seat import has_terminal
 from tests.real import conftest
 from tests.real.looks import check_nothing_strange, check_peek
 from tests.rig.codex import VERSION, Codex, app_server, installed, native, sweep
@@ -109,6 +110,9 @@ def test_a_terminals_conversation_lives_in_the_app_server_and_hooks_say_what_it_
         assert "trusted" not in status
         terminal.type(script({"say": "hello"}))
         server = app_server(codex)
+        assert (
+            has_terminal(server) is False
+        )  # nobody sits there: the pane above it is not its sessions' place
         done = row(daemon, pid=server, activity="done")
         assert done["model"] == "fake"
         assert daemon.sessions(pid=native(terminal.pid)) == []  # a window, not a session

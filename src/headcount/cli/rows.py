@@ -161,6 +161,12 @@ def repo_of(raw: Raw) -> str:
     return clean(repo.label(raw.get("cwd")))
 
 
+def is_in_repo(raw: Raw) -> bool:
+    """Whether what `repo_of` says is a repository, and not a mere directory."""
+    cwd = raw.get("cwd")
+    return bool(raw.get("repo")) or (bool(cwd) and repo.find_repo(str(cwd)) is not None)
+
+
 def who(raw: Raw) -> str:
     """`02b7 i18n`."""
     return " ".join(part for part in (clean(raw.get("id"))[:SHORTEST_ID], clean(raw.get("name"))) if part)

@@ -11,6 +11,7 @@ from headcount.core.claim import Claim, Granted, Held, Refused
 from headcount.core.item import Item
 from headcount.core.session import Session
 from headcount.core.world import World
+from headcount.daemon.moment import clock_text
 from headcount.daemon.view import LIVENESS_WORDS, holder_of, hosted_by, time_text
 from headcount.wire.messages import ClaimAnswer, ClaimRow, Holder
 
@@ -70,7 +71,7 @@ def held_sentence(claim: Claim | None, world: World) -> str:
     if claim is None:
         return "Others wait for it already."
     session = hosted_by(claim, world)
-    return f"Held by {_name(claim, session)}{_doing(session)} since {time_text(claim.since)}."
+    return f"Held by {_name(claim, session)}{_doing(session)} since {clock_text(claim.since)}."
 
 
 def _how(answer: Granted) -> tuple[str, str]:

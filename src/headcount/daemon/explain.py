@@ -12,6 +12,7 @@ from headcount.core.activity import BY_STATUS, BY_TURN, Doing, Status, Turned, w
 from headcount.core.session import Liveness, Session
 from headcount.core.verdict import Standing, Verdict
 from headcount.core.world import World
+from headcount.daemon.moment import clock_text
 from headcount.daemon.view import LIVENESS_WORDS, session_row, time_text
 from headcount.wire.messages import Belief, EvidenceLine, Explanation
 
@@ -115,7 +116,7 @@ def _stillness(session: Session) -> list[EvidenceLine]:
         lines.append(_line("still", "no processor time, with what it started", "kernel", stall.cpu_at, True))
     if quiet is not None:
         why = f": {quiet.why}" if quiet.why else ""
-        until = f"silence declared until {time_text(quiet.until)}{why}"
+        until = f"silence declared until {clock_text(quiet.until)}{why}"
         lines.append(
             _line("quiet", until, quiet.by[:4] if quiet.by != "operator" else quiet.by, quiet.at, True)
         )

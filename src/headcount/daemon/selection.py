@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from headcount.core.session import Session
 from headcount.daemon.gate import Refused
-from headcount.daemon.view import time_text
+from headcount.daemon.moment import clock_text
 
 LISTED_MOST = 6
 
@@ -42,4 +42,4 @@ def _newest_of_one_name(fits: list[Session], wanted: str) -> Session:
 
 def ended_words(session: Session) -> str:
     assert session.ended is not None
-    return f"ended {time_text(session.ended.at)} ({session.ended.because})"
+    return f"ended {clock_text(session.ended.at)} ({session.ended.because})"

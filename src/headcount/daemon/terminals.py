@@ -4,6 +4,8 @@ Rules of this file
   1. In a thread, with deadlines, one look at a time; nobody's report waits for it.
   2. Who could not be asked changes nothing: a session keeps the place it had.
   3. Nothing is polled. Sessions that begin together are looked for in one go.
+  4. At a helper without a terminal, or with several sessions, nobody sits: the pane above it is where it was
+     started from, and not where its sessions are shown.
 
 Not here: whose pane it is (core/where.py), tmux itself (system/tmux.py), going there (cli/going.py).
 """
@@ -13,6 +15,7 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from headcount.agents.table import AGENTS
 from headcount.core.events import Event, EventType
 from headcount.core.identity import ProcessFacts, ProcessIdentity
 from headcount.core.session import Session, SessionId
@@ -24,6 +27,7 @@ from headcount.system import tmux
 from headcount.system.clock import Clock
 from headcount.system.processes.ancestry import ancestors
 from headcount.system.processes.port import Processes
+from headcount.system.processes.seat import has_terminal
 from headcount.times import TERMINAL_AFTER
 
 log = logging.getLogger("headcount.terminals")
@@ -58,7 +62,8 @@ class Terminals:
         for event in events:
             session = world.sessions.get(event.session) if event.session else None
             if session is not None and session.is_open and event.type in LOOKED_FOR:
-                self.want(session)
+                for each in _beside(session, world):  # one more may tell that nobody sits there
+                    self.want(each)
 
     def want(self, session: Session) -> None:
         """Soon, together with others."""
@@ -111,8 +116,10 @@ class Terminals:
             self._start()
 
     async def _look(self, wanted: dict[SessionId, ProcessIdentity]) -> dict[SessionId, Place]:
+        known = ((id, self._loop.world.sessions.get(id)) for id in wanted)
+        shared = {id for id, each in known if each and len(_beside(each, self._loop.world)) > 1}
         try:
-            found = await asyncio.to_thread(self._find_all, wanted)
+            found = await asyncio.to_thread(self._find_all, wanted, shared)
         except Exception:
             log.exception("terminals could not be looked for")
             return {}
@@ -125,13 +132,18 @@ class Terminals:
         await asyncio.gather(*answers, return_exceptions=True)  # not stored now: looked for when asked
         return found
 
-    def _find_all(self, wanted: dict[SessionId, ProcessIdentity]) -> dict[SessionId, Place]:
+    def _find_all(
+        self, wanted: dict[SessionId, ProcessIdentity], shared: set[SessionId]
+    ) -> dict[SessionId, Place]:
         environs = {id: self._processes.environ(process, NAMES) for id, process in wanted.items()}
         named = (server_socket(environ) for environ in environs.values())
         self._sockets |= dict.fromkeys(each for each in named if each is not None)
         servers = self.servers()
         panes = [pane for each in servers.values() if isinstance(each, list) for pane in each]
-        return {id: self._find(process, environs[id], panes, servers) for id, process in wanted.items()}
+        return {
+            id: self._find(process, environs[id], panes, servers, shared=id in shared)
+            for id, process in wanted.items()
+        }
 
     def _find(
         self,
@@ -139,11 +151,15 @@ class Terminals:
         environ: Mapping[str, str],
         panes: Iterable[Pane],
         servers: Mapping[str, tmux.Panes],
+        *,
+        shared: bool,
     ) -> Place:
         chain = self._chain(process)
         if not chain:
             return NotKnown("its process could not be looked at")
-        pane = pane_of(chain, panes)
+        if _is_helper(chain[0]) and (shared or has_terminal(process.pid) is False):
+            return None
+        pane = pane_of([each.pid for each in chain], panes)
         if pane is not None:
             return in_tmux(pane)
         silent = [socket for socket, said in servers.items() if isinstance(said, tmux.Unreachable)]
@@ -155,8 +171,20 @@ class Terminals:
             return NotKnown(f"tmux at {silent[0]} cannot be asked")
         return place
 
-    def _chain(self, process: ProcessIdentity) -> list[int]:
+    def _chain(self, process: ProcessIdentity) -> list[ProcessFacts]:
         facts = self._processes.look(process.pid)
         if not isinstance(facts, ProcessFacts) or self._processes.parent(process) != facts.parent:
             return []  # it is over, or another has its pid
-        return [each.pid for each in ancestors(self._processes, facts)]
+        return list(ancestors(self._processes, facts))
+
+
+def _is_helper(facts: ProcessFacts) -> bool:
+    return any(agent.is_helper(facts) for agent in AGENTS.values())
+
+
+def _beside(session: Session, world: World) -> list[Session]:
+    """All open sessions of its process, itself among them."""
+    if session.process is None:
+        return [session]
+    mine = (world.sessions[id] for id in world.by_pid.get(session.process.pid, ()))
+    return [each for each in mine if each.is_open and each.process == session.process]

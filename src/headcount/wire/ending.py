@@ -49,6 +49,7 @@ class CloseAnswer(msgspec.Struct, kw_only=True):
     others: list[int]  # live processes of the conversation that were left alone
     window: str | None  # what was done with its window
     resume: list[str] | None  # the command that goes on with the conversation
+    again: bool = False  # it had been closed before
 
 
 class ReapWish(msgspec.Struct, kw_only=True):

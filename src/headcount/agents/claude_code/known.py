@@ -30,7 +30,9 @@ FIELDS = frozenset({
     "operation", "messageId", "snapshot", "isSnapshotUpdate", "tools", "hasUnknownModelCost", "modelUsage",
     "startTime", "totalAPIDuration", "totalAPIDurationWithoutRetries", "totalCostUSD", "totalDuration",
     "totalLinesAdded", "totalLinesRemoved", "totalToolDuration", "compactMetadata", "commandRun", "durationMs",
-    "messageCount", "pendingBackgroundAgentCount", "summary",
+    "messageCount", "pendingBackgroundAgentCount", "summary", "hookCount", "hookInfos", "hookErrors",
+    "hookAdditionalContext", "hasOutput", "preventedContinuation", "stopReason", "toolUseID", "queueTranscriptOnly",
+    "toolDenialKind",
 })  # fmt: skip
 
 BLOCKS = frozenset({

@@ -45,14 +45,16 @@ def run(args: Any) -> int:
 
 def lines_of(answer: dict[str, Any], results: list[dict[str, Any]]) -> list[str]:
     session = clean(answer.get("session"))[:4]
+    if answer.get("again") and not results:
+        return [f"{session} was closed before; nothing was left to end."]
     lines = [endings.sentence(result) for result in results]
     if not answer.get("closed"):
         return [*lines, f"{session} is not closed; nothing else was touched."]
     others = answer.get("others") or []
     if others:
         pids = ", ".join(clean(pid) for pid in others)
-        lines.append(f"The conversation is still open in {pids}, left alone: --all ends it too.")
+        lines.append(f"The conversation is still open in process {pids}, left alone: --all ends it too.")
     if answer.get("window"):
         lines.append(clean(answer.get("window")))
-    again = f" To go on: headcount resume {session}" if answer.get("resume") else ""
+    again = f" To go on: headcount resume {session}" if answer.get("resume") and not others else ""
     return [*lines, f"{session} is closed.{again}"]

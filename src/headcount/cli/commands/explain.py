@@ -77,6 +77,7 @@ def lines_of(explanation: dict[str, Any], now: float) -> list[str]:
         _headline(raw, now),
         *_evidence(explanation, now),
         _process(explanation.get("binding") or {}),
+        *(f"! {clean(alarm)}" for alarm in raw.get("alarms") or ()),
         _closing(explanation),
     ]
 
@@ -123,10 +124,12 @@ def _process(binding: dict[str, Any]) -> str:
 
 
 def _closing(explanation: dict[str, Any]) -> str:
+    change = ", ".join(clean(word) for word in explanation.get("would_change") or ())
+    if explanation["session"].get("liveness") == "ended":
+        return f"Would change it: {change}." if change else "Nothing changes it any more."
     agree = (
         "Sources agree."
         if explanation.get("agree")
         else "Sources disagree; the newest that may speak stands."
     )
-    change = ", ".join(clean(word) for word in explanation.get("would_change") or ())
     return f"{agree} Would change it: {change}." if change else f"{agree} Nothing changes it any more."

@@ -40,7 +40,7 @@ NOTE = (
 
 
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
-    parser.usage = "headcount hold [--wait TIME] [--note TEXT] ITEM -- CMD ..."
+    parser.usage = "headcount hold [--wait TIME] [--note TEXT] [--json] ITEM -- CMD ..."
     parser.add_argument("item", metavar="ITEM", help="what to hold, as kind:value")
     parser.add_argument("--wait", metavar="TIME", help="wait that long in line: 90, 5m, 2h")
     parser.add_argument("--note", metavar="TEXT", help="what for; others see it")
@@ -57,6 +57,8 @@ def parse_plain(words: list[str]) -> SimpleNamespace | None:
     for word in rest:
         if word in ("--wait", "--note"):
             setattr(args, word[2:], next(rest, None))
+        elif word == "--json":
+            args.json = True
         elif word.startswith("-") or args.item is not None:
             return None
         else:
@@ -75,6 +77,9 @@ def run(args: Any) -> int:
     answer = ledger.ask(client, ledger.acquire(args.item, wait=wait, note=args.note, own=True))
     if not answer.get("granted"):
         item = str(answer.get("item") or args.item)
+        if args.json:
+            printing.print_document(answer)
+            return codes.REFUSED
         print("\n".join(held_lines(client, item, answer, again="hold {} -- CMD")), file=sys.stderr)
         return codes.REFUSED
     item, fence = str(answer.get("item")), int(answer["fence"])

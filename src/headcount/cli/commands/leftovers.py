@@ -56,7 +56,9 @@ def table(leftovers: list[dict[str, Any]], now: float, screen: Screen) -> list[s
         lines = [cut(line, screen.columns, screen.dots) for line in lines]
     held = sum(row.get("memory_bytes") or 0 for row in leftovers if not row.get("gone_at"))
     if any(row.get("kind") == "process" and not row.get("gone_at") for row in leftovers):
-        lines.append(f"{memory(held)} held. To end processes: headcount reap (it asks first)")
+        lines.append(
+            f"{memory(held)} held. To end processes: headcount reap --yes (without --yes it only shows them)"
+        )
     return lines
 
 
@@ -81,10 +83,14 @@ def _rows(leftovers: list[dict[str, Any]], now: float) -> list[tuple[str, ...]]:
 
 
 def what_of(leftover: dict[str, Any]) -> str:
-    """`41377 node vite :5173`."""
+    """`41377 node vite :5173 cpu 3m`."""
     ports = [f":{clean(port)}" for port in leftover.get("ports") or ()]
-    words = [clean(leftover.get("pid")), clean(leftover.get("what")), *ports]
+    words = [clean(leftover.get("pid")), clean(leftover.get("what")), *ports, _cpu(leftover.get("cpu_s"))]
     return " ".join(word for word in words if word)
+
+
+def _cpu(seconds: Any) -> str:
+    return f"cpu {moments.span(seconds)}" if isinstance(seconds, int | float) and seconds >= 1 else ""
 
 
 def memory(bytes: Any) -> str:

@@ -61,7 +61,7 @@ def _now(raw: dict[str, Any], row: rows.Row, now: float) -> list[Fact]:
     quiet = f"until {_moment(raw.get('quiet_until'), now)}" if rows.is_quiet(raw, now) else ""
     return [
         Fact("id", row.full_id),
-        Fact("state", f"{row.state} for {row.age}", "activity"),
+        Fact("state", f"{row.state} for {row.age}", "ended" if raw.get("ended") else "activity"),
         Fact("liveness", row.liveness, "liveness"),
         Fact("doing", row.doing, "doing"),
         Fact("quiet", quiet, "quiet_until"),
@@ -81,7 +81,7 @@ def _about(raw: dict[str, Any], row: rows.Row, now: float) -> list[Fact]:
         plain("conversation", "conversation"),
         plain("title", "title"),
         plain("directory", "cwd"),
-        Fact("repository", "" if row.repo == "-" else row.repo, "repo"),
+        Fact("repository", row.repo if rows.is_in_repo(raw) else "", "repo"),
         plain("worktree", "worktree"),
         Fact("terminal", "" if row.where == "-" else row.where),
         plain("model", "model"),

@@ -60,6 +60,7 @@ async def close(call: Call) -> CloseAnswer:
         others=[each.process.pid for each in done.others if each.process is not None],
         window=done.window,
         resume=_resume(session),
+        again=session.archived_at is not None,
     )
 
 
