@@ -35,7 +35,7 @@ def test_without_a_name_every_agent_that_is_here_and_no_other(home: Path) -> Non
     done = run(home, "hooks", "install")
     assert done.returncode == 0, done.stderr
     claude, codex = done.stdout.splitlines()
-    assert claude.startswith("claude    ~/.claude/settings.json   +16 entries, yours untouched")
+    assert claude.startswith("claude    ~/.claude/settings.json   written, 16 entries")
     assert codex.startswith("codex     ~/.codex/hooks.json")
     assert codex.endswith("written, inactive until trusted: run /hooks in Codex")
     assert not (home / ".gemini").exists() and not (home / ".config" / "opencode").exists()
@@ -68,7 +68,9 @@ def test_status_and_doctor_say_that_codex_does_not_run_them_yet(home: Path) -> N
     [file] = status["files"]
     assert (file["agent"], file["state"], file["events"]) == ("codex", "installed", 12)
     assert file["inactive"] == "inactive until trusted: run /hooks in Codex"
-    assert "codex: inactive until trusted: run /hooks in Codex" in run(home, "doctor").stdout
+    doctor = json.loads(run(home, "doctor", "--json").stdout)
+    said = next(each for each in doctor["checks"] if "inactive until trusted" in each["says"])
+    assert (said["says"], said["next"]) == ("codex: inactive until trusted", "run /hooks in Codex")
 
 
 def test_what_was_installed_goes_and_every_file_is_as_it_was(home: Path) -> None:

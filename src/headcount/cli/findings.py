@@ -216,8 +216,8 @@ def _hooks(file: HookFacts) -> Finding:
             "mend that file; until then its agent may not read it either, and we write nothing to it",
         )
     if file.inactive:
-        says = f"{file.label}: {file.inactive}"
-        return Finding("hooks", "note", says, "headcount hooks status")
+        why, _, step = file.inactive.partition(": ")  # "inactive until trusted: run /hooks in Codex"
+        return Finding("hooks", "note", f"{file.label}: {why}", step or "headcount hooks status")
     if file.note:
         return Finding("hooks", "note", f"{file.settings}: {file.note}")
     if file.state == "installed":
