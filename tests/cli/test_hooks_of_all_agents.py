@@ -35,7 +35,7 @@ def test_without_a_name_every_agent_that_is_here_and_no_other(home: Path) -> Non
     done = run(home, "hooks", "install")
     assert done.returncode == 0, done.stderr
     claude, codex = done.stdout.splitlines()
-    assert claude.startswith("claude    ~/.claude/settings.json   +16 entries, yours untouched")
+    assert claude.startswith("claude    ~/.claude/settings.json   written, 16 entries")
     assert codex.startswith("codex     ~/.codex/hooks.json")
     assert codex.endswith("written, inactive until trusted: run /hooks in Codex")
     assert not (home / ".gemini").exists() and not (home / ".config" / "opencode").exists()

@@ -130,7 +130,7 @@ async def test_a_hundred_events_are_one_look_and_none_are_none(stage: Stage) -> 
         (("bash", "-c", "while :; do sleep 1; done"), "bash sleep"),
         (("bash", "-c", "it's"), "bash"),
         (("npm", "run", "dev", "--token", "x"), "npm run dev"),
-        (("make", "/home/me/secret"), "make"),
+        (("make", "/src/secret"), "make"),
         (("-bash",), "bash"),
         (("psql", "postgres://me:secret@host/db"), "psql"),
         (("node", "--require", "/x/preload.js"), "node preload.js"),

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+from headcount.agents.drop_line import TRIAL, why_not
 from tests.rig.agent import Agent
 from tests.rig.daemon import Daemon, eventually
 from tests.rig.wire import files_waiting
@@ -93,3 +94,18 @@ def test_two_hooks_that_shared_a_file_are_two_reports(daemon: Daemon) -> None:
     drop(daemon, "1.1", report("first")[1:] + report("second") + b"\n" + report("third"))
     for name in ("first", "second", "third"):
         daemon.session(conversation=name)
+
+
+def test_the_trial_of_a_line_is_no_report_and_no_warning(daemon: Daemon) -> None:
+    def unread() -> str:
+        rows = str(daemon.call("GET", "/metrics").data).splitlines()
+        return next((row for row in rows if "unread" in row and not row.startswith("#")), "none")
+
+    before = unread()
+    assert why_not(daemon.mailbox) is None
+    drop(daemon, "1.1", b"\n" + TRIAL)
+    drop(daemon, "1.2", report("after"))
+    assert daemon.session(conversation="after")["activity"] == "done"
+    assert unread() == before
+    drop(daemon, "1.3", b"\n{}")  # the control: what the line was tried with before
+    eventually(lambda: unread() != before)

@@ -20,6 +20,8 @@ from headcount.times import TRY_LINE_WITHIN
 
 MARK = "# headcount"  # for people who read their settings, and for finding our lines again
 FLAG = ".listening"
+TRIAL = b'{"headcount": "trial"}'
+"""What a line is tried with in the real mailbox: whoever reads it knows that it is no report."""
 
 _OURS = re.compile(
     r"\(umask 077; .*</proc/\$PPID/stat;.*\$PPID\.\$\$.*\) 2>/dev/null; exit 0(?: # headcount)?"
@@ -69,7 +71,7 @@ def why_not(mailbox: Path) -> str | None:
                 _trial(line(there, only_while_listening=listening), b"", there)
                 or _trial(line(there, only_while_listening=listening), _MUCH, there)
                 or _trial(line(missing, only_while_listening=listening), _MUCH, None)
-                or _trial(line(mailbox, only_while_listening=listening), b"{}", None, mailbox)
+                or _trial(line(mailbox, only_while_listening=listening), TRIAL, None, mailbox)
             )
             if trouble:
                 return trouble

@@ -25,10 +25,21 @@ SUGGESTED = 5  # of --kill-after
 def add_kill_after(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument(
         "--kill-after",
-        type=float,
+        type=_seconds,
         metavar="SECONDS",
         help="send SIGKILL to whoever is still alive after that; without it nobody is killed",
     )
+
+
+def _seconds(text: str) -> float:
+    from argparse import ArgumentTypeError
+
+    from headcount.cli.moments import parse_span
+
+    span = parse_span(text)
+    if span is None:
+        raise ArgumentTypeError(f'"{clean(text)}" is no time; write 5, 30s or 2m')
+    return span
 
 
 def ask(client: Client, path: str, body: dict[str, Any], *, rounds: int = 1) -> dict[str, Any]:

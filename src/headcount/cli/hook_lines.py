@@ -56,13 +56,14 @@ def _installed(agent: "Agent", plan: "Plan", live: Live) -> str:
         return f"already installed, {note or 'nothing written'}"
     if note:
         return f"written, {note}"
+    alive = len(live.get(agent.name, ()))
+    lives = f"; live in {alive} session{'s' if alive != 1 else ''}" if alive else ""
+    if plan.before is None:
+        return f"written, {_entries(plan.added)}{lives}" if plan.added else f"written{lives}"
     parts = [f"+{_entries(plan.added)}"] if plan.added else []
     parts += [f"{plan.renewed} brought up to date"] if plan.renewed else []
     parts += [f"{plan.removed} of an earlier version removed"] if plan.removed else []
-    alive = len(live.get(agent.name, ()))
-    return ", ".join([*parts, "yours untouched"]) + (
-        f"; live in {alive} session{'s' if alive != 1 else ''}" if alive else ""
-    )
+    return ", ".join([*parts, "yours untouched"]) + lives
 
 
 def _uninstalled(plan: "Plan") -> str:

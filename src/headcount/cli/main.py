@@ -13,8 +13,16 @@ import sys
 from importlib import import_module
 from typing import Any
 
-from headcount.client.faults import ClientFault
+from headcount.client.faults import ClientFault, WrongCall
 from headcount.wire import codes
+
+CODES = {
+    codes.USAGE: "usage",
+    codes.REFUSED: "refused",
+    codes.UNAVAILABLE: "unavailable",
+    codes.NOT_FOUND: "not-found",
+}
+"""Of faults without a code of their own, so that it says the same as the exit code."""
 
 INTERRUPTED = 130  # as shells report a death by SIGINT
 
@@ -31,7 +39,7 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except ClientFault as fault:
-        return _told(fault, as_json="--json" in words)
+        return _told(fault, as_json=_is_json(words))
     except Exception as error:
         return _unexpected(error)
     return code
@@ -56,7 +64,7 @@ def _dispatch(words: list[str]) -> int:
 
     name = words[0]
     if name not in VERBS:
-        return _unknown(name, list(VERBS))
+        raise _unknown(name, list(VERBS))
     module = import_module(f"headcount.cli.commands.{name}")
     args = _parsed(name, module, words[1:])
     code = module.run(args)
@@ -81,7 +89,12 @@ def _parsed(name: str, module: Any, words: list[str]) -> Any:
     from headcount.cli.parsing import parser_of
     from headcount.cli.verbs import VERBS
 
-    return parser_of(VERBS[name], module).parse_args(words)
+    return parser_of(VERBS[name], module, as_json=_is_json(words)).parse_args(words)
+
+
+def _is_json(words: list[str]) -> bool:
+    """Whether JSON was asked for; what is behind `--` is another command's."""
+    return "--json" in (words[: words.index("--")] if "--" in words else words)
 
 
 def _help(words: list[str]) -> int:
@@ -93,15 +106,14 @@ def _help(words: list[str]) -> int:
     return codes.DONE
 
 
-def _unknown(name: str, verbs: list[str]) -> int:
+def _unknown(name: str, verbs: list[str]) -> WrongCall:
     from difflib import get_close_matches
 
     from headcount.cli.sanitize import clean
 
     near = get_close_matches(name, verbs, n=1)
     advice = f"Did you mean: headcount {near[0]}?" if near else "See: headcount --help"
-    print(f'headcount: no verb "{clean(name)}". {advice}', file=sys.stderr)
-    return codes.USAGE
+    return WrongCall(f'headcount: no verb "{clean(name)}". {advice}')
 
 
 def _told(fault: ClientFault, *, as_json: bool) -> int:
@@ -110,10 +122,9 @@ def _told(fault: ClientFault, *, as_json: bool) -> int:
 
     _flush_quietly()
     if as_json:
-        import json
+        from headcount.cli.printing import print_fault
 
-        code = getattr(fault, "code", "unavailable" if fault.exit_code == codes.UNAVAILABLE else "fault")
-        print(json.dumps({"error": {"code": code, "message": fault.message, "hint": fault.hint}}))
+        print_fault(getattr(fault, "code", CODES.get(fault.exit_code, "fault")), fault.message, fault.hint)
     print(clean(fault.message), file=sys.stderr)
     if fault.hint:
         print(clean(fault.hint), file=sys.stderr)

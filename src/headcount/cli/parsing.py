@@ -2,7 +2,7 @@
 
 Rules of this file
   1. Every verb has --json (except where one document makes no sense), and examples under --help.
-  2. A wrong call exits 2 with one line and the way to the help.
+  2. A wrong call exits 2 with one line and the way to the help; who asked for JSON has it as a document too.
 
 Not here: the verbs' own arguments (commands/), which verbs there are (verbs.py).
 """
@@ -10,16 +10,21 @@ Not here: the verbs' own arguments (commands/), which verbs there are (verbs.py)
 import argparse
 from typing import Any, NoReturn
 
+from headcount.cli import printing
 from headcount.cli.verbs import VERBS, Verb
 from headcount.wire import codes
 
 
 class OneLineParser(argparse.ArgumentParser):
+    as_json = False
+
     def error(self, message: str) -> NoReturn:
+        if self.as_json:
+            printing.print_fault("usage", f"{message}.", f"See: {self.prog} --help")
         self.exit(codes.USAGE, f"headcount: {message}. See: {self.prog} --help\n")
 
 
-def parser_of(verb: Verb, module: Any) -> argparse.ArgumentParser:
+def parser_of(verb: Verb, module: Any, *, as_json: bool = False) -> argparse.ArgumentParser:
     examples = "\n".join(f"  {example}" for example in verb.examples)
     note = getattr(module, "NOTE", "")
     parser = OneLineParser(
@@ -29,6 +34,7 @@ def parser_of(verb: Verb, module: Any) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+    parser.as_json = as_json
     parser.add_argument("--json", action="store_true", help="for programs")
     module.add_arguments(parser)
     return parser

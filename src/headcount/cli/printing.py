@@ -30,6 +30,11 @@ def print_document(data: Any) -> None:
     print(json.dumps(data, indent=2 if sys.stdout.isatty() else None))
 
 
+def print_fault(code: str, message: str, hint: str | None = None) -> None:
+    """The wire's own form of an error, for programs that asked for JSON."""
+    print(json.dumps({"error": {"code": code, "message": message, "hint": hint}}))
+
+
 def print_line(data: Any) -> None:
     """One line of NDJSON, out at once: the reader waits for it."""
     print(json.dumps(data), flush=True)

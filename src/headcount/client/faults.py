@@ -43,6 +43,12 @@ class TimedOut(ClientFault):
     """The caller's own deadline passed while it waited on a stream."""
 
 
+class WrongCall(ClientFault):
+    """The caller's words make no sense; the daemon was not asked."""
+
+    exit_code = codes.USAGE
+
+
 class Refused(ClientFault):
     """The daemon answered, and the answer was no."""
 

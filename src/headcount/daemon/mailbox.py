@@ -21,6 +21,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from headcount.agents.drop_line import TRIAL
 from headcount.agents.port import Agent, Unread
 from headcount.core.report import Anchor, Report
 from headcount.daemon.anchor import Anchors
@@ -232,6 +233,8 @@ class Mailbox:
             return None
         reports = []
         for slip in slips:
+            if slip.payload.strip() == TRIAL:
+                continue  # a line is tried before it is installed; it reports nothing
             report = self._agent.translate(slip.payload, letter.written_at, "hook")
             if isinstance(report, Unread):
                 self.counts["unread"] += 1

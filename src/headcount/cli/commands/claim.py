@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from headcount.cli import printing
 from headcount.cli.sanitize import clean
 from headcount.client import ledger
+from headcount.client.faults import WrongCall
 from headcount.wire import codes
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def parse_plain(words: list[str]) -> SimpleNamespace | None:
 def run(args: Any) -> int:
     wait = seconds(args.wait)
     if wait is None:
-        return no_time(args.wait, "claim")
+        raise no_time(args.wait, "claim")
     client = printing.client()
     answer = ledger.ask(
         client,
@@ -84,7 +85,9 @@ def run(args: Any) -> int:
 
         item = str(answer.get("item") or args.item)
         whom = f" --as {clean(args.acting_as)}" if args.acting_as else ""
-        print("\n".join(held_lines(client, item, answer, again=f"claim {{}}{whom}")), file=sys.stderr)
+        waited = [f"Waited {clean(args.wait)}, in vain."] if wait else []
+        lines = held_lines(client, item, answer, again=f"claim {{}}{whom}")
+        print("\n".join([*waited, *lines]), file=sys.stderr)
     return code
 
 
@@ -97,10 +100,10 @@ def seconds(text: str | None) -> float | None:
     return parse_span(text)
 
 
-def no_time(text: str, verb: str) -> int:
-    words = f'headcount: "{clean(text)}" is no time; write 90, 5m or 2h. See: headcount {verb} --help'
-    print(words, file=sys.stderr)
-    return codes.USAGE
+def no_time(text: str, verb: str) -> WrongCall:
+    return WrongCall(
+        f'headcount: "{clean(text)}" is no time; write 90, 5m or 2h. See: headcount {verb} --help'
+    )
 
 
 def granted_lines(answer: dict[str, Any], *, for_another: bool = False) -> list[str]:

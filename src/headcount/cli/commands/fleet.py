@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from headcount.cli import moments, printing
 from headcount.cli.sanitize import clean, pad, width
+from headcount.client.faults import WrongCall
 from headcount.wire import codes
 
 if TYPE_CHECKING:
@@ -45,8 +46,7 @@ def run(args: Any) -> int:
 def _join(args: Any) -> int:
     address = sys.stdin.readline().strip() if args.address == "-" else args.address
     if not address:
-        print("headcount: join needs an address. See: headcount fleet --help", file=sys.stderr)
-        return codes.USAGE
+        raise WrongCall("headcount: join needs an address. See: headcount fleet --help")
     body = {"address": address} | ({"name": args.name} if args.name else {})
     answer = printing.client().post("/v1/fleet/join", body)
     if args.json:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from headcount.cli import git_hooks, git_intent, holders, printing
 from headcount.cli.sanitize import clean
-from headcount.client.faults import ClientFault
+from headcount.client.faults import ClientFault, WrongCall
 from headcount.wire import codes
 
 if TYPE_CHECKING:
@@ -51,8 +51,7 @@ def run(args: Any) -> int:
         hook = args.hook or "pre-commit"
         intent = _intent(hook)
     except git_intent.NoGit as error:
-        print(f"headcount: {clean(error)}.", file=sys.stderr)
-        return codes.USAGE
+        raise WrongCall(f"headcount: {clean(error)}.") from error
     try:
         conflicts = ask(intent)
     except Exception as error:  # whatever is wrong with us, the commit is not ours to stop

@@ -23,7 +23,7 @@ from headcount.cli.holders import held_lines
 from headcount.cli.keeping import BY_SIGNAL, Keeper, end_with
 from headcount.cli.sanitize import clean
 from headcount.client import ledger
-from headcount.client.faults import ClientFault
+from headcount.client.faults import ClientFault, WrongCall
 from headcount.wire import codes
 
 if TYPE_CHECKING:
@@ -69,10 +69,9 @@ def parse_plain(words: list[str]) -> SimpleNamespace | None:
 def run(args: Any) -> int:
     wait = seconds(args.wait)
     if wait is None:
-        return no_time(args.wait, "hold")
+        raise no_time(args.wait, "hold")
     if not args.command:
-        print("headcount: hold needs a command after --. See: headcount hold --help", file=sys.stderr)
-        return codes.USAGE
+        raise WrongCall("headcount: hold needs a command after --. See: headcount hold --help")
     client = printing.client()
     answer = ledger.ask(client, ledger.acquire(args.item, wait=wait, note=args.note, own=True))
     if not answer.get("granted"):

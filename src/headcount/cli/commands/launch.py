@@ -8,14 +8,12 @@ Not here: how it is started (starting.py), resuming what ended (resume.py).
 """
 
 import os
-import sys
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from headcount.cli import printing, starting
-from headcount.client.faults import NotFound
+from headcount.client.faults import NotFound, Refused, WrongCall
 from headcount.client.reach import Client, quoted
-from headcount.wire import codes
 
 if TYPE_CHECKING:
     import argparse
@@ -81,12 +79,13 @@ def parse_plain(words: list[str]) -> SimpleNamespace | None:
 
 def run(args: Any) -> int:
     if not args.command:
-        print("headcount: launch needs a command after --. See: headcount launch --help", file=sys.stderr)
-        return codes.USAGE
+        raise WrongCall("headcount: launch needs a command after --. See: headcount launch --help")
     program = starting.find_program(args.command[0])
     if program is None:
         return starting.NO_SUCH_COMMAND
     client = printing.client()
+    if args.name and not args.window:  # who opened the window has said it
+        _warn_of_namesake(client, args.name)
     if args.tmux is None:
         return starting.become(client, program, args.command, registration(args))
     _check_free(client, args)
@@ -113,6 +112,20 @@ def _check_free(client: Client, args: Any) -> None:
         return
     if raw.get("liveness") != "ended" and raw.get("conversation") == conversation:
         raise starting.alive_elsewhere(raw)
+
+
+def _warn_of_namesake(client: Client, name: str) -> None:
+    """A name is for people, and two may have it: then it no longer tells which is meant."""
+    try:
+        raw = client.get(f"/v1/sessions/{quoted(name)}")
+    except NotFound:
+        return
+    except Refused as fault:
+        if fault.code != "ambiguous":
+            raise
+        raw = {"name": name}
+    if raw.get("name") == name and raw.get("liveness") != "ended":
+        printing.note(f'Another live session is called "{name}" too: only its id tells them apart.')
 
 
 def registration(args: Any) -> dict[str, Any]:

@@ -7,7 +7,6 @@ Not here: words (rows.py), drawing (table.py).
 """
 
 import os
-import sys
 import time
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ from headcount.wire import codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.client.faults import WrongCall
     from headcount.client.reach import Client
 
 SWITCHES = {
@@ -53,7 +53,7 @@ def parse_plain(words: list[str]) -> SimpleNamespace | None:
 
 def run(args: Any) -> int:
     if args.where and not os.path.isdir(args.where):  # noqa: PTH112
-        return _no_directory(args.where)
+        raise _no_directory(args.where)
     client = printing.client()
     answer = _asked(client, args)
     sessions = answer["sessions"]
@@ -87,12 +87,13 @@ def run(args: Any) -> int:
     return codes.DONE
 
 
-def _no_directory(where: str) -> int:
+def _no_directory(where: str) -> "WrongCall":
     from headcount.cli.sanitize import clean
+    from headcount.client.faults import WrongCall
 
-    words = f'headcount: no directory "{clean(where)}". One session: headcount show {clean(where)}'
-    print(words, file=sys.stderr)
-    return codes.USAGE
+    return WrongCall(
+        f'headcount: no directory "{clean(where)}".', f"One session: headcount show {clean(where)}"
+    )
 
 
 def _asked(client: "Client", args: Any) -> dict[str, Any]:

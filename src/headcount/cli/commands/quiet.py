@@ -6,12 +6,11 @@ Rules of this file
 Not here: the cap, and who may (the daemon decides).
 """
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 from headcount.cli import moments, printing
 from headcount.cli.sanitize import clean
-from headcount.client.faults import ClientFault
+from headcount.client.faults import ClientFault, Refused, WrongCall
 from headcount.client.reach import Client, quoted
 from headcount.times import MINUTE, QUIET_MOST
 from headcount.wire import codes
@@ -43,13 +42,17 @@ def seconds(text: str) -> float:
 
 def run(args: Any) -> int:
     if (args.duration is None) != args.off:
-        print("headcount: how long? Write: headcount quiet 20m, or: headcount quiet --off", file=sys.stderr)
-        return codes.USAGE
+        raise WrongCall("headcount: how long? Write: headcount quiet 20m, or: headcount quiet --off")
     client = printing.client()
     session = args.acting_as or _myself(client)
     if session is None:
-        print("No agent is above this shell. For one of yours: headcount quiet 20m --as S", file=sys.stderr)
-        return codes.REFUSED
+        typed = "--off" if args.off else _as_typed(args.duration)
+        raise Refused(
+            403,
+            "not-an-agent",
+            "No agent is above this shell.",
+            f"For one of yours: headcount quiet {typed} --as S",
+        )
     wish = {"off": True} if args.off else {"seconds": args.duration, "why": args.why}
     answer = client.post(f"/v1/sessions/{quoted(session)}/quiet", wish)
     if args.json:
@@ -57,6 +60,11 @@ def run(args: Any) -> int:
     else:
         print(told(answer, moments.parse(answer.get("until"))))
     return codes.DONE
+
+
+def _as_typed(duration: float) -> str:
+    """`5m`, not `5m00s`."""
+    return moments.exact_span(duration).removesuffix("00s").removesuffix("00m")
 
 
 def _myself(client: Client) -> str | None:
