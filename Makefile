@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 MINUTES ?= 10
-WORKERS ?= 3                        # tests wait more than they work: one more than the cores of a small machine
+WORKERS ?= 5                        # tests wait more than they work: more than the cores of a small machine
 
 .PHONY: test check unit lint types layers setup system bench campaign pictures clean
 

@@ -112,7 +112,7 @@ def test_saga_07_there_is_one_table_of_claims(daemon: Daemon, two: tuple[Agent, 
     ):
         step()
         eventually(lambda: shown_on_rows(daemon, two) == held(daemon) == stored(daemon))
-    assert held(daemon) == {}
+    eventually(lambda: held(daemon) == shown_on_rows(daemon, two) == stored(daemon) == {})
 
 
 def shown_on_rows(daemon: Daemon, agents: tuple[Agent, ...]) -> dict[str, int]:
