@@ -276,6 +276,11 @@ DESCENDANTS_AFTER: Final = 0.25
 """How long after an agent's sign of life its tree is looked at: the tool that a hook tells of has started by then,
 and an agent that reports a hundred times a second is looked at four times."""
 
+CALM_AFTER: Final = 0.05
+CALM_ROUNDS: Final = 8
+"""What the dead left is looked for when no death came for this long, and after so many such moments in any case: a
+thousand killed at once are told first, and one alone is looked after within the blink of an eye."""
+
 END_WITHIN: Final = 3.0
 """How long whoever got SIGTERM is waited for before it is told to be still alive: shells and servers leave within
 milliseconds, an agent saves its conversation in one to three seconds."""

@@ -49,7 +49,8 @@ class Room:
             tell=lambda events, world: self.search.noticed(events, world),
             prove=lambda process: self.processes.prove(process, self.world.place.machine),
         )
-        self.search = Search(self.loop, self.processes, self.clock, Looks())
+        here = self.processes.place().namespace
+        self.search = Search(self.loop, self.processes, self.clock, Looks(), lambda pid: here)
 
     async def dies(self) -> ProcessIdentity:
         agent = self.kernel.spawn(comm="bot", uid=os.getuid())

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from headcount.agents.table import AGENTS
 from headcount.core.aftermath import Examined
 from headcount.core.attribution import is_dead
-from headcount.core.claim import Freed
+from headcount.core.claim import Claim, Freed
 from headcount.core.events import Event, EventType
 from headcount.core.evidence import Evidence
 from headcount.core.leftover import Find, Gone, Kind, Left, Leftover, LeftoverId
@@ -27,6 +27,7 @@ from headcount.core.session import Session, SessionId
 from headcount.core.where import TMUX
 from headcount.core.world import World
 from headcount.daemon import left_panes, left_records, left_worktrees
+from headcount.daemon.calm import calm
 from headcount.daemon.config import Config
 from headcount.daemon.left_panes import Soon
 from headcount.daemon.loop import Loop
@@ -72,10 +73,11 @@ class Aftermath:
     # --- when ----------------------------------------------------------------------------------------
 
     def noticed(self, events: Sequence[Event], world: World) -> None:
+        fallen = _fallen(events)
         for event in events:
             session = world.sessions.get(event.session) if event.session else None
             if event.type is EventType.SESSION_ENDED and session is not None and is_dead(session):
-                self._dead[session.id] = _freed_by(session, events)
+                self._dead[session.id] = _freed_by(session, fallen)
         if self._dead:
             self._go_on(self._examine_all)
 
@@ -106,6 +108,7 @@ class Aftermath:
 
     async def _run(self, work: Work) -> None:
         try:
+            await calm(lambda: len(self._dead))
             await work()
             while self._dead:
                 await self._examine_all()
@@ -249,16 +252,19 @@ class Aftermath:
         await asyncio.gather(*answers, return_exceptions=True)  # not stored now: looked for when asked
 
 
-def _freed_by(session: Session, events: Sequence[Event]) -> tuple[str, ...]:
-    """The items whose claims this death ended: they are in the same breath."""
-    return tuple(
-        event.claim.item
+def _fallen(events: Sequence[Event]) -> list[Claim]:
+    """The claims that deaths ended: they are in the same breath."""
+    return [
+        event.claim
         for event in events
         if event.type is EventType.CLAIM_RELEASED
         and event.facts.get("because") == Freed.DIED.value
         and event.claim is not None
-        and event.claim.is_held_by(session.process)
-    )
+    ]
+
+
+def _freed_by(session: Session, fallen: list[Claim]) -> tuple[str, ...]:
+    return tuple(claim.item for claim in fallen if claim.is_held_by(session.process))
 
 
 def _is_resumable(session: Session) -> bool:

@@ -30,6 +30,7 @@ from headcount.core.session import Session, SessionId
 from headcount.core.world import World
 from headcount.daemon.anchor import parse_pid
 from headcount.daemon.called import called
+from headcount.daemon.calm import calm
 from headcount.daemon.lifelines import is_terminal, stands_above_one
 from headcount.daemon.loop import Loop
 from headcount.system.clock import Clock
@@ -49,7 +50,15 @@ Ends = dict[ProcessIdentity, int]
 
 
 class Search:
-    def __init__(self, loop: Loop, processes: Processes, clock: Clock, looks: Looks) -> None:
+    def __init__(
+        self,
+        loop: Loop,
+        processes: Processes,
+        clock: Clock,
+        looks: Looks,
+        namespace: Callable[[int], int | None] = namespace_of,
+    ) -> None:
+        self._namespace = namespace
         self._loop = loop
         self._processes = processes
         self._clock = clock
@@ -106,6 +115,7 @@ class Search:
 
     async def _run(self) -> None:
         while self._wanted or self._strangers:
+            await calm(lambda: len(self._wanted))
             strangers = self._strangers or self._missed
             self._strangers = self._missed = False
             wanted, self._wanted = {**self._failed, **self._wanted}, {}
@@ -217,7 +227,7 @@ class Search:
     def _is_here(self, pid: int) -> bool:
         """In our pid namespace: the numbers in its marks are those that we see. Not known is not here."""
         namespace = self._processes.place().namespace
-        return namespace == 0 or namespace_of(pid) == namespace
+        return namespace == 0 or self._namespace(pid) == namespace
 
     def _hosts(self, process: ProcessIdentity) -> bool:
         known = self._loop.world.find_process(process)

@@ -26,6 +26,7 @@ from headcount.wire.fleet_messages import (
 )
 
 NAME_MOST = 64
+ADDRESSES = ("postgresql://", "postgres://")
 
 
 async def status(call: Call) -> FleetStatus:
@@ -58,6 +59,13 @@ async def join(call: Call) -> FleetStatus:
     wish = await call.body(JoinWish)
     if wish.name is not None and not (wish.name.isprintable() and 0 < len(wish.name.strip()) <= NAME_MOST):
         raise Refused(400, "bad-name", f"A host's name is printable and has at most {NAME_MOST} characters.")
+    if not wish.address.startswith(ADDRESSES):
+        raise Refused(
+            400,
+            "bad-address",
+            "That is no address of a PostgreSQL.",
+            "It looks so: postgresql://user@host/database",
+        )
     try:
         await call.service.fleet.join(wish.address, wish.name)
     except JoinRefused as refused:
