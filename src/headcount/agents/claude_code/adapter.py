@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from headcount.agents.claude_code import drift, forks, peek, recognise, transcript, translate
+from headcount.agents.claude_code import recognise, transcript, translate
 from headcount.agents.claude_code.hooks import HOOKS
 from headcount.agents.claude_code.registry import Sessions, home_of
 from headcount.agents.hook_files import HookFiles
@@ -51,12 +51,18 @@ class ClaudeCode:
         return transcript.glimpse(path, conversation)
 
     def peek(self, path: Path, conversation: str, lines: int) -> list[Said] | None:
+        from headcount.agents.claude_code import peek  # seldom asked for, and dear to load
+
         return peek.peek(path, conversation, lines)
 
     def drift(self, env: Mapping[str, str], home: Path, on_file: OnFile) -> Scanned:
+        from headcount.agents.claude_code import drift  # seldom asked for, and dear to load
+
         return drift.drift(env, home, on_file)
 
     def branches(self, path: Path, conversation: str) -> list[dict[str, str]]:
+        from headcount.agents.claude_code import forks  # seldom asked for, and dear to load
+
         return forks.branches(path, conversation)
 
     def resume(self, conversation: str) -> tuple[str, ...] | None:

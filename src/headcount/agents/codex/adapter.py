@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from headcount.agents.adapter import Adapter
-from headcount.agents.codex import drift, hosting, peek, recognise, rollout, translate
+from headcount.agents.codex import hosting, recognise, rollout, translate
 from headcount.agents.codex.hooks import HOOKS
 from headcount.agents.port import Hosted, OnFile, Place, Said, Scanned, Unread
 from headcount.core.evidence import Glimpse
@@ -43,9 +43,13 @@ class Codex(Adapter):
         return rollout.glimpse(path, conversation)
 
     def peek(self, path: Path, conversation: str, lines: int) -> list[Said] | None:
+        from headcount.agents.codex import peek  # seldom asked for, and dear to load
+
         return peek.peek(path, conversation, lines)
 
     def drift(self, env: Mapping[str, str], home: Path, on_file: OnFile) -> Scanned:
+        from headcount.agents.codex import drift  # seldom asked for, and dear to load
+
         return drift.drift(env, home, on_file)
 
     def resume(self, conversation: str) -> tuple[str, ...] | None:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from headcount.agents.adapter import Adapter
-from headcount.agents.gemini import drift, peek, recognise, transcript, translate
+from headcount.agents.gemini import recognise, transcript, translate
 from headcount.agents.gemini.hooks import HOOKS
 from headcount.agents.port import OnFile, Said, Scanned, Unread
 from headcount.core.evidence import Glimpse
@@ -42,9 +42,13 @@ class Gemini(Adapter):
         return transcript.glimpse(path, conversation)
 
     def peek(self, path: Path, conversation: str, lines: int) -> list[Said] | None:
+        from headcount.agents.gemini import peek  # seldom asked for, and dear to load
+
         return peek.peek(path, conversation, lines)
 
     def drift(self, env: Mapping[str, str], home: Path, on_file: OnFile) -> Scanned:
+        from headcount.agents.gemini import drift  # seldom asked for, and dear to load
+
         return drift.drift(env, home, on_file)
 
     def resume(self, conversation: str) -> tuple[str, ...] | None:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from headcount.agents.adapter import Adapter
-from headcount.agents.opencode import database, drift, peek, recognise, translate
+from headcount.agents.opencode import database, recognise, translate
 from headcount.agents.opencode import hosted as hosting
 from headcount.agents.opencode.hooks import HOOKS
 from headcount.agents.port import Hosted, OnFile, Place, Said, Scanned, Unread
@@ -47,9 +47,13 @@ class OpenCode(Adapter):
         return database.glimpse(path, conversation)
 
     def peek(self, path: Path, conversation: str, lines: int) -> list[Said] | None:
+        from headcount.agents.opencode import peek  # seldom asked for, and dear to load
+
         return peek.peek(path, conversation, lines)
 
     def drift(self, env: Mapping[str, str], home: Path, on_file: OnFile) -> Scanned:
+        from headcount.agents.opencode import drift  # seldom asked for, and dear to load
+
         return drift.drift(env, home, on_file)
 
     def resume(self, conversation: str) -> tuple[str, ...] | None:
