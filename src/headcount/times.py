@@ -273,8 +273,9 @@ WINDOW_LOOKED_AT_EVERY: Final = 0.1
 # --- leftovers and ending ------------------------------------------------------------------------
 
 DESCENDANTS_AFTER: Final = 0.25
-"""How long after an agent's sign of life its tree is looked at: the tool that a hook tells of has started by then,
-and an agent that reports a hundred times a second is looked at four times."""
+DESCENDANTS_EVERY: Final = 2.0
+"""How long after an agent's sign of life its tree is looked at: the tool that a hook tells of has started by then. And
+how often at most: fifty agents that report without a pause would else keep a core busy with looking."""
 
 CALM_AFTER: Final = 0.05
 CALM_ROUNDS: Final = 8

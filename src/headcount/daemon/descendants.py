@@ -30,7 +30,7 @@ from headcount.daemon.called import called
 from headcount.daemon.lifelines import is_in_a_terminal, is_terminal, stands_above_one
 from headcount.system.clock import Clock
 from headcount.system.processes.port import Processes
-from headcount.times import DESCENDANTS_AFTER
+from headcount.times import DESCENDANTS_AFTER, DESCENDANTS_EVERY
 
 log = logging.getLogger("headcount.descendants")
 
@@ -57,6 +57,7 @@ class Descendants:
         self._uid = os.getuid()
         self._seen: dict[ProcessIdentity, dict[ProcessIdentity, Seen]] = {}
         self._due: dict[ProcessIdentity, asyncio.TimerHandle] = {}
+        self._looked_at: dict[ProcessIdentity, float] = {}  # by the event loop's clock
         self._looking: set[asyncio.Task[None]] = set()
         self._counts = counts
 
@@ -71,7 +72,8 @@ class Descendants:
         """Soon, once: the tool that a hook tells of starts a moment later."""
         if agent not in self._due:
             loop = asyncio.get_running_loop()
-            self._due[agent] = loop.call_later(DESCENDANTS_AFTER, self._start, agent)
+            rest = self._looked_at.get(agent, 0.0) + DESCENDANTS_EVERY - loop.time()
+            self._due[agent] = loop.call_later(max(DESCENDANTS_AFTER, rest), self._start, agent)
 
     async def look(self, agent: ProcessIdentity) -> None:
         """Now, and done when it returns."""
@@ -98,6 +100,7 @@ class Descendants:
         timer = self._due.pop(agent, None)
         if timer is not None:
             timer.cancel()
+        self._looked_at.pop(agent, None)
         seen = self._seen.pop(agent, {})
         return tuple(_find(each, seen[each]) for each in seen if self._lives(each) and self._is_free(each))
 
@@ -109,6 +112,7 @@ class Descendants:
 
     def _start(self, agent: ProcessIdentity) -> None:
         self._due.pop(agent, None)
+        self._looked_at[agent] = asyncio.get_running_loop().time()
         task = asyncio.create_task(self._look_safely(agent))
         self._looking.add(task)
         task.add_done_callback(self._looking.discard)
