@@ -17,7 +17,7 @@ from collections.abc import Coroutine
 from dataclasses import replace
 from typing import Any
 
-from headcount.core.claim import Answer, Freed, Granted, Released, Waiting
+from headcount.core.claim import Answer, Freed, Granted, Refused, Released, Waiting
 from headcount.core.commands import Acquire, HandOff, SharedFreed, SharedGranted
 from headcount.core.evidence import Judged
 from headcount.core.identity import ProcessIdentity
@@ -156,13 +156,15 @@ class SharedClaims:
         self._bells[asks.item].add(bell)
         self._open[asks.request] = asks.item
         answer: Answer | None = None
+        in_line = False
         try:
             while True:
                 bell.clear()
                 left = until - self._clock.now()
                 answer = await self._finished(self._commit(asks, left if left > 0 else None))
-                if not isinstance(answer, Waiting):
+                if not isinstance(answer, Waiting) and not (in_line and left > 0 and _is_doubt(answer)):
                     return answer
+                in_line = True
                 await self._rung(bell, min(left, self._pace.reread_every))
                 self.lease.need()
         finally:
@@ -188,3 +190,8 @@ class SharedClaims:
         task = asyncio.create_task(withdraw())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+def _is_doubt(answer: Answer) -> bool:
+    """Whoever waits and cannot be proved just now keeps its place: doubt ends nothing."""
+    return isinstance(answer, Refused) and answer.code == "unverified"
