@@ -394,3 +394,14 @@ def test_the_first_session_of_a_process_is_as_old_as_the_process():
     scene.hear(Found("claude-code", Q, T0, began_at=T0 - 60))
     first, found, second = (scene.of(name)[0] for name in ("conv-a", None, "conv-b"))
     assert (first.started_at, found.started_at, second.started_at) == (T0 - 3600, T0 - 60, T0 + 5)
+
+
+def test_a_list_of_background_work_counts_although_a_later_line_of_the_registry_was_read_before_it():
+    scene = Scene()
+    scene.hear(start(anchor=bound(P)))
+    beside = (Background("b1", "shell", "serving"),)
+    scene.hear(report(at=T0 + 1, says=Turn.STOPPED, background=beside, anchor=bound(P)))
+    assert scene.only().background == beside
+    scene.hear(record(P, T0 + 5), now=T0 + 6)
+    scene.hear(report(at=T0 + 4, says=Turn.STOPPED, background=(), anchor=bound(P)), now=T0 + 6)
+    assert scene.only().background == ()

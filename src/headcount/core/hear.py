@@ -183,6 +183,10 @@ def _change(draft: Draft, session: Session, report: Report, now: float) -> Sessi
     ):  # the newest word on what it does not order by itself
         changes |= delta.details(session, report.details)
         changes |= delta.background(session.background, report)
+    elif report.background is not None and _is_newest_word(session, report, now):
+        changes |= delta.background(
+            session.background, report
+        )  # the whole list, only the registry was read before
     changes |= delta.noted(session, report)
     if report.subagent is None:
         turned = delta.turned(report)
@@ -199,6 +203,12 @@ def _change(draft: Draft, session: Session, report: Report, now: float) -> Sessi
         changes["leaving"] = None
     session = settle(draft, session, changes, at, now, report.source)
     return _end_if_reported(draft, session, report)
+
+
+def _is_newest_word(session: Session, report: Report, now: float) -> bool:
+    """Nothing that a hook said of the main turn is as new."""
+    turned = delta.turned(report) if report.subagent is None else None
+    return turned is not None and newer(turned, session.turned, now)
 
 
 def _moved_on(session: Session, report: Report, now: float) -> bool:
