@@ -6,7 +6,7 @@ Rules of this file
      environment says is inherited by other terminals that were started inside a pane, and only names the server.
   3. Not known is no place. Who could not be asked changes nothing.
 
-Not here: asking tmux (system/tmux.py), when it is asked (daemon/terminals.py), going there (cli/going.py).
+Not here: asking tmux (system/tmux), when it is asked (daemon/terminals.py), going there (cli/going.py).
 """
 
 import re

@@ -29,7 +29,7 @@ from headcount.daemon.couriers import Courier, Row, couriers_of
 from headcount.daemon.view import time_text
 from headcount.store.port import StoreFault
 from headcount.store.sqlite import SqliteStore
-from headcount.system import panes
+from headcount.system import tmux
 from headcount.system.clock import Clock
 from headcount.system.processes.ancestry import ancestors
 from headcount.system.processes.port import Processes
@@ -137,7 +137,7 @@ class Notifier:
         }
         if not processes:
             return frozenset()
-        shown = await asyncio.to_thread(panes.looked_at, os.environ)
+        shown = await asyncio.to_thread(tmux.looked_at, os.environ)
         if not shown:
             return frozenset()
         return frozenset(id for id, process in processes.items() if shown & self._chain(process))

@@ -4,7 +4,7 @@ Rules of this file
   1. Only when asked for (`notify.tmux_segment`), only on change, in a thread with deadlines, one push at a time.
   2. At the end it is emptied: a bar without a daemon must not show yesterday.
 
-Not here: the characters (core/glance.py), tmux (system/panes.py).
+Not here: the characters (core/glance.py), tmux (system/tmux).
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from headcount.core.events import Event
 from headcount.core.glance import glance
 from headcount.core.world import World
 from headcount.daemon.view import visible
-from headcount.system import panes
+from headcount.system import tmux
 from headcount.system.clock import Clock
 from headcount.times import SEGMENT_AFTER
 
@@ -41,7 +41,7 @@ class Segment:
         if self._pushing is not None:
             await asyncio.wait([self._pushing])
         if self._shown:
-            await asyncio.to_thread(panes.push, os.environ, "")
+            await asyncio.to_thread(tmux.push, os.environ, "")
 
     def _due(self) -> None:
         self._timer = None
@@ -53,4 +53,4 @@ class Segment:
         text = glance(Counter(each.activity.doing.value for each in shown))
         if text != self._shown:
             self._shown = text
-            self._pushing = asyncio.create_task(asyncio.to_thread(panes.push, os.environ, text))
+            self._pushing = asyncio.create_task(asyncio.to_thread(tmux.push, os.environ, text))

@@ -7,7 +7,7 @@ Rules of this file
   4. At a helper without a terminal, or with several sessions, nobody sits: the pane above it is where it was
      started from, and not where its sessions are shown.
 
-Not here: whose pane it is (core/where.py), tmux itself (system/tmux.py), going there (cli/going.py).
+Not here: whose pane it is (core/where.py), tmux itself (system/tmux), going there (cli/going.py).
 """
 
 import asyncio

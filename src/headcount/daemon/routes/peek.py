@@ -8,7 +8,7 @@ Rules of this file
   4. A pane is the session's where tmux says that its process runs in it, whatever its environment claims, and only
      while no other session is in it: what that one shows is not this one's.
 
-Not here: reading a transcript (agents/), a pane (system/pane.py).
+Not here: reading a transcript (agents/), a pane (system/tmux).
 """
 
 from functools import partial
@@ -23,8 +23,8 @@ from headcount.daemon.routes.places import place_of
 from headcount.daemon.routes.route import Call
 from headcount.daemon.terminals import NotKnown
 from headcount.daemon.view import time_text
+from headcount.system import tmux
 from headcount.system.looking import Hung
-from headcount.system.pane import Pane, capture
 from headcount.times import PEEK_WITHIN
 from headcount.wire.closer import Peek, PeekLine
 
@@ -78,11 +78,14 @@ async def _of_the_pane(call: Call, session: Session, lines: int) -> Peek:
     place = await place_of(call, session)
     if isinstance(place, NotKnown):
         raise _nothing(session, place.why, "its transcript")
-    if place is None or place.program != TMUX or place.socket is None or place.pane is None:
+    if place is None or place.program != TMUX:
         raise _nothing(session, "it does not run in tmux", "its transcript")
     if _is_shared(call, session, place):
         raise _nothing(session, "another session is in its pane", "its transcript")
-    shown = await capture(Pane(place.socket, str(place.server), place.pane), lines)
+    try:
+        shown = await call.service.looks.ask(partial(tmux.capture, place, lines), PEEK_WITHIN)
+    except Hung:
+        shown = None
     if shown is None:
         raise _nothing(session, "its tmux server does not show that pane", "its transcript")
     return Peek(

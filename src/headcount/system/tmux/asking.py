@@ -1,0 +1,100 @@
+"""Asking tmux: where its servers are, and one question to one of them.
+
+Rules of this file
+  1. Three answers: what it said, nobody there, cannot be asked. An unreachable server is not a server without
+     panes (stack: a library's lists are empty on any error).
+  2. Every question has a deadline, and starts no server. The socket is always named: several servers may run.
+
+Not here: what is asked (panes.py), what is told (windows.py).
+"""
+
+import os
+import socket as sockets
+import stat
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from headcount.times import TMUX_WITHIN
+
+SUN_PATH_MOST = 107  # bytes of a unix socket's path
+
+
+@dataclass(frozen=True, slots=True)
+class NoServer:
+    """Nobody listens there: the kernel said so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unreachable:
+    """It could not be asked. Nothing follows."""
+
+    why: str
+
+
+def find_sockets(env: Mapping[str, str]) -> list[str]:
+    """The sockets of this user in the place where tmux puts them. That one is there does not say that anybody
+    listens."""
+    directory = Path(env.get("TMUX_TMPDIR") or "/tmp") / f"tmux-{os.getuid()}"  # noqa: S108 (tmux's own place)
+    try:
+        found = [entry for entry in os.scandir(directory) if is_own_socket(entry)]
+    except OSError:
+        return []
+    return sorted(entry.path for entry in found)
+
+
+def ask(socket: str, *words: str, within: float = TMUX_WITHIN) -> str | NoServer | Unreachable:
+    """A question; the kernel is asked first whether anybody listens, which a dead server's socket shows."""
+    if not _is_socket_path(socket):
+        return Unreachable("that is no path of a socket")
+    absent = _nobody(socket, within)
+    return absent if absent is not None else run(["-S", socket, *words], within)
+
+
+def did(socket: str | None, *words: str) -> bool:
+    return isinstance(run([*(("-S", socket) if socket else ()), *words]), str)
+
+
+def run(words: list[str], within: float = TMUX_WITHIN) -> str | Unreachable:
+    try:
+        done = subprocess.run(
+            ["tmux", "-u", *words],
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            timeout=within,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return Unreachable("it did not answer in time")
+    except OSError as error:
+        return Unreachable(f"tmux cannot be run: {error.strerror}")
+    if done.returncode != 0:
+        return Unreachable(done.stderr.decode("utf-8", "replace").strip()[:200] or "it refused")
+    return done.stdout.decode("utf-8", "replace")
+
+
+def _nobody(path: str, within: float) -> NoServer | Unreachable | None:
+    with sockets.socket(sockets.AF_UNIX, sockets.SOCK_STREAM) as probe:
+        probe.settimeout(within)
+        try:
+            probe.connect(path)
+        except ConnectionRefusedError:
+            return NoServer()
+        except FileNotFoundError:  # no proof: a server whose socket was swept from /tmp goes on
+            return Unreachable("its socket is gone")
+        except (OSError, ValueError) as error:
+            return Unreachable(str(error))
+    return None
+
+
+def _is_socket_path(path: str) -> bool:
+    return path.startswith("/") and "\0" not in path and len(os.fsencode(path)) <= SUN_PATH_MOST
+
+
+def is_own_socket(entry: "os.DirEntry[str] | Path") -> bool:
+    try:
+        facts = entry.stat(follow_symlinks=False)
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISSOCK(facts.st_mode) and facts.st_uid == os.getuid()

@@ -1,0 +1,115 @@
+"""Panes: what a tmux server says of them, of who looks at them, and of what they show.
+
+Rules of this file
+  1. An answer that is not understood is no answer: it is not a server with fewer panes.
+  2. Pane numbers are given anew by every server: what a pane shows is asked of the server that the place names.
+
+Not here: whose pane it is (core/where.py), when to ask (daemon/terminals.py).
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from headcount.core.terminal import Where
+from headcount.core.where import Pane
+from headcount.system.tmux.asking import NoServer, Unreachable, ask, find_sockets, is_own_socket
+from headcount.times import GLANCE_WITHIN
+
+PANE = re.compile("%[0-9]{1,10}")
+SESSION = re.compile(r"[A-Za-z0-9_][^:.\x00-\x1f\x7f]{0,99}")
+SERVERS_MOST = 8  # that a glance is taken at
+
+FIELDS = (
+    "#{pane_id} #{window_id} #{pane_pid} #{pane_dead} #{session_attached} #{window_index} #{pane_index} "
+    "#{pid} #{start_time} #{session_name}:#{pane_current_command}:#{window_name}"
+)
+LINE = re.compile(
+    r"(%[0-9]+) (@[0-9]+) ([0-9]+) ([0-9]*) ([0-9]+) ([0-9]+) ([0-9]+) ([0-9]+) ([0-9]+) ([^:]*):([^:]*):(.*)",
+    re.ASCII,
+)
+CLIENT_FIELDS = "#{client_pid} #{client_activity} #{client_name}"
+CLIENT_LINE = re.compile(r"([0-9]+) ([0-9]+) (/[!-~]+)", re.ASCII)
+SEEN_FIELDS = "#{pane_pid} #{pane_active}#{window_active}#{?session_attached,1,0}"
+SEEN_LINE = re.compile("([0-9]{1,10}) 111")
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """A terminal that is attached to a server."""
+
+    pid: int
+    active_at: int
+    name: str  # its tty
+
+
+Panes = list[Pane] | NoServer | Unreachable
+
+
+def list_panes(socket: str) -> Panes:
+    """All panes of all sessions of that server."""
+    said = ask(socket, "list-panes", "-a", "-F", FIELDS)
+    if not isinstance(said, str):
+        return said
+    panes = read_panes(socket, said)
+    if len(panes) != said.count("\n"):
+        return Unreachable("its answer was not understood")  # which is not a server with fewer panes
+    return panes
+
+
+def list_clients(socket: str, session: str | None = None) -> list[Client]:
+    """Who looks at that server, the most recently active first; empty also when it cannot be asked."""
+    target = ("-t", f"={session}") if session is not None and SESSION.fullmatch(session) else ()
+    said = ask(socket, "list-clients", "-F", CLIENT_FIELDS, *target)
+    found = [CLIENT_LINE.fullmatch(line) for line in said.splitlines()] if isinstance(said, str) else []
+    clients = [Client(int(each[1]), int(each[2]), each[3]) for each in found if each is not None]
+    return sorted(clients, key=lambda client: client.active_at, reverse=True)
+
+
+def looked_at(env: Mapping[str, str]) -> frozenset[int]:
+    """The processes of panes that are on a screen now: active, in the active window, somebody attached."""
+    found: set[int] = set()
+    for socket in find_sockets(env)[:SERVERS_MOST]:
+        said = ask(socket, "list-panes", "-a", "-F", SEEN_FIELDS, within=GLANCE_WITHIN)
+        matches = (SEEN_LINE.fullmatch(line) for line in said.splitlines()) if isinstance(said, str) else ()
+        found |= {int(match[1]) for match in matches if match is not None}
+    return frozenset(found)
+
+
+def capture(place: Where, lines: int) -> list[str] | None:
+    """The last so many lines of what it shows, not blank at the end. None: that server does not show it."""
+    if place.socket is None or place.pane is None or PANE.fullmatch(place.pane) is None:
+        return None
+    if not is_own_socket(Path(place.socket)):
+        return None
+    which = ("display-message", "-p", "-t", place.pane, "#{pid}")
+    what = ("capture-pane", "-p", "-J", "-t", place.pane, "-S", f"-{lines}")
+    said = ask(place.socket, *which, ";", *what)
+    server, _, text = said.partition("\n") if isinstance(said, str) else ("", "", "")
+    if server.strip() != str(place.server):
+        return None
+    return text.rstrip().split("\n")[-lines:]
+
+
+def read_panes(socket: str, said: str) -> list[Pane]:
+    found = (LINE.fullmatch(line) for line in said.split("\n"))  # a window's name may hold other separators
+    return [
+        Pane(
+            socket=socket,
+            id=each[1],
+            window=each[2],
+            pid=int(each[3]),
+            dead=each[4] == "1",
+            attached=each[5] != "0",
+            window_index=int(each[6]),
+            index=int(each[7]),
+            server=int(each[8]),
+            server_since=int(each[9]),
+            session=each[10],
+            program=each[11],
+            window_name=each[12],
+        )
+        for each in found
+        if each is not None
+    ]
