@@ -48,6 +48,17 @@ class Status:
     status: str
     waiting_on: WaitingOn | None = None
     source: str = "registry"
+    rested: float = 0.0  # when it was last at rest: what a hook said before belongs to a turn that is over
+
+
+def heard_status(word: Status, before: Status | None, now: float) -> Status | None:
+    """The registry's word to keep, or None where this one changes nothing. A late one still tells of its rest."""
+    rests = min(word.at, now) if BY_STATUS.get(word.status) is Doing.IDLE else 0.0
+    if before is None:
+        return replace(word, rested=rests)
+    rested = max(rests, counted(before.rested, now))
+    kept = replace(word if word.at >= counted(before.at, now) else before, rested=rested)
+    return None if kept == before else kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +177,8 @@ def _by_hook(hook: Turned) -> Activity:
 
 def _by_registry(registry: Status, hook: Turned | None) -> Activity:
     doing = BY_STATUS.get(registry.status, Doing.UNKNOWN)
+    if hook is not None and hook.at < registry.rested:
+        hook = None  # of an earlier turn, whose end no hook told: Esc
     asked = hook is not None and hook.turn is Turn.ASKED
     busy = hook is not None and hook.turn in (Turn.TOOL, Turn.TOOL_DONE, Turn.ASKED)
     waiting_on = registry.waiting_on if doing is Doing.WAITING else None
