@@ -10,12 +10,12 @@ Not here: what the lines mean (each agent's own modules).
 
 import os
 import stat
-from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class End:
+
+class End(Struct, frozen=True):
     content: bytes  # whole lines, and perhaps one that is still being written
     start: int  # where in the file they begin
 

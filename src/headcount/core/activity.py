@@ -11,8 +11,10 @@ Rules of this file
 Not here: how payloads become words (agents/), liveness (session.py).
 """
 
-from dataclasses import dataclass, replace
 from enum import Enum
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from headcount.core.earlier import counted
 from headcount.core.report import TURN_RANK, Turn, WaitingOn
@@ -27,8 +29,7 @@ class Doing(Enum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class Turned:
+class Turned(Struct, frozen=True):
     """A hook's word on the main turn."""
 
     at: float
@@ -40,8 +41,7 @@ class Turned:
     failure: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Status:
+class Status(Struct, frozen=True):
     """The registry's word."""
 
     at: float
@@ -61,8 +61,7 @@ def heard_status(word: Status, before: Status | None, now: float) -> Status | No
     return None if kept == before else kept
 
 
-@dataclass(frozen=True, slots=True)
-class Activity:
+class Activity(Struct, frozen=True):
     doing: Doing = Doing.UNKNOWN
     waiting_on: WaitingOn | None = None
     label: str | None = None
@@ -126,8 +125,7 @@ def newer(new: Turned, old: Turned | None, now: float) -> bool:
     return (new.at, TURN_RANK[new.turn]) > (counted(old.at, now), TURN_RANK[old.turn])
 
 
-@dataclass(frozen=True, slots=True)
-class Contest:
+class Contest(Struct, frozen=True):
     """Both words, and which of them stands."""
 
     hook: Turned | None

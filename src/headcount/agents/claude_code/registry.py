@@ -14,11 +14,11 @@ import os
 import re
 import stat
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from headcount.agents.claude_code.translate import CONVERSATION, NAME, name_of
 from headcount.agents.label import one_line, plain

@@ -9,12 +9,13 @@ Rules of this file
 Not here: when it is read (daemon/), what follows (core).
 """
 
-from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from headcount.agents.claude_code.labels import ToolInput, label
 from headcount.agents.claude_code.translate import ASKING_TOOLS, LIMITS, NAME, name_of
@@ -85,8 +86,7 @@ class Line(msgspec.Struct):
     message: Message | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Tail:
+class Tail(Struct, frozen=True):
     """What the end of a transcript says. None: it does not."""
 
     turn: Turn | None = None

@@ -15,8 +15,9 @@ import os
 import re
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from headcount.agents.label import plain
 from headcount.agents.port import Hosted, Place
@@ -32,8 +33,7 @@ THREAD_SOURCE = re.compile(rb'"thread_source":"([a-z_]+)"')
 PARENT = re.compile(rb'"source":\{"sub_?agent"')
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(Struct, frozen=True):
     """What the first bytes of a rollout say."""
 
     cwd: str | None = None

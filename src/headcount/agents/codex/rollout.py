@@ -11,12 +11,13 @@ Rules of this file
 Not here: when it is read (daemon/), what follows (core), its first line (hosting.py).
 """
 
-from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from headcount.agents.codex.hosting import ROLLOUT
 from headcount.agents.codex.translate import NAME
@@ -75,8 +76,7 @@ class Arguments(msgspec.Struct):
     command: Any = None
 
 
-@dataclass(frozen=True, slots=True)
-class Tail:
+class Tail(Struct, frozen=True):
     """What the end of a rollout says. None: it does not."""
 
     turn: Turn | None = None

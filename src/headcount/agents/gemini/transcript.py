@@ -11,11 +11,12 @@ Not here: when it is read (daemon/), what follows (core).
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from headcount.agents.file_end import read_end
 from headcount.agents.gemini.labels import ToolInput, label
@@ -59,8 +60,7 @@ class Line(msgspec.Struct):
     toolCalls: list[Call] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Tail:
+class Tail(Struct, frozen=True):
     turned: Turned | None = None
     model: str | None = None
     context_tokens: int | None = None
