@@ -12,7 +12,6 @@ Not here: watching the directory (daemon/), proving the process (system/processe
 
 import os
 import re
-import stat
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +21,7 @@ import msgspec
 
 from headcount.agents.claude_code.translate import CONVERSATION, NAME, name_of
 from headcount.agents.label import one_line, plain
+from headcount.agents.own_file import read_own
 from headcount.agents.port import Entry
 from headcount.core.identity import ProcessFacts
 from headcount.core.report import Anchor, Details, Record, WaitingOn
@@ -69,7 +69,7 @@ class Sessions:
 
     def read(self, path: Path) -> Entry | None:
         match = ENTRY_NAME.fullmatch(path.name)
-        held = _content(path) if match else None
+        held = read_own(path, _whole) if match else None
         if match is None or held is None:
             return None
         entry = parse(held[0], int(match.group(1)), written_at=held[1])
@@ -155,22 +155,10 @@ def _project(directory: str) -> str:
     return re.sub(r"[^0-9A-Za-z]", "-", directory)
 
 
-def _content(path: Path) -> tuple[bytes, float] | None:
-    """The file's bytes and when it was written. It may be swapped under us: every check is on what was opened, not on the name."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return None
-    try:
-        seen = os.fstat(fd)
-        if not stat.S_ISREG(seen.st_mode) or seen.st_uid != os.geteuid() or seen.st_size > LARGEST:
-            return None
-        content = os.read(fd, LARGEST + 1)
-        return (content, seen.st_mtime) if len(content) <= LARGEST else None
-    except OSError:
-        return None
-    finally:
-        os.close(fd)
+def _whole(fd: int, seen: os.stat_result) -> tuple[bytes, float] | None:
+    """The file's bytes and when it was written."""
+    content = os.read(fd, LARGEST + 1)
+    return (content, seen.st_mtime) if len(content) <= LARGEST else None
 
 
 def _unknown(found: dict[str, Any], status: str | None, waiting_for: str | None) -> tuple[str, ...]:

@@ -13,12 +13,12 @@ Not here: the end of a rollout (rollout.py), reading what a process has open (sy
 import json
 import os
 import re
-import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from headcount.agents.label import plain
+from headcount.agents.own_file import read_own
 from headcount.agents.port import Hosted, Place
 from headcount.core.open_files import OpenFiles
 
@@ -70,19 +70,7 @@ def _hosted(conversation: str, rollout: str | None, by: str) -> Hosted | None:
 
 def read_head(path: Path) -> Head:
     """Nothing that can be read: nothing is said."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except OSError:
-        return Head()
-    try:
-        seen = os.fstat(fd)
-        if not stat.S_ISREG(seen.st_mode) or seen.st_uid != os.geteuid():
-            return Head()
-        return parse_head(os.pread(fd, HEAD, 0))
-    except OSError:
-        return Head()
-    finally:
-        os.close(fd)
+    return read_own(path, lambda fd, _: parse_head(os.pread(fd, HEAD, 0))) or Head()
 
 
 def parse_head(content: bytes) -> Head:

@@ -19,9 +19,10 @@ import msgspec
 
 from headcount.agents.file_end import read_end
 from headcount.agents.gemini.labels import ToolInput, label
-from headcount.agents.gemini.translate import NAME, moment
+from headcount.agents.gemini.translate import NAME
 from headcount.agents.label import plain
 from headcount.agents.lenient import NO_RAW, Reader
+from headcount.agents.moment import moment_of
 from headcount.core.activity import Turned
 from headcount.core.evidence import Glimpse
 from headcount.core.report import Turn
@@ -108,7 +109,7 @@ def lines_of(content: bytes) -> Iterator[Line]:
 
 
 def _after(tail: Tail, line: Line) -> Tail:
-    at = moment(line.timestamp)
+    at = moment_of(line.timestamp)
     if at is None:
         return tail
     if line.type == "gemini":
@@ -138,7 +139,7 @@ def _answered(tail: Tail, line: Line, at: float) -> Tail:
 
 def _called(tail: Tail, call: Call, at: float) -> Tail:
     """The line is written again when the tool has ended, under the time of the answer."""
-    ended = moment(call.timestamp) or at
+    ended = moment_of(call.timestamp) or at
     if call.status in ("success", "error", "cancelled"):
         return _turned(tail, Turn.TOOL_DONE, ended)
     return _turned(tail, Turn.TOOL, ended, doing=label_of(call))
