@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from headcount.agents.file_end import End, read_end
+from headcount.agents.lenient import decoded, line_of
 from headcount.agents.port import OnFile, Scanned, Strange
 
 FILES_MOST = 50
@@ -27,7 +28,6 @@ _any = msgspec.json.Decoder()
 
 Key = tuple[str, str, str]  # file, kind, name
 Record = dict[str, msgspec.Raw]
-FAULTS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 class Findings:
@@ -83,27 +83,16 @@ def records(end: End, path: Path) -> Iterator[tuple[Record, str]]:
 
 
 def record_of(row: bytes | msgspec.Raw) -> Record | None:
-    if not bytes(row).startswith(b"{"):
-        return None
-    try:
-        return _keys.decode(row)
-    except FAULTS:
-        return None
+    return line_of(_keys, bytes(row))
 
 
 def value(record: Record, key: str) -> Any:
-    try:
-        return _any.decode(record[key]) if key in record else None
-    except FAULTS:
-        return None
+    return decoded(_any, record[key]) if key in record else None
 
 
 def document(content: bytes) -> dict[str, Any]:
     """A file that is one JSON object; empty when it is none."""
-    try:
-        found = _any.decode(content)
-    except FAULTS:
-        return {}
+    found = decoded(_any, content)
     return found if isinstance(found, dict) else {}
 
 

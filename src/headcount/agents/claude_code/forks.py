@@ -16,6 +16,7 @@ import msgspec
 
 from headcount.agents.file_end import read_end
 from headcount.agents.label import plain
+from headcount.agents.lenient import line_of
 
 TAIL = 512 * 1024
 LEAVES_MOST = 8
@@ -41,19 +42,10 @@ def branches(path: Path, conversation: str) -> list[dict[str, str]]:
         return []
     lines: dict[str, Line] = {}
     for row in end.content.split(b"\n"):
-        line = _line(row)
+        line = line_of(_decoder, row)
         uuid = plain(line.uuid, UUID_MOST) if line is not None else None
         if line is not None and uuid is not None and not line.isSidechain:
             lines[uuid] = line
     parents = {plain(line.parentUuid, UUID_MOST) for line in lines.values()}
     leaves = [uuid for uuid in lines if uuid not in parents]
     return [{"leaf": uuid, "at": plain(lines[uuid].timestamp, 40) or ""} for uuid in leaves[-LEAVES_MOST:]]
-
-
-def _line(row: bytes) -> Line | None:
-    if not row.startswith(b"{"):
-        return None
-    try:
-        return _decoder.decode(row)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return None

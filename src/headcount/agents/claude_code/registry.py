@@ -19,8 +19,10 @@ from typing import Any
 
 import msgspec
 
-from headcount.agents.claude_code.translate import CONVERSATION, NAME, name_of
+from headcount.agents.claude_code.translate import NAME, name_of
+from headcount.agents.fields import absolute, id_of
 from headcount.agents.label import one_line, plain
+from headcount.agents.lenient import decoded
 from headcount.agents.own_file import read_own
 from headcount.agents.port import Entry
 from headcount.core.identity import ProcessFacts
@@ -101,14 +103,11 @@ class Sessions:
 
 def parse(content: bytes, pid: int, written_at: float = 0.0) -> Entry | None:
     """The record of that pid; None when it is not whole, or speaks of another."""
-    try:
-        found = _decoder.decode(content)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    found = decoded(_decoder, content)
+    if found is None:
         return None
-    conversation = found.get("sessionId")
-    if found.get("pid") != pid or isinstance(found.get("pid"), bool):
-        return None
-    if not isinstance(conversation, str) or CONVERSATION.fullmatch(conversation) is None:
+    conversation = id_of(found.get("sessionId"))
+    if conversation is None or found.get("pid") != pid or isinstance(found.get("pid"), bool):
         return None
     status, waiting_for = plain(found.get("status"), 40), plain(found.get("waitingFor"), 80)
     return Entry(
@@ -118,7 +117,7 @@ def parse(content: bytes, pid: int, written_at: float = 0.0) -> Entry | None:
         machine=_machine(found.get("pidDomain")),
         conversation=conversation,
         is_session=found.get("kind") not in SERVICE_KINDS and not found.get("spare"),
-        cwd=_directory(found.get("cwd")),
+        cwd=absolute(found.get("cwd")),
         status=status,
         waiting_for=waiting_for,
         status_at=_seconds(found.get("statusUpdatedAt")) or _seconds(found.get("updatedAt")),
@@ -188,8 +187,3 @@ def _machine(value: Any) -> str | None:
 def _seconds(value: Any) -> float | None:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     return value / 1000.0 if number and 0 < value < 1e14 else None
-
-
-def _directory(value: Any) -> str | None:
-    path = plain(value)
-    return path if path is not None and path.startswith("/") else None

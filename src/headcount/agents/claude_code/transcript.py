@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from headcount.agents import lenient
 from headcount.agents.claude_code.labels import ToolInput, label
 from headcount.agents.claude_code.translate import ASKING_TOOLS, LIMITS, NAME, name_of
 from headcount.agents.file_end import read_end
@@ -148,12 +149,7 @@ def glimpse(path: Path, conversation: str) -> Glimpse | None:
 
 
 def line_of(row: bytes) -> Line | None:
-    if not row.startswith(b"{"):
-        return None
-    try:
-        return _decoder.decode(row)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return None
+    return lenient.line_of(_decoder, row)
 
 
 def _after(tail: Tail, line: Line) -> Tail:
@@ -246,8 +242,4 @@ def _count(value: Any) -> int:
 
 
 def label_of(tool: str, block: Block, cwd: Any) -> str:
-    try:
-        given = _input.decode(block.input)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        given = ToolInput()
-    return label(tool, given, plain(cwd))
+    return label(tool, lenient.decoded(_input, block.input) or ToolInput(), plain(cwd))

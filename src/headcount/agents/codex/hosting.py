@@ -17,16 +17,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from headcount.agents.label import plain
+from headcount.agents.fields import UUID, absolute
 from headcount.agents.own_file import read_own
 from headcount.agents.port import Hosted, Place
 from headcount.core.open_files import OpenFiles
 
 HEAD = 4 * 1024  # the facts stand before the instructions, which are long
 
-UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
-LOCK = re.compile(rf".*/thread-writer-locks/({UUID})\.lock", re.ASCII | re.DOTALL)
-ROLLOUT = re.compile(rf".*/rollout-[0-9T-]+-({UUID})\.jsonl", re.ASCII | re.DOTALL)
+LOCK = re.compile(rf".*/thread-writer-locks/({UUID.pattern})\.lock", re.ASCII | re.DOTALL)
+ROLLOUT = re.compile(rf".*/rollout-[0-9T-]+-({UUID.pattern})\.jsonl", re.ASCII | re.DOTALL)
 CWD = re.compile(rb'"cwd":("(?:[^"\\]|\\.)*")')
 THREAD_SOURCE = re.compile(rb'"thread_source":"([a-z_]+)"')
 PARENT = re.compile(rb'"source":\{"sub_?agent"')
@@ -79,7 +78,7 @@ def parse_head(content: bytes) -> Head:
     is_subagent = PARENT.search(first) is not None or (source is not None and source.group(1) == b"subagent")
     found = CWD.search(first)
     try:
-        cwd = plain(json.loads(found.group(1))) if found else None
+        cwd = absolute(json.loads(found.group(1))) if found else None
     except (ValueError, UnicodeDecodeError):
         cwd = None
-    return Head(cwd if cwd and cwd.startswith("/") else None, is_subagent)
+    return Head(cwd, is_subagent)

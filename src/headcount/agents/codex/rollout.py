@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from headcount.agents import lenient
 from headcount.agents.codex.hosting import ROLLOUT
 from headcount.agents.codex.translate import NAME
 from headcount.agents.file_end import read_end
@@ -94,8 +95,6 @@ class Tail:
 READ_TYPES = frozenset({"event_msg", "response_item", "turn_context", "session_meta"})
 COUNT_MOST = 10**15
 
-FAULTS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
-
 _line = msgspec.json.Decoder(Line)
 _item = msgspec.json.Decoder(Item)
 _arguments = msgspec.json.Decoder(Arguments)
@@ -146,17 +145,11 @@ def parse(content: bytes) -> Tail:
 
 
 def line_of(row: bytes) -> Line | None:
-    try:
-        return _line.decode(row) if row.startswith(b"{") else None
-    except FAULTS:
-        return None
+    return lenient.line_of(_line, row)
 
 
 def item_of(line: Line) -> Item | None:
-    try:
-        return _item.decode(line.payload)
-    except FAULTS:
-        return None
+    return lenient.decoded(_item, line.payload)
 
 
 def _after(tail: Tail, kind: str, item: Item, at: float | None) -> Tail:
@@ -222,11 +215,8 @@ def label_of(item: Item) -> str:
     name = item.name if isinstance(item.name, str) else str(item.type)
     if name not in SHELLS:
         return one_line(name)
-    try:
-        given = _arguments.decode(item.arguments) if isinstance(item.arguments, str) else Arguments()
-    except FAULTS:
-        given = Arguments()
-    command = given.cmd if isinstance(given.cmd, str) else given.command
+    given = lenient.decoded(_arguments, item.arguments) if isinstance(item.arguments, str) else None
+    command = None if given is None else given.cmd if isinstance(given.cmd, str) else given.command
     if isinstance(command, list) and command:
         command = command[-1]
     return one_line(f"Bash: {redacted(command)}") if isinstance(command, str) and command else "Bash"
