@@ -96,16 +96,28 @@ def document(content: bytes) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def look_at_hooks(
-    settings: Mapping[str, Any], events: Container[str], types: Container[object], path: Path, found: Findings
-) -> None:
+def hooks_known(events: Container[str], types: Container[object]) -> Look:
     """The hooks of a settings file, in the form that three of the agents share."""
-    hooks = settings.get("hooks")
-    for event, groups in hooks.items() if isinstance(hooks, dict) else ():
-        if event not in events:
-            found.add("settings", "event", event, str(path))
-        for group in groups if isinstance(groups, list) else ():
-            given = group.get("hooks") if isinstance(group, dict) else None
-            for hook in given if isinstance(given, list) else ():
-                if isinstance(hook, dict) and hook.get("type") not in types:
-                    found.add("settings", "type", hook.get("type"), str(path))
+
+    def look(end: End, path: Path, found: Findings) -> None:
+        hooks = document(end.content).get("hooks")
+        for event, groups in hooks.items() if isinstance(hooks, dict) else ():
+            if event not in events:
+                found.add("settings", "event", event, str(path))
+            for group in groups if isinstance(groups, list) else ():
+                given = group.get("hooks") if isinstance(group, dict) else None
+                for hook in given if isinstance(given, list) else ():
+                    if isinstance(hook, dict) and hook.get("type") not in types:
+                        found.add("settings", "type", hook.get("type"), str(path))
+
+    return look
+
+
+def each_record(look_at: Callable[[Record, str, Findings], None]) -> Look:
+    """A file of lines, each by itself."""
+
+    def look(end: End, path: Path, found: Findings) -> None:
+        for record, where in records(end, path):
+            look_at(record, where, found)
+
+    return look
