@@ -22,7 +22,8 @@ from headcount.agents.claude_code.events import OBSERVED
 from tests.rig.claude import NEWEST, Claude, installed
 from tests.rig.daemon import Daemon, eventually
 from tests.rig.disk_scene import fill
-from tests.rig.fake_anthropic import FakeAnthropic, script
+from tests.rig.fake_anthropic import FakeAnthropic
+from tests.rig.fake_api import script
 from tests.rig.naive_claude import curl_line
 
 ROUNDS = 7

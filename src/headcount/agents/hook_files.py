@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from headcount.agents import settings_file
 from headcount.agents.ask_line import AS_IT_IS, Asking
+from headcount.agents.json_text import Invalid
 from headcount.agents.settings_file import Refusal, Remembered
 
 TRIES = 3  # agents themselves write these files, when their user allows a tool for good
@@ -113,6 +114,15 @@ def written(planned: Callable[[], Plan | Refusal]) -> Plan | Refusal:
         if not left:
             return refusal
     raise AssertionError("at least one try is made")
+
+
+def refusal_of(path: Path, error: Exception) -> Refusal:
+    """Why a file that cannot be understood is left alone, and where in it."""
+    if isinstance(error, Invalid):
+        return Refusal(path, error.reason, error.line, error.column)
+    if isinstance(error, UnicodeDecodeError):
+        return Refusal(path, f"not UTF-8 at byte {error.start}")
+    return Refusal(path, str(error))
 
 
 def diff(plan: Plan) -> str:

@@ -48,6 +48,20 @@ def path_line(path: str, limit: int = LABEL) -> str:
     return line if len(line) <= limit else "…" + line[-(limit - 1) :].lstrip()
 
 
+def tool_line(tool: str, value: object) -> str:
+    """ "Bash: npm test"; a tool whose value is no text is shown by its name alone."""
+    return one_line(f"{tool}: {value}") if isinstance(value, str) and value.strip() else one_line(tool)
+
+
+def tool_path(tool: str, path: object, directory: object) -> str:
+    """ "Edit: src/app.ts": a path inside the session's directory is shown relative to it."""
+    if not isinstance(path, str) or not path.strip():
+        return one_line(tool)
+    prefix = f"{directory.rstrip('/')}/" if isinstance(directory, str) and directory else None
+    shown = path.removeprefix(prefix) if prefix is not None else path
+    return f"{tool}: {path_line(shown, LABEL - len(tool) - 2)}"
+
+
 def redacted(command: str) -> str:
     """A command without what looks like a secret; only its beginning. Each pattern is tried only when a plain
     search finds its sign: most commands have none, and this runs for every tool call of every agent."""

@@ -99,7 +99,7 @@ class Lineages:
                 await self._introduce(facts, chain[nth + 1 :])
 
     async def _introduce(self, facts: ProcessFacts, above: tuple[ProcessFacts, ...]) -> None:
-        agent = next((each for each in AGENTS.values() if each.recognise(facts)), None)
+        agent = AGENTS.agent_of(facts)
         if agent is None:
             return
         parent = next((host.process for host in self._hosts(above)), None)

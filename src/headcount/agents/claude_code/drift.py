@@ -18,7 +18,7 @@ from headcount.agents.claude_code.events import EVENTS
 from headcount.agents.claude_code.registry import LARGEST, Sessions, parse
 from headcount.agents.file_end import End
 from headcount.agents.port import OnFile, Scanned
-from headcount.agents.strange import Findings, Record, document, look_at_hooks, newest, records, scan, value
+from headcount.agents.strange import Findings, Record, each_record, hooks_known, newest, scan, value
 
 
 def drift(env: Mapping[str, str], home: Path, on_file: OnFile) -> Scanned:
@@ -41,15 +41,6 @@ def _registry(end: End, path: Path, found: Findings) -> None:
     entry = parse(end.content, int(path.stem)) if len(end.content) < LARGEST else None
     for name in entry.unknown if entry else ():
         found.add("registry", "status" if "=" in name else "field", name, str(path))
-
-
-def _settings(end: End, path: Path, found: Findings) -> None:
-    look_at_hooks(document(end.content), EVENTS, known.HOOK_TYPES, path, found)
-
-
-def _transcript(end: End, path: Path, found: Findings) -> None:
-    for record, where in records(end, path):
-        _look_at(record, where, found)
 
 
 def _look_at(record: Record, where: str, found: Findings) -> None:
@@ -77,4 +68,8 @@ def _look_at_message(message: Any, where: str, found: Findings) -> None:
             found.add("transcript", "block", block.get("type"), where)
 
 
-LOOKS = {"registry": _registry, "settings": _settings, "transcript": _transcript}
+LOOKS = {
+    "registry": _registry,
+    "settings": hooks_known(EVENTS, known.HOOK_TYPES),
+    "transcript": each_record(_look_at),
+}
