@@ -116,7 +116,9 @@ class Campaign:
         return Said(False, False, int(json.loads(done.stdout)["pid"]))
 
 
-_kept: list["subprocess.Popen[bytes]"] = []  # those that serve are our children, and are reaped when they ended
+_kept: list[
+    "subprocess.Popen[bytes]"
+] = []  # those that serve are our children, and are reaped when they ended
 
 
 def end(pid: int, number: int) -> None:
@@ -189,7 +191,5 @@ def _outcome(counts: Counter[str], several: int, nobody: int, rounds: int) -> Ou
         Row("control, a pid file: rounds in which several served, or nobody", f"{several} and {nobody}",
             "more than 0", several + nobody > 0),
     )  # fmt: skip
-    note = (
-        "After each round there is one living daemon of that home in the process table, and it answers on the socket."
-    )
+    note = "After each round there is one living daemon of that home in the process table, and it answers on the socket."
     return Outcome("double_starts", "Daemons started at once", rows, (note,))

@@ -98,7 +98,10 @@ def _outcome(campaign: Campaign, calls: int) -> Outcome:
     def none(what: str, name: str) -> Row:
         return Row(what, str(total(name)), "0", total(name) == 0)
 
-    harm = {state: f"{each.counts['harmful']} of {each.counts['calls']}" for state, each in campaign.theirs.items()}
+    harm = {
+        state: f"{each.counts['harmful']} of {each.counts['calls']}"
+        for state, each in campaign.theirs.items()
+    }
     harmful = sum(each.counts["harmful"] for each in campaign.theirs.values())
     rows = (
         Row("calls of the installed line", f"{total('calls'):,}", f"{calls:,}, if there is time"),

@@ -20,7 +20,16 @@ from headcount.times import HOOK_WITHIN
 
 AGENTS = ("claude-code", "codex", "gemini")
 LIFECYCLE = ("SessionStart", "UserPromptSubmit", "Stop", "SessionEnd")
-SIZES = (0, 200, 200, 200, 200, 4_000, 64_000, 1_000_000)  # bytes of what comes with an event; a large one is rare
+SIZES = (
+    0,
+    200,
+    200,
+    200,
+    200,
+    4_000,
+    64_000,
+    1_000_000,
+)  # bytes of what comes with an event; a large one is rare
 
 
 @dataclass(slots=True)
