@@ -64,11 +64,11 @@ class Campaign:
 
     def naive(self, wanted: int) -> int:
         """How many of the same requests are answered by a gate that asks for the token alone."""
-        with naive_daemon(self.directory / "naive") as daemon:
-            with Knocks(daemon, self.directory / "naive-errands") as knocks:
-                reads = [case for case in cases(knocks.port, knocks.credential) if case[0] == "GET"]
-                chosen = self._chosen(reads, wanted)
-                return sum(200 <= knocks.ask(*case, cookie=True)[0] < 300 for case in chosen)
+        errands = self.directory / "naive-errands"
+        with naive_daemon(self.directory / "naive") as daemon, Knocks(daemon, errands) as knocks:
+            reads = [case for case in cases(knocks.port, knocks.credential) if case[0] == "GET"]
+            chosen = self._chosen(reads, wanted)
+            return sum(200 <= knocks.ask(*case, cookie=True)[0] < 300 for case in chosen)
 
     def _chosen(self, found: list[Case], wanted: int) -> list[Case]:
         return found if wanted >= len(found) else self.chance.sample(found, wanted)

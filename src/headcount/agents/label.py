@@ -31,7 +31,11 @@ _SCHEME = re.compile(r"(?i)\b(bearer|basic|token)\s+[A-Za-z0-9._~+/=-]{6,}")
 _HEADER = re.compile(r"(?i)\b(authorization|x-[a-z-]{0,40}(?:key|token)|cookie)\s*:\s*[^'\"]+")
 _ASSIGNED = re.compile(r"\b([A-Z][A-Z0-9_]*)=" + _VALUE)
 _IN_URL = re.compile(r"://[^\s/@:]+:[^\s/@]+@")
-_LOGIN = re.compile(r"(\s-u\s*['\"]?[^\s:'\"]+):[^\s'\"]+")
+_LOGIN = re.compile(r"(\s(?:-u|-U|--user|--proxy-user)[\s=]*['\"]?[^\s:%'\"]+)[:%][^\s'\"]+")
+_BY_LETTER = re.compile(
+    r"\b((?:mysql\w*|mariadb[\w-]*|sshpass|redis-cli|(?:docker|podman)\s+login)\b[^;|&]*?\s-[pa]\s*)" + _VALUE
+)
+_BY_LETTER_SIGNS = ("mysql", "mariadb", "sshpass", "redis-cli", " login")
 
 
 def one_line(text: str, limit: int = LABEL) -> str:
@@ -63,8 +67,10 @@ def redacted(command: str) -> str:
         text = _NAMED.sub(_keep_name, text)
     if "://" in text and "@" in text:
         text = _IN_URL.sub("://***@", text)
-    if " -u" in text:
+    if " -u" in small or "-user" in text:
         text = _LOGIN.sub(r"\1:***", text)
+    if (" -p" in text or " -a" in text) and any(sign in text for sign in _BY_LETTER_SIGNS):
+        text = _BY_LETTER.sub(r"\1***", text)
     if any(key in text for key in _KEYS):
         text = _BARE.sub("***", text)
     return text

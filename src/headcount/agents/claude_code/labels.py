@@ -34,7 +34,7 @@ class ToolInput(msgspec.Struct):
 
 
 def _command(tool: str, given: ToolInput, cwd: str | None) -> str:
-    return _named(tool, redacted(given.command) if isinstance(given.command, str) else "")
+    return _named(tool, _safe(given.command))
 
 
 def _file(tool: str, given: ToolInput, cwd: str | None) -> str:
@@ -47,7 +47,7 @@ def _file(tool: str, given: ToolInput, cwd: str | None) -> str:
 
 
 def _pattern(tool: str, given: ToolInput, cwd: str | None) -> str:
-    return _named(tool, given.pattern)
+    return _named(tool, _safe(given.pattern))
 
 
 def _url(tool: str, given: ToolInput, cwd: str | None) -> str:
@@ -56,15 +56,15 @@ def _url(tool: str, given: ToolInput, cwd: str | None) -> str:
 
 
 def _query(tool: str, given: ToolInput, cwd: str | None) -> str:
-    return _named(tool, given.query)
+    return _named(tool, _safe(given.query))
 
 
 def _description(tool: str, given: ToolInput, cwd: str | None) -> str:
-    return _named(tool, given.description)
+    return _named(tool, _safe(given.description))
 
 
 def _skill(tool: str, given: ToolInput, cwd: str | None) -> str:
-    return _named(tool, given.skill)
+    return _named(tool, _safe(given.skill))
 
 
 def _question(tool: str, given: ToolInput, cwd: str | None) -> str:
@@ -112,6 +112,10 @@ def label(tool: str, given: ToolInput, cwd: str | None) -> str:
     if tool.startswith("mcp__"):
         return one_line(" ".join(part for part in tool[5:].split("__") if part))
     return one_line(tool)
+
+
+def _safe(value: object) -> str:
+    return redacted(value) if isinstance(value, str) else ""
 
 
 def _named(tool: str, value: object) -> str:

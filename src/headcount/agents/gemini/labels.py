@@ -51,7 +51,7 @@ def label(tool: str, given: ToolInput, cwd: str | None) -> str:
         return one_line(shown)
     if field in PATHS:
         return f"{shown}: {path_line(_inside(value, cwd), SHOWN - len(shown) - 2)}"
-    return one_line(f"{shown}: {redacted(value) if field == 'command' else value}")
+    return one_line(f"{shown}: {redacted(value)}")
 
 
 def _inside(path: str, cwd: str | None) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from headcount.agents import lenient
-from headcount.agents.label import one_line, plain
+from headcount.agents.label import one_line, plain, redacted
 from headcount.agents.lenient import NO_RAW, Reader
 from headcount.agents.opencode.events import EVENTS, FIELDS
 from headcount.agents.opencode.labels import args_of, label
@@ -140,7 +140,9 @@ def _error(read: Payload) -> Said:
         return Said(Turn.SETTLED)
     failure = "limit" if read.code == TOO_MANY else "error"
     return Said(
-        Turn.FAILED, failure=failure, doing=one_line(read.error) if isinstance(read.error, str) else None
+        Turn.FAILED,
+        failure=failure,
+        doing=one_line(redacted(read.error)) if isinstance(read.error, str) else None,
     )
 
 
