@@ -15,6 +15,7 @@ import base64
 import hashlib
 import json
 import os
+import stat
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,7 +47,10 @@ class Remembered:
 def read(path: Path) -> bytes | Refusal | None:
     """The file's bytes; None when there is no file."""
     try:
-        if path.stat().st_size > LARGEST:
+        there = path.stat()
+        if not stat.S_ISREG(there.st_mode):  # a pipe would hold us up for ever
+            return Refusal(path, "not a plain file")
+        if there.st_size > LARGEST:
             return Refusal(path, "too large to be a settings file")
         return path.read_bytes()
     except FileNotFoundError:
