@@ -66,7 +66,7 @@ class Places(NamedTuple):  # a tuple, not a dataclass: importing dataclasses cos
         also for one in which others could put things in the place of ours."""
         for directory in (self.state, self.mailbox, self.log_directory):
             os.makedirs(directory, PRIVATE, exist_ok=True)  # noqa: PTH103
-            check_directory(directory, may_be_link=directory != self.mailbox)
+            check_directory(directory, may_be_link=directory == self.state)
 
 
 def _xdg(env: Mapping[str, str], name: str, below_home: str) -> str:

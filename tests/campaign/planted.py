@@ -17,6 +17,7 @@ from tests.campaign.outcome import Outcome, Progress, Row
 from tests.rig import second_user
 from tests.rig.daemon import Daemon, eventually
 from tests.rig.door import Door
+from tests.rig.inside import outside
 from tests.rig.planting import PLANTINGS, SECRET, Bait, naive_harms, plant
 from tests.rig.wire import exchange, hook
 
@@ -65,7 +66,12 @@ class Campaign:
         try:
             exchange(daemon.socket, hook(REPORT), within=30)
             Door(daemon, self.directory / "errands").log_in()
-            said = str(daemon.get("/v1/sessions?all=1")) + str(daemon.get("/v1/status"))
+            installed = outside(daemon, "hooks", "install", "--agent", "claude-code")
+            said = (
+                str(daemon.get("/v1/sessions?all=1")) + str(daemon.get("/v1/status")) + "".join(installed[1:])
+            )
+            if "Traceback" in said:
+                self._wrong("wordless", words)
         finally:
             daemon.stop()
         return said + daemon.log()

@@ -16,6 +16,7 @@ SECRET = "bait-5ecret"
 FILES = ("headcount.lock", "headcount.sock", "headcount.db", "headcount.db-wal", "headcount.db-shm", "headcount.db.suspect",
          "log/headcount.log", "log/stacks.txt", "web.json", "web.new", "mailbox/.listening", "mailbox/4.5", "fleet.json",
          "fleet.pass", "host-id")  # fmt: skip
+SETTINGS = "user/.claude/settings.json"  # another tool's: a link there stays, and what it leads to must be understood
 DIRECTORIES = ("mailbox", "mailbox/codex", "tokens", "log", "hooks")
 
 
@@ -67,8 +68,10 @@ KINDS: dict[str, Callable[[Path, Bait], None]] = {
     "a link to a directory": _to_directory,
 }
 
-PLANTINGS = [(place, kind) for place in FILES for kind in KINDS] + [
-    (place, "a link to a directory") for place in DIRECTORIES
+PLANTINGS = [
+    *((place, kind) for place in FILES for kind in KINDS),
+    *((place, "a link to a directory") for place in DIRECTORIES),
+    *((SETTINGS, kind) for kind in KINDS if kind != "a link to nothing"),
 ]
 
 

@@ -20,6 +20,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from headcount.own_files import check_directory
+
 LARGEST = 8 * 1024 * 1024  # no settings file is so large; what is, is something else
 
 
@@ -99,6 +101,7 @@ def recall(memory: Path) -> Remembered | None:
 
 def remember(memory: Path, what: Remembered, settings: Path) -> None:
     memory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    check_directory(str(memory.parent))
     original = base64.b64encode(what.original).decode() if what.original is not None else None
     record: dict[str, object] = {"settings": str(settings), "original": original, "written": what.written}
     record["made_directory"] = what.made_directory
