@@ -126,7 +126,7 @@ def _stop(read: Payload) -> Said:
 def _stop_failure(read: Payload) -> Said:
     error = read.error if isinstance(read.error, str) else "unknown"
     if error not in LIMITS:
-        return Said(Turn.FAILED, failure="error", doing=one_line(error.replace("_", " ")))
+        return Said(Turn.FAILED, failure="error", doing=one_line(redacted(error.replace("_", " "))))
     text = read.last_assistant_message
     when = RESETS.search(text) if isinstance(text, str) else None
     return Said(Turn.FAILED, failure="limit", doing=one_line(when.group(0)) if when else None)

@@ -18,7 +18,7 @@ import msgspec
 
 from headcount.agents.fields import absolute, below, id_of, text_of
 from headcount.agents.hook_words import NOTHING, Said, event_of, report, unknown
-from headcount.agents.label import one_line, plain
+from headcount.agents.label import one_line, plain, redacted
 from headcount.agents.lenient import NO_RAW, Reader
 from headcount.agents.opencode.events import EVENTS, FIELDS
 from headcount.agents.opencode.labels import args_of, label
@@ -126,7 +126,9 @@ def _error(read: Payload) -> Said:
         return Said(Turn.SETTLED)
     failure = "limit" if read.code == TOO_MANY else "error"
     return Said(
-        Turn.FAILED, failure=failure, doing=one_line(read.error) if isinstance(read.error, str) else None
+        Turn.FAILED,
+        failure=failure,
+        doing=one_line(redacted(read.error)) if isinstance(read.error, str) else None,
     )
 
 
