@@ -5,6 +5,9 @@ Rules of this file
      with JavaScript, which emits halves of surrogate pairs when it cuts a text (RFC 8259, section 8.2).
   2. Types are not trusted: a type given here has only `Any` and `Raw` fields with defaults.
 
+  3. A field that is compared with known words is read by `word`, a number that is stored by `count`: what is a list
+     cannot be looked up, and what has a hundred digits cannot be stored.
+
 Not here: what the fields mean (the adapters).
 """
 
@@ -17,6 +20,17 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 NO_RAW = msgspec.Raw(b"null")
 FAULTS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+COUNT_MOST = 2**53  # beyond it no reader of JSON agrees on a number
+
+
+def word(value: object) -> str:
+    """A foreign value as a word to look up; what is no text is none."""
+    return value if isinstance(value, str) else ""
+
+
+def count(value: object) -> int:
+    """A foreign value as a number of things; what is none counts as nothing."""
+    return value if type(value) is int and 0 < value < COUNT_MOST else 0
 
 
 class Reader(Generic[T]):

@@ -22,6 +22,7 @@ import msgspec
 
 from headcount.agents.claude_code.translate import CONVERSATION, NAME, name_of
 from headcount.agents.label import one_line, plain
+from headcount.agents.lenient import word
 from headcount.agents.port import Entry
 from headcount.core.identity import ProcessFacts
 from headcount.core.report import Anchor, Details, Record, WaitingOn
@@ -117,7 +118,7 @@ def parse(content: bytes, pid: int, written_at: float = 0.0) -> Entry | None:
         namespace=_namespace(found.get("pidDomain")),
         machine=_machine(found.get("pidDomain")),
         conversation=conversation,
-        is_session=found.get("kind") not in SERVICE_KINDS and not found.get("spare"),
+        is_session=word(found.get("kind")) not in SERVICE_KINDS and not found.get("spare"),
         cwd=_directory(found.get("cwd")),
         status=status,
         waiting_for=waiting_for,

@@ -20,6 +20,7 @@ from headcount.agents.claude_code.labels import ToolInput, label
 from headcount.agents.claude_code.translate import ASKING_TOOLS, LIMITS, NAME, name_of
 from headcount.agents.file_end import read_end
 from headcount.agents.label import plain
+from headcount.agents.lenient import count, word
 from headcount.core.activity import Turned
 from headcount.core.detail import Spent
 from headcount.core.evidence import Glimpse
@@ -29,10 +30,9 @@ TAIL = 64 * 1024
 
 NOT_A_PROMPT = ("<command-", "<local-command", "<bash-", "<system-reminder>", "Caveat:")
 INTERRUPTED = "[Request interrupted"
-COUNT_MOST = 2**53  # beyond it no reader of JSON agrees on a number
 COST_MOST = 1e9
 
-GOES_ON = frozenset({"tool_use", "pause_turn", None})  # reasons after which the turn is not over
+GOES_ON = frozenset({"tool_use", "pause_turn", ""})  # reasons after which the turn is not over
 
 
 class Usage(msgspec.Struct):
@@ -177,7 +177,7 @@ def _after(tail: Tail, line: Line) -> Tail:
 
 def _answered(tail: Tail, line: Line, message: Message, at: float) -> Tail:
     if line.isApiErrorMessage is True:
-        failure = "limit" if line.error in LIMITS else "error"
+        failure = "limit" if word(line.error) in LIMITS else "error"
         return _turned(tail, Turn.FAILED, at, failure=failure)
     tail = _counted(tail, message)
     used = [block for block in message.content if isinstance(block, Block) and block.type == "tool_use"]
@@ -186,7 +186,7 @@ def _answered(tail: Tail, line: Line, message: Message, at: float) -> Tail:
         asks = ASKING_TOOLS.get(tool)
         turn = Turn.ASKED if asks else Turn.TOOL
         return _turned(tail, turn, at, waiting_on=asks, doing=label_of(tool, used[-1], line.cwd))
-    if message.stop_reason in GOES_ON:
+    if word(message.stop_reason) in GOES_ON:
         return _turned(tail, Turn.PROMPTED, at)
     return _turned(tail, Turn.STOPPED, at)
 
@@ -222,9 +222,8 @@ def _counted(tail: Tail, message: Message) -> Tail:
     if usage is None:
         return replace(tail, model=model)
     parts = (usage.input_tokens, usage.cache_creation_input_tokens, usage.cache_read_input_tokens)
-    used = sum(part for part in parts if isinstance(part, int) and part > 0)
-    made = usage.output_tokens if isinstance(usage.output_tokens, int) else None
-    return replace(tail, model=model, context_tokens=used, output_tokens=made)
+    made = count(usage.output_tokens)
+    return replace(tail, model=model, context_tokens=sum(map(count, parts)), output_tokens=made)
 
 
 def _spent(line: Line) -> Spent | None:
@@ -233,16 +232,12 @@ def _spent(line: Line) -> Spent | None:
         return None
     models = line.modelUsage.values()
     given = sum(
-        _count(each.inputTokens) + _count(each.cacheReadInputTokens) + _count(each.cacheCreationInputTokens)
+        count(each.inputTokens) + count(each.cacheReadInputTokens) + count(each.cacheCreationInputTokens)
         for each in models
     )
     cost = line.totalCostUSD
     priced = isinstance(cost, int | float) and not isinstance(cost, bool) and 0 <= cost < COST_MOST
-    return Spent(given, sum(_count(each.outputTokens) for each in models), float(cost) if priced else None)
-
-
-def _count(value: Any) -> int:
-    return value if isinstance(value, int) and 0 < value < COUNT_MOST else 0
+    return Spent(given, sum(count(each.outputTokens) for each in models), float(cost) if priced else None)
 
 
 def label_of(tool: str, block: Block, cwd: Any) -> str:

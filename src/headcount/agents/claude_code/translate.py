@@ -23,6 +23,7 @@ from headcount.agents.claude_code.events import EVENTS, FIELDS
 from headcount.agents.claude_code.labels import label
 from headcount.agents.claude_code.payload import Payload, Task
 from headcount.agents.label import one_line, plain, redacted
+from headcount.agents.lenient import word
 from headcount.agents.port import Unread
 from headcount.core.report import Anchor, Background, Details, Opening, Report, Turn, WaitingOn
 
@@ -250,7 +251,7 @@ def _background(read: Payload, ended: str | None) -> tuple[Background, ...] | No
     tasks = reading.tasks(read)
     if tasks is None:
         return None
-    running = (_task(task) for task in tasks[:100] if task.status not in OVER)
+    running = (_task(task) for task in tasks[:100] if word(task.status) not in OVER)
     return tuple(task for task in running if task is not None and task.id != ended)
 
 

@@ -16,7 +16,7 @@ import msgspec
 
 from headcount.agents.codex.rollout import CALLS, Line, is_of, item_of, label_of, line_of, time_of
 from headcount.agents.file_end import read_end
-from headcount.agents.lenient import Reader
+from headcount.agents.lenient import Reader, word
 from headcount.agents.port import Said
 from headcount.agents.spoken import spoken
 
@@ -62,7 +62,7 @@ def _said(line: Line) -> list[Said]:
     item, at = item_of(line), time_of(line.timestamp)
     if item is None:
         return []
-    if line.type == "response_item" and item.type in CALLS:
+    if line.type == "response_item" and word(item.type) in CALLS:
         return [Said("tool", label_of(item), at)]
     if line.type != "event_msg" or item.type != "item_completed":
         return []

@@ -22,6 +22,7 @@ from headcount.agents.codex.hosting import ROLLOUT
 from headcount.agents.codex.translate import NAME
 from headcount.agents.file_end import read_end
 from headcount.agents.label import one_line, plain, redacted
+from headcount.agents.lenient import word
 from headcount.core.activity import Turned
 from headcount.core.detail import Spent
 from headcount.core.evidence import Glimpse
@@ -139,7 +140,7 @@ def parse(content: bytes) -> Tail:
     tail = Tail()
     for row in content.split(b"\n"):
         line = line_of(row)
-        item = item_of(line) if line is not None and line.type in READ_TYPES else None
+        item = item_of(line) if line is not None and word(line.type) in READ_TYPES else None
         if line is not None and item is not None:
             tail = _after(tail, line.type, item, time_of(line.timestamp))
     return tail
@@ -191,9 +192,9 @@ def _count(value: Any) -> int | None:
 
 def _turned(tail: Tail, kind: str, item: Item, at: float) -> Tail:
     if kind == "response_item":
-        if item.type in CALLS:
+        if word(item.type) in CALLS:
             return _said(tail, Turn.TOOL, at, doing=label_of(item))
-        return _said(tail, Turn.TOOL_DONE, at) if item.type in OUTPUTS else tail
+        return _said(tail, Turn.TOOL_DONE, at) if word(item.type) in OUTPUTS else tail
     if item.type == "task_started":
         return _said(tail, Turn.PROMPTED, at)
     if item.type == "turn_aborted":  # by its user: at rest, and nothing new to look at

@@ -21,7 +21,7 @@ from headcount.agents.file_end import read_end
 from headcount.agents.gemini.labels import ToolInput, label
 from headcount.agents.gemini.translate import NAME, moment
 from headcount.agents.label import plain
-from headcount.agents.lenient import NO_RAW, Reader
+from headcount.agents.lenient import NO_RAW, Reader, count
 from headcount.core.activity import Turned
 from headcount.core.evidence import Glimpse
 from headcount.core.report import Turn
@@ -127,9 +127,9 @@ def _answered(tail: Tail, line: Line, at: float) -> Tail:
     if isinstance(line.content, list):
         return tail  # after an Esc earlier answers are written again, in parts, under the time of the Esc
     model = plain(line.model, 100)
-    used = line.tokens.input if line.tokens is not None else None
+    used = count(line.tokens.input) if line.tokens is not None else 0
     tail = replace(tail, model=model or tail.model)
-    if isinstance(used, int) and used > 0:
+    if used:
         tail = replace(tail, context_tokens=used)
     if line.toolCalls:
         return _called(tail, line.toolCalls[-1], at)

@@ -23,7 +23,7 @@ from urllib.parse import quote
 import msgspec
 
 from headcount.agents.label import one_line, plain
-from headcount.agents.lenient import NO_RAW, Reader
+from headcount.agents.lenient import NO_RAW, Reader, count
 from headcount.agents.opencode.translate import ABORTED, NAME, TOO_MANY
 from headcount.core.activity import Turned
 from headcount.core.detail import Spent
@@ -147,9 +147,7 @@ def _title(value: Any) -> str | None:
 
 
 def _used(tokens: Tokens) -> int | None:
-    parts = (tokens.input, tokens.cache.read, tokens.cache.write)
-    used = sum(part for part in parts if isinstance(part, int) and part > 0)
-    return used or None
+    return sum(map(count, (tokens.input, tokens.cache.read, tokens.cache.write))) or None
 
 
 def _spent(given: Any, made: Any, cost: Any) -> Spent | None:
@@ -181,4 +179,4 @@ def _word(at: float, turn: Turn, failure: str | None = None) -> Turned:
 
 
 def time_of(value: Any) -> float | None:
-    return value / MILLI if isinstance(value, int) and value > 0 else None
+    return count(value) / MILLI or None

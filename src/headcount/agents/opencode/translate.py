@@ -18,7 +18,7 @@ import msgspec
 
 from headcount.agents import lenient
 from headcount.agents.label import one_line, plain
-from headcount.agents.lenient import NO_RAW, Reader
+from headcount.agents.lenient import NO_RAW, Reader, count, word
 from headcount.agents.opencode.events import EVENTS, FIELDS
 from headcount.agents.opencode.labels import args_of, label
 from headcount.agents.port import Unread
@@ -82,7 +82,7 @@ def translate(payload: bytes, at: float, source: str) -> Report | Unread:
     return Report(
         agent=NAME,
         conversation=conversation,
-        at=min(float(read.at), at) if type(read.at) in (int, float) and read.at > 0 else at,
+        at=_time(read.at, at),
         source=source,
         event=event,
         says=said.turn,
@@ -151,10 +151,11 @@ def _permission(read: Payload) -> Said:
 def _question(read: Payload) -> Said:
     """The header of the first question and how many answers it offers, never the question itself."""
     header = one_line(read.header, 50) if isinstance(read.header, str) and read.header.strip() else "question"
-    if isinstance(read.questions, int) and read.questions > 1:
-        shown = f"{header} ({read.questions} questions)"
+    questions, options = count(read.questions), count(read.options)
+    if questions > 1:
+        shown = f"{header} ({questions} questions)"
     else:
-        shown = f"{header} ({read.options} options)" if isinstance(read.options, int) else header
+        shown = f"{header} ({options} options)" if options else header
     return Said(Turn.ASKED, waiting_on=WaitingOn.QUESTION, doing=shown)
 
 
@@ -192,7 +193,7 @@ def _doing(read: Payload) -> str | None:
 
 def _edits(read: Payload) -> str | None:
     """The file that an editing tool is given, absolute; None: another tool, or no usable path."""
-    if read.tool not in EDITING_TOOLS:
+    if word(read.tool) not in EDITING_TOOLS:
         return None
     path = plain(args_of(read.args).filePath)
     if path is None or path.startswith("/"):
@@ -205,6 +206,11 @@ def _started(read: Payload, inner: str | None) -> Background | None:
     if inner is None:
         return None
     return Background(inner, "subagent", one_line(read.agent, 40) if isinstance(read.agent, str) else "")
+
+
+def _time(told: Any, at: float) -> float:
+    """The plugin's own, where it is one; compared as it came, since a number may be too large for a float."""
+    return float(told) if type(told) in (int, float) and 0 < told < at else at
 
 
 def _id(value: Any) -> str | None:
