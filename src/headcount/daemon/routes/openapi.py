@@ -19,6 +19,7 @@ from headcount.daemon.routes.route import Route
 from headcount.wire.messages import FaultBody
 
 COMPONENTS = "#/components/schemas/{name}"
+JSON = "application/json"
 TEXT = {"type": "string"}
 FLAG = {"type": "string", "enum": ["1", "true", "yes", "0", "false", "no"]}
 NUMBER = {"type": "string", "pattern": "^[0-9]{1,15}$"}
@@ -68,29 +69,30 @@ def _operation(route: Route, by_type: Schemas) -> dict[str, Any]:
         operation["requestBody"] = {
             "description": route.takes or route.body.__name__,
             "required": True,
-            "content": {"application/json": {"schema": by_type.get(route.body, {"type": "object"})}},
+            "content": {JSON: {"schema": by_type.get(route.body, {"type": "object"})}},
         }
     return operation
 
 
 def _responses(route: Route, by_type: Schemas) -> dict[str, Any]:
-    done = {"description": "Done", "content": {route.media: {"schema": by_type.get(route.answers, {})}}}
-    refused = _json(by_type[FaultBody])
-    return {
-        str(route.status): done,
-        **{status: {"description": words, **refused} for status, words in REFUSED},
-        **{str(status): _also(kind, by_type) for status, kind in route.also},
+    told = {
+        str(route.status): _answer("Done", route.media, [route.answers], by_type),
+        **{status: _answer(words, JSON, [FaultBody], by_type) for status, words in REFUSED},
     }
+    for status, kind in route.also:
+        if kind is None:
+            told[str(status)] = {"description": "There is nothing to say"}
+        elif status == route.status:
+            told[str(status)] = _answer("Done", JSON, [route.answers, kind], by_type)
+        else:
+            told[str(status)] = _answer("Not done, with the reason", JSON, [kind, FaultBody], by_type)
+    return told
 
 
-def _also(kind: Any, by_type: Schemas) -> dict[str, Any]:
-    if kind is None:
-        return {"description": "There is nothing to say"}
-    return {"description": "Not done, with the reason", **_json({"anyOf": [by_type[kind], by_type[FaultBody]]})}
-
-
-def _json(schema: dict[str, Any]) -> dict[str, Any]:
-    return {"content": {"application/json": {"schema": schema}}}
+def _answer(words: str, media: str, kinds: list[Any], by_type: Schemas) -> dict[str, Any]:
+    schemas = [by_type.get(kind, {}) for kind in kinds]
+    schema = schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
+    return {"description": words, "content": {media: {"schema": schema}}}
 
 
 def _parameters(route: Route) -> list[dict[str, Any]]:

@@ -137,7 +137,7 @@ class Route:
     media: str = "application/json"
     body: Any = None  # the message type of the request's body; None: it has none, or `takes` says what
     takes: str | None = None  # what a body is that no message of ours describes, in words
-    also: tuple[tuple[int, Any], ...] = ()  # further answers, by status; None: one without a body
+    also: tuple[tuple[int, Any], ...] = ()  # further answers and their status; None: one without a body
 
     @property
     def is_given_something(self) -> bool:

@@ -57,7 +57,15 @@ LOGIN = "/v1/web/login"
 NOTHING_TO_SAY = ((204, None),)
 
 ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes first
-    Route("GET", "/v1/claims", claims.list_claims, "Who holds what", messages.Claims | messages.ClaimHistory, ("history",)),
+    Route(
+        "GET",
+        "/v1/claims",
+        claims.list_claims,
+        "Who holds what; with `history` who held an item",
+        messages.Claims,
+        ("history",),
+        also=((200, messages.ClaimHistory),),
+    ),
     Route(
         "POST",
         "/v1/claims",
