@@ -64,7 +64,7 @@ def _one(name: str, seconds: float, seed: int, *, led: bool) -> Outcome:
         return _wire(seconds * WIRE_SHARE, seed)
     target = TARGETS[name]
     outcome = _with_atheris(target, seconds, seed) if led else _own(target, seconds, seed)
-    if outcome.found is not None:
+    if outcome.found is not None and outcome.said:
         _keep(target, outcome.found)
     return outcome
 
@@ -96,8 +96,9 @@ def _with_atheris(target: Target, seconds: float, seed: int) -> Outcome:
 
 def _why(said: str) -> str:
     lines = [line for line in said.splitlines() if line.strip()]
-    named = [line for line in lines if re.match(r"[A-Za-z]+(Error|Exception)\b|AssertionError|.*libFuzzer: ", line)]
-    return (named or lines or ["it ended without a word"])[0][:200]
+    raised = [line for line in lines if re.match(r"[A-Za-z.]+(Error|Exception|Exceeded)\b", line)]
+    fatal = [line for line in lines if "libFuzzer: " in line]
+    return (raised or fatal or lines or ["it ended without a word"])[0][:200]
 
 
 def _wire(seconds: float, seed: int) -> Outcome:

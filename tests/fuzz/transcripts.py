@@ -85,6 +85,7 @@ def is_glimpse(seen: Glimpse) -> None:
         is_moment(seen.spent.cost_usd, "the cost")
     if seen.turned is not None:
         is_moment(seen.turned.at, "the turn")
+        assert seen.turned.at >= 0, "a turn before there were clocks"
         is_label(seen.turned.label, 80, "doing")
     is_heard(seen)
 

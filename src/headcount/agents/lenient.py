@@ -12,6 +12,7 @@ Not here: what the fields mean (the adapters).
 """
 
 import json
+from datetime import datetime
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -20,6 +21,7 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 NO_RAW = msgspec.Raw(b"null")
 FAULTS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+TIME_MOST = 40  # characters
 COUNT_MOST = 2**53  # beyond it no reader of JSON agrees on a number
 
 
@@ -31,6 +33,18 @@ def word(value: object) -> str:
 def count(value: object) -> int:
     """A foreign value as a number of things; what is none counts as nothing."""
     return value if type(value) is int and 0 < value < COUNT_MOST else 0
+
+
+def moment(value: object) -> float | None:
+    """A foreign value as a moment: an ISO time with its zone, as agents write them, since there are clocks."""
+    if not isinstance(value, str) or len(value) > TIME_MOST:
+        return None
+    try:
+        found = datetime.fromisoformat(value)
+    except ValueError:
+        return None
+    at = found.timestamp() if found.tzinfo is not None else 0.0
+    return at if at > 0 else None
 
 
 class Reader(Generic[T]):

@@ -15,9 +15,9 @@ from headcount.agents.claude_code.transcript import (
     Line,
     label_of,
     line_of,
-    time_of,
 )
 from headcount.agents.file_end import read_end
+from headcount.agents.lenient import moment
 from headcount.agents.port import Said
 from headcount.agents.spoken import spoken
 
@@ -43,7 +43,7 @@ def peek(path: Path, conversation: str, lines: int) -> list[Said] | None:
 
 
 def _said(line: Line) -> list[Said]:
-    message, at = line.message, time_of(line.timestamp)
+    message, at = line.message, moment(line.timestamp)
     if message is None or line.type not in ("user", "assistant"):
         return []
     who = "agent" if line.type == "assistant" else "user"

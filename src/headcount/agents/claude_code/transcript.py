@@ -10,7 +10,6 @@ Not here: when it is read (daemon/), what follows (core).
 """
 
 from dataclasses import dataclass, replace
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from headcount.agents.claude_code.labels import ToolInput, label
 from headcount.agents.claude_code.translate import ASKING_TOOLS, LIMITS, NAME, name_of
 from headcount.agents.file_end import read_end
 from headcount.agents.label import plain
-from headcount.agents.lenient import count, word
+from headcount.agents.lenient import count, moment, word
 from headcount.core.activity import Turned
 from headcount.core.detail import Spent
 from headcount.core.evidence import Glimpse
@@ -157,7 +156,7 @@ def line_of(row: bytes) -> Line | None:
 
 
 def _after(tail: Tail, line: Line) -> Tail:
-    at = time_of(line.timestamp)
+    at = moment(line.timestamp)
     version = plain(line.version, 40)
     if version is not None and version != tail.version:
         tail = replace(tail, version=version)
@@ -246,13 +245,3 @@ def label_of(tool: str, block: Block, cwd: Any) -> str:
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         given = ToolInput()
     return label(tool, given, plain(cwd))
-
-
-def time_of(value: Any) -> float | None:
-    if not isinstance(value, str) or len(value) > 40:
-        return None
-    try:
-        moment = datetime.fromisoformat(value)
-    except ValueError:
-        return None
-    return moment.timestamp() if moment.tzinfo is not None else None

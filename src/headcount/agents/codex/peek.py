@@ -14,9 +14,9 @@ from typing import Any
 
 import msgspec
 
-from headcount.agents.codex.rollout import CALLS, Line, is_of, item_of, label_of, line_of, time_of
+from headcount.agents.codex.rollout import CALLS, Line, is_of, item_of, label_of, line_of
 from headcount.agents.file_end import read_end
-from headcount.agents.lenient import Reader, word
+from headcount.agents.lenient import Reader, moment, word
 from headcount.agents.port import Said
 from headcount.agents.spoken import spoken
 
@@ -59,7 +59,7 @@ def peek(path: Path, conversation: str, lines: int) -> list[Said] | None:
 
 
 def _said(line: Line) -> list[Said]:
-    item, at = item_of(line), time_of(line.timestamp)
+    item, at = item_of(line), moment(line.timestamp)
     if item is None:
         return []
     if line.type == "response_item" and word(item.type) in CALLS:

@@ -12,7 +12,6 @@ Not here: when it is read (daemon/), what follows (core), its first line (hostin
 """
 
 from dataclasses import dataclass, replace
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from headcount.agents.codex.hosting import ROLLOUT
 from headcount.agents.codex.translate import NAME
 from headcount.agents.file_end import read_end
 from headcount.agents.label import one_line, plain, redacted
-from headcount.agents.lenient import word
+from headcount.agents.lenient import moment, word
 from headcount.core.activity import Turned
 from headcount.core.detail import Spent
 from headcount.core.evidence import Glimpse
@@ -142,7 +141,7 @@ def parse(content: bytes) -> Tail:
         line = line_of(row)
         item = item_of(line) if line is not None and word(line.type) in READ_TYPES else None
         if line is not None and item is not None:
-            tail = _after(tail, line.type, item, time_of(line.timestamp))
+            tail = _after(tail, line.type, item, moment(line.timestamp))
     return tail
 
 
@@ -231,13 +230,3 @@ def label_of(item: Item) -> str:
     if isinstance(command, list) and command:
         command = command[-1]
     return one_line(f"Bash: {redacted(command)}") if isinstance(command, str) and command else "Bash"
-
-
-def time_of(value: Any) -> float | None:
-    if not isinstance(value, str) or len(value) > 40:
-        return None
-    try:
-        moment = datetime.fromisoformat(value)
-    except ValueError:
-        return None
-    return moment.timestamp() if moment.tzinfo is not None else None

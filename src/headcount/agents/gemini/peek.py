@@ -12,7 +12,7 @@ Not here: who may ask (daemon/routes/peek.py), what a session does (transcript.p
 from pathlib import Path
 
 from headcount.agents.gemini.transcript import CONTEXT, Line, label_of, lines_of, read
-from headcount.agents.gemini.translate import moment
+from headcount.agents.lenient import moment
 from headcount.agents.port import Said
 from headcount.agents.spoken import spoken
 

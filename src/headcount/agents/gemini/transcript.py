@@ -19,9 +19,9 @@ import msgspec
 
 from headcount.agents.file_end import read_end
 from headcount.agents.gemini.labels import ToolInput, label
-from headcount.agents.gemini.translate import NAME, moment
+from headcount.agents.gemini.translate import NAME
 from headcount.agents.label import plain
-from headcount.agents.lenient import NO_RAW, Reader, count
+from headcount.agents.lenient import NO_RAW, Reader, count, moment
 from headcount.core.activity import Turned
 from headcount.core.evidence import Glimpse
 from headcount.core.report import Turn

@@ -12,7 +12,6 @@ Not here: which events are registered (events.py), what follows from a report (c
 
 import re
 from collections.abc import Callable
-from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -21,7 +20,7 @@ from headcount.agents import lenient
 from headcount.agents.gemini.events import EVENTS, FIELDS
 from headcount.agents.gemini.labels import ToolInput, label
 from headcount.agents.label import one_line, plain
-from headcount.agents.lenient import NO_RAW, Reader
+from headcount.agents.lenient import NO_RAW, Reader, moment
 from headcount.agents.port import Unread
 from headcount.core.report import Anchor, Details, Opening, Report, Turn, WaitingOn
 
@@ -191,14 +190,3 @@ def _tool(read: Payload) -> str:
 def _directory(value: Any) -> str | None:
     path = plain(value)
     return path if path is not None and path.startswith("/") else None
-
-
-def moment(value: Any) -> float | None:
-    """An ISO time with its zone, as the CLI writes them."""
-    if not isinstance(value, str) or len(value) > 40:
-        return None
-    try:
-        found = datetime.fromisoformat(value)
-    except ValueError:
-        return None
-    return found.timestamp() if found.tzinfo is not None else None
