@@ -48,14 +48,20 @@ def main() -> int:
     seed = args.seed if args.seed is not None else random.randrange(1_000_000)
     led = not args.own and find_spec("atheris") is not None
     each = args.minutes * 60 / (len(names) + (WIRE_SHARE - 1) * (WIRE in names))
-    print(f"seed {seed}, {'atheris' if led else 'our own driver'}, {each:.0f} s a target", file=sys.stderr, flush=True)
+    print(
+        f"seed {seed}, {'atheris' if led else 'our own driver'}, {each:.0f} s a target",
+        file=sys.stderr,
+        flush=True,
+    )
     outcomes = []
     for nth, name in enumerate(names, 1):
         outcome = _one(name, each, seed, led=led)
         outcomes.append(outcome)
         print(f"[{nth}/{len(names)}] {_line(outcome)}", flush=True)
     bad = [each for each in outcomes if each.said]
-    print(f"\n{sum(each.tries for each in outcomes):,} inputs; {len(bad)} of {len(outcomes)} targets broke a promise.")
+    print(
+        f"\n{sum(each.tries for each in outcomes):,} inputs; {len(bad)} of {len(outcomes)} targets broke a promise."
+    )
     return 1 if bad else 0
 
 
@@ -81,9 +87,19 @@ def _own(target: Target, seconds: float, seed: int) -> Outcome:
 def _with_atheris(target: Target, seconds: float, seed: int) -> Outcome:
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="headcount-fuzz-") as scratch:
-        command = [sys.executable, "-m", "tests.fuzz.with_atheris", target.name, f"{max(1, round(seconds))}", str(seed), scratch]
+        command = [
+            sys.executable,
+            "-m",
+            "tests.fuzz.with_atheris",
+            target.name,
+            f"{max(1, round(seconds))}",
+            str(seed),
+            scratch,
+        ]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=seconds * 2 + START)
+            done = subprocess.run(
+                command, capture_output=True, text=True, errors="replace", timeout=seconds * 2 + START
+            )
             said, code = done.stderr + done.stdout, done.returncode
         except subprocess.TimeoutExpired:
             said, code = "it did not end in time", 1

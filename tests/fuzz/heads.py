@@ -25,7 +25,9 @@ def request_of(data: bytes) -> tuple[str, str, Pairs, bytes]:
     head, _, body = data.replace(b"\r\n", b"\n").partition(b"\n\n")
     first, *lines = head.split(b"\n")
     words = first.decode("latin-1").split(" ")
-    pairs = [(name.strip().lower(), value.strip()) for name, _, value in (line.partition(b":") for line in lines)]
+    pairs = [
+        (name.strip().lower(), value.strip()) for name, _, value in (line.partition(b":") for line in lines)
+    ]
     return words[0], words[1] if len(words) > 1 else "/", pairs, body
 
 
@@ -36,7 +38,9 @@ def check(data: bytes) -> None:
         assert len(statuses) == 1, f"answered {len(statuses)} times"
         assert 200 <= statuses[0] < 500, f"answered {statuses[0]}"
         assert reached == (statuses[0] == 200)
-        assert not reached or may_come_in(method, pairs, body, loopback is not None), "a web page would have got in"
+        assert not reached or may_come_in(method, pairs, body, loopback is not None), (
+            "a web page would have got in"
+        )
 
 
 def may_come_in(method: str, pairs: Pairs, body: bytes, loopback: bool) -> bool:
@@ -80,7 +84,14 @@ async def _asked(
 
     peer = Peer(os.getpid(), os.getuid(), os.getgid()) if loopback is None else None
     state = {"peer": peer, "loopback": loopback}
-    scope = {"type": "http", "method": method, "path": path, "raw_path": path.encode(), "headers": pairs, "state": state}
+    scope = {
+        "type": "http",
+        "method": method,
+        "path": path,
+        "raw_path": path.encode(),
+        "headers": pairs,
+        "state": state,
+    }
     await gate(app)(scope, receive, send)
     return reached, statuses
 
@@ -99,8 +110,15 @@ class NaiveGate(Gate):
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         headers = dict(scope["headers"])
-        allowed = b"localhost" in headers.get(b"host", b"") and int(headers.get(b"content-length", b"0")) <= BODY_MOST
-        await (self._app(scope, receive, send) if allowed else send({"type": "http.response.start", "status": 403}))
+        allowed = (
+            b"localhost" in headers.get(b"host", b"")
+            and int(headers.get(b"content-length", b"0")) <= BODY_MOST
+        )
+        await (
+            self._app(scope, receive, send)
+            if allowed
+            else send({"type": "http.response.start", "status": 403})
+        )
 
 
 def naive(data: bytes) -> None:
@@ -170,7 +188,9 @@ def check_stream(data: bytes) -> None:
 def naive_stream(data: bytes) -> None:
     """Each piece parsed for itself."""
     whole = [part for part in data.split(b"\n\n") if b"data:" in part]
-    cut = [part for at in range(0, len(data), 7) for part in data[at : at + 7].split(b"\n\n") if b"data:" in part]
+    cut = [
+        part for at in range(0, len(data), 7) for part in data[at : at + 7].split(b"\n\n") if b"data:" in part
+    ]
     assert len(whole) == len(cut)
 
 

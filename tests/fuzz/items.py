@@ -37,7 +37,9 @@ def is_good_advice(bad: BadItem) -> None:
     assert bad.sentence and len(bad.why) < 200
     if bad.suggestion is not None and len(bad.suggestion) <= VALUE_MOST:
         better = parse_item(bad.suggestion)
-        assert not isinstance(better, BadItem), f"it suggests {bad.suggestion!r}, which it refuses: {better.why}"
+        assert not isinstance(better, BadItem), (
+            f"it suggests {bad.suggestion!r}, which it refuses: {better.why}"
+        )
 
 
 def is_reached_by_its_route(item: Item) -> None:

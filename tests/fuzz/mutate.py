@@ -45,17 +45,18 @@ class Found:
     tries: int
 
 
-def drive(check: Check, seeds: Sequence[bytes], *, seed: int, count: int | None = None, seconds: float = 1e9) -> Found | int:
+def drive(
+    check: Check, seeds: Sequence[bytes], *, seed: int, count: int | None = None, seconds: float = 1e9
+) -> Found | int:
     """The first input that breaks the promise, or how many kept it."""
-    tries, until = 0, time.monotonic() + seconds
-    for data in inputs(seeds, seed):
-        if count is not None and tries >= count or time.monotonic() > until:
+    until = time.monotonic() + seconds
+    for tries, data in enumerate(inputs(seeds, seed)):
+        if tries == count or time.monotonic() > until:
             return tries
-        tries += 1
         try:
             check(data)
         except Exception as error:
-            return Found(data, error, tries)
+            return Found(data, error, tries + 1)
     raise AssertionError("inputs never end")
 
 
@@ -114,7 +115,9 @@ def _parsed(data: bytes) -> Any:
 def _printed(value: Any, chance: random.Random) -> bytes:
     indent = chance.choice((None, None, None, 2))
     try:
-        return json.dumps(value, ensure_ascii=chance.random() < 0.7, indent=indent).encode("utf-8", "surrogatepass")
+        return json.dumps(value, ensure_ascii=chance.random() < 0.7, indent=indent).encode(
+            "utf-8", "surrogatepass"
+        )
     except (ValueError, RecursionError):
         return b"{}"
 

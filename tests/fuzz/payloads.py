@@ -93,5 +93,6 @@ def naive(name: str) -> Check:
 
 
 TARGETS = tuple(
-    Target(f"payload-{name}", check_of(AGENTS[name]), naive(name), samples) for name, samples in SAMPLES.items()
+    Target(f"payload-{name}", check_of(AGENTS[name]), naive(name), samples)
+    for name, samples in SAMPLES.items()
 )

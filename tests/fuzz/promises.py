@@ -27,7 +27,9 @@ def is_label(text: str | None, most: int, what: str) -> None:
         return
     assert isinstance(text, str), f"{what} is {type(text).__name__}"
     assert len(text) <= most, f"{what} has {len(text)} characters, at most {most} are promised"
-    bad = [sign for sign in text if unicodedata.category(sign) in ("Cc", "Cs", "Zl", "Zp") or sign in TURNS_TEXT]
+    bad = [
+        sign for sign in text if unicodedata.category(sign) in ("Cc", "Cs", "Zl", "Zp") or sign in TURNS_TEXT
+    ]
     assert not bad, f"{what} holds U+{ord(bad[0]):04X}"
 
 
@@ -46,7 +48,9 @@ def is_text(text: str | None, what: str) -> None:
     """Can be encoded and holds no control character."""
     if text is not None:
         text.encode()
-        assert not any(unicodedata.category(sign) == "Cc" for sign in text), f"{what} holds a control character"
+        assert not any(unicodedata.category(sign) == "Cc" for sign in text), (
+            f"{what} holds a control character"
+        )
 
 
 def is_count(number: int | None, what: str) -> None:
@@ -68,4 +72,6 @@ def is_shown_plainly(text: str, what: str) -> None:
 def is_storable(value: Any, what: str) -> None:
     """As JSON, and read back as the same bytes."""
     encoded = msgspec.json.encode(value)
-    assert msgspec.json.encode(msgspec.json.decode(encoded, type=type(value))) == encoded, f"{what} changes in the store"
+    assert msgspec.json.encode(msgspec.json.decode(encoded, type=type(value))) == encoded, (
+        f"{what} changes in the store"
+    )

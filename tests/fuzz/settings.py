@@ -21,7 +21,9 @@ from headcount.agents.settings_file import Refusal
 from tests.fuzz.target import Target
 from tests.fuzz.transcripts import place
 
-HOOKS = replace(ALL_HOOKS, events={"Stop": False, "PreToolUse": True})  # two of many: every edit reads all of it again
+HOOKS = replace(
+    ALL_HOOKS, events={"Stop": False, "PreToolUse": True}
+)  # two of many: every edit reads all of it again
 MAILBOX = Path("/home/dev/.local/state/headcount/mailbox")
 LINES = HOOKS.wanted(MAILBOX)
 SERVER = Server("/usr/bin/headcount", ("mcp",), {"HEADCOUNT_HOME": "/home/dev/h"})
@@ -99,7 +101,9 @@ def check_hooks(data: bytes) -> None:
 def is_kept(before: str, after: str) -> None:
     """All that is not ours, as it was written."""
     there, here = foreign(before), foreign(after)
-    assert here == there, f"changed: {next(((a, b) for a, b in zip(there, here, strict=False) if a != b), (there, here))}"
+    assert here == there, (
+        f"changed: {next(((a, b) for a, b in zip(there, here, strict=False) if a != b), (there, here))}"
+    )
 
 
 def foreign(text: str) -> list[tuple[str, str]]:

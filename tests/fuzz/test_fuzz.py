@@ -16,7 +16,11 @@ SHORT = 400
 SHORT_OF_SLOW = 60
 NAIVE_MOST = 3_000  # inputs within which the plain way breaks
 
-KEPT = [pytest.param(target, name, id=f"{target.name}/{name}") for target in TARGETS.values() for name in target.kept()]
+KEPT = [
+    pytest.param(target, name, id=f"{target.name}/{name}")
+    for target in TARGETS.values()
+    for name in target.kept()
+]
 EACH = [pytest.param(target, id=name) for name, target in TARGETS.items()]
 
 
@@ -33,7 +37,12 @@ def test_what_the_real_thing_wrote_keeps_every_promise(target: Target) -> None:
 
 @pytest.mark.parametrize("target", EACH)
 def test_changed_inputs_keep_every_promise(target: Target) -> None:
-    got = drive(target.check, target.seeds(), seed=SEED, count=len(target.seeds()) + (SHORT_OF_SLOW if target.slow else SHORT))
+    got = drive(
+        target.check,
+        target.seeds(),
+        seed=SEED,
+        count=len(target.seeds()) + (SHORT_OF_SLOW if target.slow else SHORT),
+    )
     if isinstance(got, Found):
         raise AssertionError(f"broken by {got.data!r}") from got.error
 

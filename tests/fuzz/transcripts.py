@@ -42,7 +42,7 @@ NAMES = {
 @cache
 def place() -> Path:
     """In memory where the system has such a place: a file is written for each input."""
-    memory = Path("/dev/shm")  # noqa: S108
+    memory = Path("/dev/shm")
     made = Path(tempfile.mkdtemp(prefix="headcount-fuzz-", dir=memory if memory.is_dir() else None))
     atexit.register(shutil.rmtree, made, ignore_errors=True)
     return made
@@ -170,7 +170,11 @@ def naive_drift(data: bytes) -> None:
 
 def drifting() -> list[bytes]:
     lines = [*sample_lines("claude-code/transcript.jsonl")(), *sample_lines("codex/rollouts/*.jsonl")()]
-    return [*lines[::3], *sample_lines("gemini/chats/*.jsonl")()[::3], b'{"hooks": {"Stop": [{"hooks": [{"type": "x"}]}]}}']
+    return [
+        *lines[::3],
+        *sample_lines("gemini/chats/*.jsonl")()[::3],
+        b'{"hooks": {"Stop": [{"hooks": [{"type": "x"}]}]}}',
+    ]
 
 
 def naive_rows(data: bytes) -> None:
@@ -184,7 +188,13 @@ def naive_rows(data: bytes) -> None:
 
 
 TARGETS = (
-    Target("transcript-claude-code", check_of(CLAUDE_CODE), naive, sample_lines("claude-code/transcript.jsonl"), slow=True),
+    Target(
+        "transcript-claude-code",
+        check_of(CLAUDE_CODE),
+        naive,
+        sample_lines("claude-code/transcript.jsonl"),
+        slow=True,
+    ),
     Target("rollout-codex", check_of(CODEX), naive, sample_lines("codex/rollouts/*.jsonl"), slow=True),
     Target("chat-gemini", check_of(GEMINI), naive, sample_lines("gemini/chats/*.jsonl"), slow=True),
     Target("drift", check_drift, naive_drift, drifting, slow=True),

@@ -36,7 +36,12 @@ from tests.rig.inside import settled
 LEFT_OUT = frozenset({("POST", "/v1/stop")})
 MAY_BE_AWAY = frozenset({"/v1/fleet/join"})
 BODY_WAYS = ("as it is", "no body", "not JSON", "half", "deep")
-WANTED = ("not_a_server_error", "status_code_conformance", "content_type_conformance", "response_schema_conformance")
+WANTED = (
+    "not_a_server_error",
+    "status_code_conformance",
+    "content_type_conformance",
+    "response_schema_conformance",
+)
 FLAWS = {
     "none": "",
     "bodies": "import msgspec\nfrom headcount.daemon.routes import route\nroute.UNREADABLE = (msgspec.MsgspecError,)\n",
@@ -147,17 +152,31 @@ class Wire:
             case.validate_response(response, checks=self._checks)
         except (Failure, FailureGroup) as failure:
             words = [str(each) for each in getattr(failure, "exceptions", [failure])]
-            self.faults.setdefault(label, f"{label}: {response.status_code} {'; '.join(words)[:300]} to {raw[:400]!r}: {body[:200]!r}")
+            self.faults.setdefault(
+                label,
+                f"{label}: {response.status_code} {'; '.join(words)[:300]} to {raw[:400]!r}: {body[:200]!r}",
+            )
 
 
 def _raw(request: requests.PreparedRequest, way: str) -> bytes:
     body = request.body or b""
     body = body.encode() if isinstance(body, str) else bytes(body)
     if body and way != "as it is":
-        body = {"no body": b"", "not JSON": b"\xff\xfe" + body, "half": body[: len(body) // 2], "deep": b'{"a":' * 5_000}[way]
+        body = {
+            "no body": b"",
+            "not JSON": b"\xff\xfe" + body,
+            "half": body[: len(body) // 2],
+            "deep": b'{"a":' * 5_000,
+        }[way]
     kind = ["Content-Type: application/json"] if request.method in ("POST", "PUT", "PATCH") else []
     target = (request.path_url or "/").encode("ascii", "replace").decode()
-    lines = [f"{request.method} {target} HTTP/1.1", "Host: localhost", "Connection: close", *kind, f"Content-Length: {len(body)}"]
+    lines = [
+        f"{request.method} {target} HTTP/1.1",
+        "Host: localhost",
+        "Connection: close",
+        *kind,
+        f"Content-Length: {len(body)}",
+    ]
     return "\r\n".join([*lines, "", ""]).encode() + body
 
 

@@ -113,7 +113,16 @@ def naive_hosts(data: bytes) -> None:
 
 
 def names() -> list[bytes]:
-    return [b"ws,other", b"user@host", b"-oProxyCommand=x", b"a b", b" ws , ws ", "w\u202es".encode(), b"ws\nother", b",,"]
+    return [
+        b"ws,other",
+        b"user@host",
+        b"-oProxyCommand=x",
+        b"a b",
+        b" ws , ws ",
+        "w\u202es".encode(),
+        b"ws\nother",
+        b",,",
+    ]
 
 
 def check_rows(data: bytes) -> None:
@@ -125,7 +134,17 @@ def check_rows(data: bytes) -> None:
     rows = rows_of(known.marked(NOW), NOW)
     assert len(rows) == len(sessions)
     for row in rows:
-        for text in (row.id, row.state, row.age, row.agent, row.name, row.repo, row.doing, row.where, *row.alarms):
+        for text in (
+            row.id,
+            row.state,
+            row.age,
+            row.agent,
+            row.name,
+            row.repo,
+            row.doing,
+            row.where,
+            *row.alarms,
+        ):
             is_shown_plainly(text, "a cell")
     for line in draw(rows[:50], Screen(80, colour=False, unicode=True)):
         is_shown_plainly(line, "a line")
@@ -147,8 +166,19 @@ def answers() -> list[bytes]:
         "cwd": "/nowhere/at/all", "repo": "api", "branch": "main", "alarms": ["a"], "background": [{"kind": "shell", "label": "x"}],
         "started_at": "2026-11-16T02:20:00.000Z", "last_event_at": "2026-11-16T02:20:00.000Z", "quiet_until": None, "where": "w:1.2",
     }  # fmt: skip
-    ended = {**row, "id": "ab", "liveness": "ended", "ended": {"at": row["since"], "because": "exited", "kind": "exited", "signal": 9}}
-    idle = {**row, "id": "cd", "activity": "idle", "quiet_until": "2027-11-16T02:20:00.000Z", "quiet_why": "x"}
+    ended = {
+        **row,
+        "id": "ab",
+        "liveness": "ended",
+        "ended": {"at": row["since"], "because": "exited", "kind": "exited", "signal": 9},
+    }
+    idle = {
+        **row,
+        "id": "cd",
+        "activity": "idle",
+        "quiet_until": "2027-11-16T02:20:00.000Z",
+        "quiet_why": "x",
+    }
     return [json.dumps({"sessions": rows}).encode() for rows in ([], [row], [row, ended, idle])]
 
 
@@ -166,7 +196,9 @@ def check_address(data: bytes) -> None:
     full = with_passfile(address.conninfo, "/home/dev/pass")
     if address.password:
         assert "password=" not in address.conninfo.replace("passfile=", "")
-        assert passfile_line(address.password).count("\n") == 1, "a password of two lines opens a second entry"
+        assert passfile_line(address.password).count("\n") == 1, (
+            "a password of two lines opens a second entry"
+        )
         assert "\0" not in address.password
         if len(address.password) > 5:
             assert address.password not in shown(full) or address.password in text.partition("@")[2]
@@ -204,7 +236,18 @@ def naive_time(data: bytes) -> None:
 
 
 def spans() -> list[bytes]:
-    return [b"90", b"1h30m", b"2d", b"0.5h", b"1h30", b".", b"1..5s", b"2026-11-15T13:20:05.250Z", b"9999-99-99T99:99:99Z", b"5s"]
+    return [
+        b"90",
+        b"1h30m",
+        b"2d",
+        b"0.5h",
+        b"1h30",
+        b".",
+        b"1..5s",
+        b"2026-11-15T13:20:05.250Z",
+        b"9999-99-99T99:99:99Z",
+        b"5s",
+    ]
 
 
 TARGETS = (

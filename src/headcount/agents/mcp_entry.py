@@ -128,7 +128,10 @@ def _tables(text: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError:
         raise
-    except (ValueError, RecursionError) as error:  # a number of thousands of digits; lists in lists without end
+    except (
+        ValueError,
+        RecursionError,
+    ) as error:  # a number of thousands of digits; lists in lists without end
         raise NotMergeable(f"it cannot be read ({error})") from error
 
 

@@ -71,7 +71,11 @@ class Config:
 def _from_file(path: Path) -> Config:
     try:
         data = tomllib.loads(path.read_text("utf-8"))
-    except (ValueError, OSError, RecursionError) as error:  # not TOML, not UTF-8, not to be read, nested without end
+    except (
+        ValueError,
+        OSError,
+        RecursionError,
+    ) as error:  # not TOML, not UTF-8, not to be read, nested without end
         raise BadSetting(f"{path}: {error}. Mend or remove the file.") from error
     known = {setting_name(each.name): each.name for each in fields(Config)}
     given: dict[str, Any] = {}

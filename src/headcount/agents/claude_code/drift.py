@@ -18,7 +18,17 @@ from headcount.agents.claude_code.events import EVENTS
 from headcount.agents.claude_code.registry import LARGEST, Sessions, parse
 from headcount.agents.file_end import End
 from headcount.agents.port import OnFile, Scanned
-from headcount.agents.strange import Findings, Record, document, is_known, look_at_hooks, newest, records, scan, value
+from headcount.agents.strange import (
+    Findings,
+    Record,
+    document,
+    is_known,
+    look_at_hooks,
+    newest,
+    records,
+    scan,
+    value,
+)
 
 
 def drift(env: Mapping[str, str], home: Path, on_file: OnFile) -> Scanned:

@@ -54,7 +54,9 @@ def document(routes: Sequence[Route]) -> dict[str, Any]:
 
 
 def _types(routes: Sequence[Route]) -> list[Any]:
-    named = [kind for route in routes for kind in (route.answers, route.body, *(also for _, also in route.also))]
+    named = [
+        kind for route in routes for kind in (route.answers, route.body, *(also for _, also in route.also))
+    ]
     return list(dict.fromkeys(kind for kind in (*named, FaultBody) if kind is not None))
 
 
