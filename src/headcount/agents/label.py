@@ -15,7 +15,7 @@ LABEL = 80  # fits the widest DOING column; more is not read
 _LOOKED_AT = 600  # a secret that begins inside the first LABEL characters is wholly replaced
 
 _UNPRINTABLE = re.compile(
-    "[\x00-\x20\x7f-\xa0\u2028\u2029\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]+"
+    "[\x00-\x20\x7f-\xa0\u061c\u2028\u2029\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]+"
 )
 _NOT_TEXT = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 

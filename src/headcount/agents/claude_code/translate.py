@@ -197,7 +197,7 @@ def _background(read: Payload, ended: str | None) -> tuple[Background, ...] | No
     tasks = reading.tasks(read)
     if tasks is None:
         return None
-    running = (_task(task) for task in tasks[:100] if task.status not in OVER)
+    running = (_task(task) for task in tasks[:100] if text_of(task.status) not in OVER)
     return tuple(task for task in running if task is not None and task.id != ended)
 
 
