@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 MINUTES ?= 10
 WORKERS ?= 5                        # tests wait more than they work: more than the cores of a small machine
 
-.PHONY: test check unit lint types layers setup system bench campaign pictures clean
+.PHONY: test check unit lint types layers setup system bench campaign fuzz pictures clean
 
 test: setup check unit            ## what lands a change: everything below, on a fresh machine
 
@@ -39,6 +39,10 @@ bench: setup                      ## all figures, side by side; writes docs/benc
 
 campaign: setup                   ## long faults: make campaign MINUTES=30
 	$(BIN)/python -m tests.campaign --minutes $(MINUTES)
+
+fuzz: setup                       ## every parser and the wire: make fuzz MINUTES=30; atheris where it has a wheel
+	-$(BIN)/python -m pip install --quiet --disable-pip-version-check 'atheris>=3'
+	$(BIN)/python -m tests.fuzz --minutes $(MINUTES)
 
 pictures: setup                   ## the README's pictures, from stand-in agents; needs chromium and namespaces
 	$(BIN)/python docs/pictures.py
