@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 MINUTES ?= 10
 WORKERS ?= 5                        # tests wait more than they work: more than the cores of a small machine
 
-.PHONY: test check unit lint types layers setup system bench campaign pictures audit lock clean
+.PHONY: test check unit lint types layers setup system bench campaign fuzz pictures audit lock clean
 
 test: setup check unit            ## what lands a change: everything below, on a fresh machine
 
@@ -51,6 +51,10 @@ $(VENV)-tools/.installed:
 	$(PYTHON) -m venv $(VENV)-tools
 	$(VENV)-tools/bin/python -m pip install --quiet --disable-pip-version-check uv pip-audit
 	touch $@
+
+fuzz: setup                       ## every parser and the wire: make fuzz MINUTES=30; atheris where it has a wheel
+	-$(BIN)/python -m pip install --quiet --disable-pip-version-check 'atheris>=3'
+	$(BIN)/python -m tests.fuzz --minutes $(MINUTES)
 
 pictures: setup                   ## the README's pictures, from stand-in agents; needs chromium and namespaces
 	$(BIN)/python docs/pictures.py

@@ -2,7 +2,7 @@
 
 Rules of this file
   1. Nothing is told here that the table does not say: a route's body, its answers by status, its parameters.
-  2. Every refusal has one form, with one of the codes that docs/protocol.md lists.
+  2. Every refusal has one form, with one of the codes of wire/refusals.py.
   3. What a handler reads of the query and the path is text; numbers and flags are said in their schema, so that whoever
      makes requests from this document also makes those that are refused.
 
@@ -16,7 +16,8 @@ import msgspec
 
 from headcount import __version__
 from headcount.daemon.routes.route import Route
-from headcount.wire.messages import FaultBody
+from headcount.wire.messages import Fault, FaultBody
+from headcount.wire.refusals import REFUSALS
 
 COMPONENTS = "#/components/schemas/{name}"
 JSON = "application/json"
@@ -41,6 +42,7 @@ def document(routes: Sequence[Route]) -> dict[str, Any]:
     types = _types(routes)
     schemas, components = msgspec.json.schema_components(types, ref_template=COMPONENTS)
     by_type = dict(zip(types, schemas, strict=True))
+    components[Fault.__name__]["properties"]["code"]["enum"] = sorted(REFUSALS)
     paths: dict[str, dict[str, Any]] = {}
     for route in routes:
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, by_type)
