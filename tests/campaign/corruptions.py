@@ -86,15 +86,11 @@ class Starts:
         self._daemon.ready()
         for member in self._crowd.members:
             drop(self._daemon.mailbox, member, payload(member, "SessionStart", source="startup"))
-        for nth in range(SAID_BEFORE):
-            member = self._crowd.members[nth % AGENTS]
-            drop(
-                self._daemon.mailbox,
-                member,
-                payload(member, "PreToolUse", tool_name=f"Tool{nth}"),
-                time.time() + nth / 1e3,
-            )
         eventually(lambda: self._alive() == AGENTS and self._is_drained(), within=30)
+        for nth in range(SAID_BEFORE):  # one by one: each is a commit of its own
+            said = {"hook_event_name": "PreToolUse", "tool_name": f"Tool{nth}"}
+            said["session_id"] = self._crowd.members[nth % AGENTS].conversation
+            assert self._daemon.call("POST", "/v1/hooks/claude-code", said).status == 202
         self._ids = {row["conversation"]: row["id"] for row in self._rows()}
         self._daemon.kill()
         return Files(self._store.read_bytes(), self._store.with_name("headcount.db-wal").read_bytes())
