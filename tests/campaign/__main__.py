@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bench.page import machine
 from tests.campaign import page
-from tests.campaign.outcome import on_one_line
+from tests.campaign.outcome import Outcome, on_one_line, summary
 
 CAMPAIGNS = {  # and what each counts
     "pid_reuse": "rounds",
@@ -27,6 +27,12 @@ CAMPAIGNS = {  # and what each counts
     "planted": "rounds",
     "hook_calls": "calls",
     "authority": "rounds",
+    "storage_crash": "calls",
+    "power_cuts": "cuts",
+    "disk_faults": "rounds",
+    "corruptions": "damages",
+    "clock_jumps": "jumps",
+    "long_idle": "hours",
 }
 
 
@@ -49,7 +55,7 @@ def main() -> int:
         parser.error(f"no campaign {', '.join(sorted(unknown))}; there are {', '.join(CAMPAIGNS)}")
     seed = args.seed if args.seed is not None else random.randrange(1_000_000)
     print(f"seed {seed}", file=sys.stderr, flush=True)
-    kept = True
+    done: list[tuple[Outcome, float]] = []
     for name in names:
         began = time.monotonic()
         seconds, length_words = _length(args, len(names))
@@ -67,9 +73,11 @@ def main() -> int:
             f"- {command}",
             sep="\n",
         )
-        kept = kept and outcome.kept
+        done.append((outcome, taken))
         if not args.dry:
             page.write(outcome, f"`{command}`, {taken:.0f} s; {machine()}", args.page)
+    print("", *summary(done), f"seed {seed}", sep="\n")
+    kept = all(outcome.kept for outcome, _ in done)
     print("\nEvery promise was kept." if kept else "\nA promise was broken.", flush=True)
     return 0 if kept else 1
 

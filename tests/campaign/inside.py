@@ -33,6 +33,11 @@ def run_inside(module: str, *arguments: str, progress: Progress) -> dict[str, An
         stderr=subprocess.PIPE,
         text=True,
     )
+    return heard(child, progress)
+
+
+def heard(child: "subprocess.Popen[str]", progress: Progress) -> dict[str, Any]:
+    """Its last line, once it has ended."""
     assert child.stdout is not None
     last: dict[str, Any] = {}
     for line in child.stdout:

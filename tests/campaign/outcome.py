@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 Progress = Callable[[str], None]
+CONTROL = "control"  # how the words of a control's row begin
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,20 @@ class Row:
     found: str
     wanted: str = ""
     kept: bool | None = None  # None: a figure
+
+    @property
+    def is_control(self) -> bool:
+        return self.what.strip().startswith(CONTROL)
+
+
+def none(what: str, count: int) -> Row:
+    """Ours: it must never have happened."""
+    return Row(what, f"{count:,}", "0", count == 0)
+
+
+def some(what: str, count: int) -> Row:
+    """A control, or something without which nothing was shown: it must have happened."""
+    return Row(what, f"{count:,}", "more than 0", count > 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +47,18 @@ class Outcome:
     def kept(self) -> bool:
         return all(row.kept is not False for row in self.rows)
 
+    @property
+    def ours_kept(self) -> bool:
+        return all(row.kept is not False for row in self.rows if not row.is_control)
+
+    @property
+    def control_failed(self) -> bool:
+        controls = [row.kept for row in self.rows if row.is_control]
+        return bool(controls) and all(controls)
+
+    def not_as_wanted(self) -> list[str]:
+        return [f"{row.what}: {row.found}" for row in self.rows if row.kept is False]
+
     def lines(self) -> list[str]:
         words = {None: "", True: "yes", False: "**NO**"}
         return [
@@ -39,6 +66,19 @@ class Outcome:
             "| --- | --- | --- | --- |",
             *(f"| {row.what} | {row.found} | {row.wanted} | {words[row.kept]} |" for row in self.rows),
         ]
+
+
+def summary(taken: list[tuple[Outcome, float]]) -> list[str]:
+    """All of a run, one line each."""
+    words = {True: "yes", False: "**NO**"}
+    return [
+        "| campaign | ours kept | control failed | seconds |",
+        "| --- | --- | --- | --- |",
+        *(
+            f"| {each.name} | {words[each.ours_kept]} | {words[each.control_failed]} | {seconds:.0f} |"
+            for each, seconds in taken
+        ),
+    ]
 
 
 def on_one_line(text: str) -> None:

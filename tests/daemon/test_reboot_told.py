@@ -23,7 +23,7 @@ def reboot(daemon: Daemon) -> None:
     with sqlite3.connect(path) as store:
         for id, body in store.execute("SELECT id, body FROM sessions").fetchall():
             there = body.replace(ours.encode(), b"00000000-1111-2222-3333-444444444444")
-            store.execute("UPDATE sessions SET body = ? WHERE id = ?", (there, id))
+            store.execute("UPDATE sessions SET body = ?, sum = NULL WHERE id = ?", (there, id))
     store.close()
     daemon.ready()
 

@@ -21,7 +21,7 @@ def change(home: Path, id: str, alter: Callable[[dict[str, Any]], None]) -> None
         row = json.loads(body)
         alter(row)
         changed = store.execute(
-            "UPDATE sessions SET body = ?, started_at = ? WHERE id = ?",
+            "UPDATE sessions SET body = ?, started_at = ?, sum = NULL WHERE id = ?",
             (json.dumps(row).encode(), row["started_at"], id),
         )
         assert changed.rowcount == 1

@@ -198,6 +198,7 @@ class Running:
             pages=Pages(Path(places.state) / "web.json", clock, self.server, config.web_port),
             notifier=Notifier(config, store, clock, processes),
             started_at=clock.now(),
+            began=clock.boottime(),
             set_aside=store.loaded.set_aside,
             ask_to_stop=lambda: event_loop.call_soon(self.server.end),
         )

@@ -76,6 +76,7 @@ class Service(Struct):
     pages: Pages
     notifier: Notifier
     started_at: float
+    began: float  # the same by the steady clock: a clock that was set makes nobody younger
     ask_to_stop: Callable[[], object]
     set_aside: Path | None = None
     death_latency: Histogram = field(default_factory=Histogram)
@@ -99,7 +100,7 @@ class Service(Struct):
         return Status(
             pid=os.getpid(),
             version=__version__,
-            uptime_s=round(now - self.started_at, 3),
+            uptime_s=round(self.clock.boottime() - self.began, 3),
             started_at=time_text(self.started_at),
             socket=self.places.socket,
             mailbox=self.places.mailbox,

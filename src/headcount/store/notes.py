@@ -12,6 +12,7 @@ from functools import partial
 
 from headcount.store.queries import query
 from headcount.store.reader import Reader
+from headcount.store.sums import sound, summed
 from headcount.store.writer import Writer, in_transaction
 
 PREFIX = "note:"
@@ -30,11 +31,11 @@ class Notes:
 
 
 def _find(key: str, connection: sqlite3.Connection) -> str | None:
-    return dict(connection.execute(query("recall")).fetchall()).get(key)
+    return dict(sound(row) for row in connection.execute(query("recall"))).get(key)
 
 
 def _keep(key: str, text: str, connection: sqlite3.Connection) -> None:
     def change(connection: sqlite3.Connection) -> None:
-        connection.execute(query("remember"), {"key": key, "value": text})
+        connection.execute(query("remember"), summed((key, text)))
 
     in_transaction(connection, change)

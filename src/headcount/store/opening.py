@@ -3,14 +3,17 @@
 What is checked at each start, in a time that does not grow with the journal
   - the header: a database, ours, of a version we know (schema.py);
   - SQLite's own look at the size: a file cut short is corrupt to it at the first read;
-  - the tables are there, and every page of them but the journal's is sound (`quick_check` of those);
-  - every session, claim, request and leftover row decodes, and so do the newest and the oldest events.
+  - the log: no commit lies behind a damaged part of it (log.py);
+  - the tables are there, and every page of them and of their indices but the journal's is sound;
+  - every row but the journal's fits its sum and decodes, and so do the newest and the oldest events.
 A page of the journal's middle is not read. Damage there is met by the query, commit or prune that
 touches it, told as `corrupt`, and leaves a mark: the next start then checks the whole file.
 
 Rules of this file
   1. An I/O error or a lack of rights is not damage: it is told, and the file stays where it is.
   2. Recovery reads before anything writes: what is loaded is what was stored.
+  3. What is found damaged is not written to: while it is looked at, a second connection that cannot write holds it
+     open, since the last one that can would write the log back as it closes.
 
 Not here: form and versions (schema.py), renaming (aside.py), bodies (codec.py).
 """
@@ -34,12 +37,30 @@ from headcount.store.codec import (
     decode_session,
 )
 from headcount.store.faults import translate
+from headcount.store.log import check_log
 from headcount.store.port import Loaded
 from headcount.store.queries import query
-from headcount.store.schema import Damaged, check_header, check_version, connect, create, migrate, version
+from headcount.store.schema import (
+    Damaged,
+    check_header,
+    check_version,
+    connect,
+    create,
+    look_at,
+    migrate,
+    version,
+)
+from headcount.store.sums import sound, summed
 
 _TABLES: Final = frozenset({"meta", "sessions", "events"})
-_CHECKED: Final = ("meta", "sessions", "claims", "requests", "leftovers")  # as far as the file has them yet
+_CHECKED: Final = (
+    "meta",
+    "sessions",
+    "claims",
+    "requests",
+    "tokens",
+    "leftovers",
+)  # as far as the file has them yet
 LOSS_ACCEPTED: Final = "loss_accepted"
 _TRIED_EVENTS: Final = 50  # at each end of the journal
 _MS: Final = 1000
@@ -67,7 +88,8 @@ def _open(path: Path, machine: str) -> tuple[sqlite3.Connection, Loaded]:
     check_header(path)
     path.chmod(0o600)  # SQLite gives its side files the same
     make_room(f"{path}-shm")  # SQLite writes into it whatever it is; it holds nothing that lasts
-    with _damage_named():
+    with _damage_named(), _only_looked_at(path):
+        check_log(path)
         connection = connect(path)
         try:
             loaded = _checked(connection, path, is_new)
@@ -79,12 +101,24 @@ def _open(path: Path, machine: str) -> tuple[sqlite3.Connection, Loaded]:
     return connection, loaded
 
 
+@contextmanager
+def _only_looked_at(path: Path) -> Iterator[None]:
+    onlooker = look_at(path)
+    try:
+        yield
+    finally:
+        onlooker.close()
+
+
 def _checked(connection: sqlite3.Connection, path: Path, is_new: bool) -> Loaded:
     check_version(path, version(connection))
-    _check_pages(connection, whole=is_suspect(path))
+    whole = is_suspect(path)
+    _check_pages(connection, whole=whole)
     connection.execute("BEGIN IMMEDIATE")  # rights and rivals are told now, not at the first commit
     connection.execute("ROLLBACK")
     migrate(connection)
+    if whole:
+        _check_journal(connection)
     return _load(connection, is_new)
 
 
@@ -92,7 +126,7 @@ def _check_pages(connection: sqlite3.Connection, *, whole: bool) -> None:
     found = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
     if not found >= _TABLES:
         raise Damaged(f"it has no {', '.join(sorted(_TABLES - found))}")
-    checks = [f"quick_check({name})" for name in _CHECKED if name in found]
+    checks = [f"integrity_check({name})" for name in _CHECKED if name in found]
     if whole:
         checks = ["integrity_check(1)"]
     for check in checks:
@@ -101,17 +135,30 @@ def _check_pages(connection: sqlite3.Connection, *, whole: bool) -> None:
             raise Damaged(verdict)
 
 
+def _check_journal(connection: sqlite3.Connection) -> None:
+    """Every event of it; only after a suspicion."""
+    before = None
+    for row in connection.execute(query("all_events")):
+        decode_event(sound(row))
+        if before is not None and row[0] != before + 1:
+            raise Damaged(f"events are missing between {before} and {row[0]}")
+        before = row[0]
+
+
 def _load(connection: sqlite3.Connection, is_new: bool) -> Loaded:
-    meta: dict[str, str] = dict(connection.execute(query("recall")).fetchall())
+    meta: dict[str, str] = dict(sound(row) for row in connection.execute(query("recall")))
     sessions: list[Session] = []
     machines: dict[SessionId, str] = {}
-    for _, machine, body in connection.execute(query("load_sessions")):
+    for row in connection.execute(query("load_sessions")):
+        *_, machine, body = sound(row)
         session = decode_session(body)
         sessions.append(session)
         machines[session.id] = machine
-    claims = [decode_claim(body) for (body,) in connection.execute(query("load_claims"))]
-    requests = [decode_request(body) for (body,) in connection.execute(query("load_requests"))]
-    leftovers = [decode_leftover(body) for (body,) in connection.execute(query("load_leftovers"))]
+    claims = [decode_claim(sound(row)[-1]) for row in connection.execute(query("load_claims"))]
+    requests = [decode_request(sound(row)[-1]) for row in connection.execute(query("load_requests"))]
+    leftovers = [decode_leftover(sound(row)[-1]) for row in connection.execute(query("load_leftovers"))]
+    for row in connection.execute(query("load_tokens")):
+        sound(row)  # they are read later, when only a new start could set the file aside
     seq, last_seen = _journal_end(connection)
     # Told again until the daemon has written that it knows: a crash in between must not hush it up.
     aside = meta.get("set_aside") if last_seen is None else None
@@ -132,16 +179,16 @@ def _load(connection: sqlite3.Connection, is_new: bool) -> Loaded:
 def _journal_end(connection: sqlite3.Connection) -> tuple[int, float | None]:
     limit = {"limit": _TRIED_EVENTS}
     for row in connection.execute(query("oldest_events"), limit):
-        decode_event(row)
+        decode_event(sound(row))
     newest = connection.execute(query("newest_events"), limit).fetchall()
     for row in newest:
-        decode_event(row)
+        decode_event(sound(row))
     return (newest[0][0], newest[0][1]) if newest else (0, None)
 
 
 def _remember_machine(connection: sqlite3.Connection, machine: str, loaded: Loaded) -> None:
     if loaded.machine not in (None, machine):
-        connection.execute(query("remember"), {"key": "machine", "value": machine})
+        connection.execute(query("remember"), summed(("machine", machine)))
 
 
 @contextmanager

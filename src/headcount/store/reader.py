@@ -13,6 +13,7 @@ import json
 import sqlite3
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,9 +26,12 @@ from headcount.store.codec import decode_event
 from headcount.store.faults import translate
 from headcount.store.port import StoreFault
 from headcount.store.queries import query
+from headcount.store.sums import Unsound, sound
 from headcount.times import STORE_BUSY_WITHIN
 
 T = TypeVar("T")
+
+UNREADABLE = (msgspec.MsgspecError, Unsound, TypeError)  # TypeError: a column that is of another type by now
 
 STEPS_BETWEEN_ASKING = 20_000  # of SQLite's machine: about a millisecond
 
@@ -74,7 +78,7 @@ class Reader:
                 # about to begin.
                 self._connection.set_progress_handler(lambda: self._closed, STEPS_BETWEEN_ASKING)
             return question(self._connection)
-        except msgspec.MsgspecError as error:
+        except UNREADABLE as error:
             suspect(self._path)
             raise StoreFault("corrupt", f"an event in {self._path} cannot be read: {error}") from error
         except Exception as error:
@@ -109,7 +113,16 @@ def history(connection: sqlite3.Connection, wanted: Wanted) -> list[Event]:
     rows = connection.execute(query(*parts), given).fetchall()
     if wanted.newest:
         rows.reverse()
-    return [event for event in map(decode_event, rows) if event is not None]
+    if not (wanted.session or wanted.item or wanted.types or wanted.since is not None):
+        _check_gapless(rows)
+    return [event for event in (decode_event(sound(row)) for row in rows) if event is not None]
+
+
+def _check_gapless(rows: list[Any]) -> None:
+    """Numbers are given one after the other and forgotten from the old end: none is missing in between."""
+    for before, row in pairwise(rows):
+        if row[0] != before[0] + 1:
+            raise Unsound(f"events are missing or misplaced between {before[0]} and {row[0]}")
 
 
 def _floor(connection: sqlite3.Connection, since: float | None) -> int:

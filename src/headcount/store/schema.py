@@ -17,6 +17,7 @@ from typing import Final
 
 from headcount.store.port import NewerSchema
 from headcount.store.queries import MIGRATIONS, SCHEMA_VERSION, query
+from headcount.store.sums import summed
 from headcount.times import STORE_BUSY_WITHIN
 
 APPLICATION_ID: Final = 0x48434E54  # "HCNT"
@@ -72,7 +73,7 @@ def create(path: Path, meta: dict[str, str]) -> None:
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         migrate(connection)
-        connection.executemany(query("remember"), [{"key": k, "value": v} for k, v in meta.items()])
+        connection.executemany(query("remember"), [summed(row) for row in meta.items()])
         connection.execute("PRAGMA journal_mode = WAL")
     finally:
         connection.close()
@@ -93,6 +94,23 @@ def connect(path: Path) -> sqlite3.Connection:
     try:
         for setting in _SETTINGS:
             connection.execute(setting)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def look_at(path: Path) -> sqlite3.Connection:
+    """A connection that cannot write, with the file and its log open."""
+    connection = sqlite3.connect(
+        path.absolute().as_uri() + "?mode=ro",
+        uri=True,
+        isolation_level=None,
+        check_same_thread=False,
+        timeout=STORE_BUSY_WITHIN,
+    )
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
     except BaseException:
         connection.close()
         raise

@@ -28,8 +28,9 @@ from headcount.store.opening import LOSS_ACCEPTED, open_file
 from headcount.store.port import Loaded
 from headcount.store.pruning import prune
 from headcount.store.reader import Reader, Wanted, history, oldest
+from headcount.store.sums import summed
 from headcount.store.tokens import TokenTable
-from headcount.store.writer import LedgerRows, LeftoverRow, SessionRow, Write, Writer
+from headcount.store.writer import LedgerRows, Row, Write, Writer
 
 
 class SqliteStore:
@@ -45,6 +46,7 @@ class SqliteStore:
         self._path = path
         self._machine = machine
         self._now = now
+        self._began_on = loaded.machines
         self._writer = writer
         self._reader = reader
         self.loaded = loaded
@@ -67,8 +69,8 @@ class SqliteStore:
         cleared: Sequence[LeftoverId] = (),
     ) -> None:
         write = Write(
-            [encode_event(event) for event in events],
-            [_row(session, self._machine) for session in rows],
+            [summed(encode_event(event)) for event in events],
+            [_row(session, self._began_on.get(session.id, self._machine)) for session in rows],
             [(session,) for session in dropped],
             _ledger_rows(ledger) if ledger is not None else LedgerRows(),
             [_leftover_row(leftover) for leftover in leftovers],
@@ -112,32 +114,34 @@ class SqliteStore:
         self._writer.close()
 
 
-def _leftover_row(leftover: Leftover) -> LeftoverRow:
+def _leftover_row(leftover: Leftover) -> Row:
     body = encode_leftover(leftover)
-    return (leftover.id, leftover.kind.value, leftover.session, leftover.gone_at, body)
+    return summed((leftover.id, leftover.kind.value, leftover.session, leftover.gone_at, body))
 
 
-def _row(session: Session, machine: str) -> SessionRow:
+def _row(session: Session, machine: str) -> Row:
     ended_at = None if session.ended is None else session.ended.at
-    return (
-        session.id,
-        session.agent,
-        session.conversation,
-        session.liveness.value,
-        session.started_at,
-        ended_at,
-        machine,
-        encode_session(session),
+    return summed(
+        (
+            session.id,
+            session.agent,
+            session.conversation,
+            session.liveness.value,
+            session.started_at,
+            ended_at,
+            machine,
+            encode_session(session),
+        )
     )
 
 
 def _ledger_rows(entries: Entries) -> LedgerRows:
     return LedgerRows(
         [
-            (claim.item, claim.fence, int(claim.is_held), encode_claim(claim))
+            summed((claim.item, claim.fence, int(claim.is_held), encode_claim(claim)))
             for claim in entries.claims.values()
         ],
-        [(each.id, each.at, encode_request(each)) for each in entries.requests.values()],
+        [summed((each.id, each.at, encode_request(each))) for each in entries.requests.values()],
         [(id,) for id in entries.forgotten],
-        [{"key": LOSS_ACCEPTED, "value": "1"}] if entries.accepts_loss else [],
+        [summed((LOSS_ACCEPTED, "1"))] if entries.accepts_loss else [],
     )

@@ -10,6 +10,7 @@ Not here: minting and proving (daemon/tokens.py).
 import sqlite3
 from collections.abc import Iterable
 from functools import partial
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -17,6 +18,7 @@ from msgspec import Struct
 from headcount.core.identity import ProcessIdentity
 from headcount.store.queries import query
 from headcount.store.reader import Reader
+from headcount.store.sums import sound, summed
 from headcount.store.writer import Writer, in_transaction
 
 
@@ -41,17 +43,17 @@ class TokenTable:
         return await self._reader.ask(_load)
 
     async def keep(self, rows: Iterable[TokenRow], dropped: Iterable[str] = ()) -> None:
-        kept = [(row.hash, msgspec.json.encode(row)) for row in rows]
+        kept = [summed((row.hash, msgspec.json.encode(row))) for row in rows]
         gone = [(hash,) for hash in dropped]
         if kept or gone:
             await self._writer.run(partial(_keep, kept, gone))
 
 
 def _load(connection: sqlite3.Connection) -> list[TokenRow]:
-    return [_DECODER.decode(body) for (body,) in connection.execute(query("load_tokens"))]
+    return [_DECODER.decode(sound(row)[1]) for row in connection.execute(query("load_tokens"))]
 
 
-def _keep(kept: list[tuple[str, bytes]], gone: list[tuple[str]], connection: sqlite3.Connection) -> None:
+def _keep(kept: list[tuple[Any, ...]], gone: list[tuple[str]], connection: sqlite3.Connection) -> None:
     def change(connection: sqlite3.Connection) -> None:
         connection.executemany(query("keep_token"), kept)
         connection.executemany(query("drop_token"), gone)

@@ -25,15 +25,13 @@ from typing import Any, TypeVar, cast
 from msgspec import Struct, field
 
 from headcount.store.aside import suspect
-from headcount.store.codec import EventRow
 from headcount.store.faults import translate
 from headcount.store.port import StoreFault
 from headcount.store.queries import query
 
 T = TypeVar("T")
 Task = Callable[[sqlite3.Connection], Any]
-SessionRow = tuple[str, str, str | None, str, float, float | None, str, bytes]
-LeftoverRow = tuple[str, str, str | None, float | None, bytes]
+Row = tuple[Any, ...]  # the columns in the order of the statement, with their sum
 
 _APPEND = query("append_event")
 _KEEP = query("keep_session")
@@ -47,18 +45,18 @@ _DROP_LEFTOVER = query("drop_leftover")
 
 
 class LedgerRows(Struct, frozen=True):
-    claims: list[tuple[str, int, int, bytes]] = field(default_factory=list)
-    requests: list[tuple[str, float, bytes]] = field(default_factory=list)
+    claims: list[Row] = field(default_factory=list)
+    requests: list[Row] = field(default_factory=list)
     forgotten: list[tuple[str]] = field(default_factory=list)
-    meta: list[dict[str, str]] = field(default_factory=list)
+    meta: list[Row] = field(default_factory=list)
 
 
 class Write(Struct, frozen=True):
-    events: list[EventRow]
-    rows: list[SessionRow]
+    events: list[Row]
+    rows: list[Row]
     dropped: list[tuple[str]]
     ledger: LedgerRows = field(default_factory=LedgerRows)
-    leftovers: list[LeftoverRow] = field(default_factory=list)
+    leftovers: list[Row] = field(default_factory=list)
     cleared: list[tuple[str]] = field(default_factory=list)
 
 

@@ -1,41 +1,45 @@
 -- Every statement of the store, by name. `name:` opens a block, the next one ends it.
 
 -- name: remember
-INSERT INTO meta (key, value) VALUES (:key, :value)
-ON CONFLICT (key) DO UPDATE SET value = excluded.value
+INSERT INTO meta (key, value, sum) VALUES (?, ?, ?)
+ON CONFLICT (key) DO UPDATE SET value = excluded.value, sum = excluded.sum
 
 -- name: recall
-SELECT key, value FROM meta
+SELECT key, value, sum FROM meta
 
 -- name: load_sessions
-SELECT id, machine, body FROM sessions ORDER BY started_at, id
+SELECT id, agent, conversation, liveness, started_at, ended_at, machine, body, sum FROM sessions ORDER BY started_at, id
 
 -- name: newest_events
-SELECT seq, at, type, session, item, body FROM events ORDER BY seq DESC LIMIT :limit
+SELECT seq, at, type, session, item, body, sum FROM events ORDER BY seq DESC LIMIT :limit
 
 -- name: oldest_events
-SELECT seq, at, type, session, item, body FROM events ORDER BY seq LIMIT :limit
+SELECT seq, at, type, session, item, body, sum FROM events ORDER BY seq LIMIT :limit
 
 -- name: append_event
-INSERT INTO events (seq, at, type, session, item, body) VALUES (?, ?, ?, ?, ?, ?)
+INSERT INTO events (seq, at, type, session, item, body, sum) VALUES (?, ?, ?, ?, ?, ?, ?)
+
+-- name: all_events
+SELECT seq, at, type, session, item, body, sum FROM events ORDER BY seq
 
 -- name: keep_session
--- The machine is where the session began, so an update leaves it alone.
-INSERT INTO sessions (id, agent, conversation, liveness, started_at, ended_at, machine, body)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+-- The machine is where the session began, so an update leaves it alone; the sum is over that one.
+INSERT INTO sessions (id, agent, conversation, liveness, started_at, ended_at, machine, body, sum)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (id) DO UPDATE SET
   agent = excluded.agent,
   conversation = excluded.conversation,
   liveness = excluded.liveness,
   started_at = excluded.started_at,
   ended_at = excluded.ended_at,
-  body = excluded.body
+  body = excluded.body,
+  sum = excluded.sum
 
 -- name: drop_session
 DELETE FROM sessions WHERE id = ?
 
 -- name: history
-SELECT seq, at, type, session, item, body FROM events WHERE seq > :after
+SELECT seq, at, type, session, item, body, sum FROM events WHERE seq > :after
 
 -- name: history_until
 AND seq <= :until
@@ -83,40 +87,41 @@ DELETE FROM sessions WHERE id IN (
 )
 
 -- name: load_claims
-SELECT body FROM claims ORDER BY item
+SELECT item, fence, held, body, sum FROM claims ORDER BY item
 
 -- name: load_requests
-SELECT body FROM requests ORDER BY at, id
+SELECT id, at, body, sum FROM requests ORDER BY at, id
 
 -- name: keep_claim
 -- A fence that does not grow changes no row, and the writer then fails the commit.
-INSERT INTO claims (item, fence, held, body) VALUES (?, ?, ?, ?)
-ON CONFLICT (item) DO UPDATE SET fence = excluded.fence, held = excluded.held, body = excluded.body
+INSERT INTO claims (item, fence, held, body, sum) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (item) DO UPDATE SET
+  fence = excluded.fence, held = excluded.held, body = excluded.body, sum = excluded.sum
 WHERE excluded.fence > fence OR (excluded.fence = fence AND excluded.held < held)
 
 -- name: keep_request
-INSERT INTO requests (id, at, body) VALUES (?, ?, ?)
-ON CONFLICT (id) DO UPDATE SET at = excluded.at, body = excluded.body
+INSERT INTO requests (id, at, body, sum) VALUES (?, ?, ?, ?)
+ON CONFLICT (id) DO UPDATE SET at = excluded.at, body = excluded.body, sum = excluded.sum
 
 -- name: forget_request
 DELETE FROM requests WHERE id = ?
 
 -- name: load_tokens
-SELECT body FROM tokens
+SELECT hash, body, sum FROM tokens
 
 -- name: keep_token
-INSERT INTO tokens (hash, body) VALUES (?, ?)
-ON CONFLICT (hash) DO UPDATE SET body = excluded.body
+INSERT INTO tokens (hash, body, sum) VALUES (?, ?, ?)
+ON CONFLICT (hash) DO UPDATE SET body = excluded.body, sum = excluded.sum
 
 -- name: drop_token
 DELETE FROM tokens WHERE hash = ?
 
 -- name: load_leftovers
-SELECT body FROM leftovers ORDER BY id
+SELECT id, kind, session, gone_at, body, sum FROM leftovers ORDER BY id
 
 -- name: keep_leftover
-INSERT INTO leftovers (id, kind, session, gone_at, body) VALUES (?, ?, ?, ?, ?)
-ON CONFLICT (id) DO UPDATE SET gone_at = excluded.gone_at, body = excluded.body
+INSERT INTO leftovers (id, kind, session, gone_at, body, sum) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (id) DO UPDATE SET gone_at = excluded.gone_at, body = excluded.body, sum = excluded.sum
 
 -- name: drop_leftover
 DELETE FROM leftovers WHERE id = ?

@@ -1,0 +1,100 @@
+"""The log: whether a commit that was acknowledged lies behind a damaged part of it.
+
+SQLite reads its log as far as it is sound, and takes what follows for the remains of a transaction that a crash cut
+short. That is right for the last transaction only: each commit is synced before the next one begins, so that whatever
+stands before the last one was on the disk. If something before it is broken, the file was damaged, and what SQLite
+would show is a state of the past: claims that were granted since would be free, and their fences given again.
+
+Rules of this file
+  1. Damage is: behind the first frame that is not sound, one unbroken run of frames with two commits. The remains of one
+     transaction, cut short or rolled back, have one at most.
+  2. So is a head that is not sound with anything behind it: the head is synced before the first frame is written, and
+     lies in one sector.
+  3. Frames of an earlier use of the same file carry other salts, and count for nothing.
+  4. It only looks, before SQLite does, and reads at most as much as a log grows to.
+
+What it cannot see: a log whose last commit alone is broken, or whose end is missing.
+
+Not here: what is done about damage (aside.py). The form is that of https://www.sqlite.org/fileformat2.html#walformat.
+"""
+
+import struct
+from array import array
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from headcount.store.schema import Damaged
+
+READ_MOST: Final = 64 * 1024 * 1024  # a log of one huge transaction; more is left to SQLite
+_MAGIC: Final = (0x377F0682, 0x377F0683)
+_HEADER: Final = struct.Struct(">8I")  # magic, form, size of a page, checkpoint, two salts, two sums
+_FRAME: Final = struct.Struct(">6I")  # page, pages after a commit or 0, two salts, two sums
+_SUMMED: Final = 8  # bytes of a frame's head that are part of its sum
+_LEAST_RUN: Final = 2
+
+Sum = tuple[int, int]
+
+
+class Frame(NamedTuple):
+    is_commit: bool
+    salts: tuple[int, int]
+    said: Sum  # its sum, as it says; each goes on from that of the frame before
+    summed: memoryview  # head and page, over which it is
+
+
+def check_log(path: Path) -> None:
+    """Raises Damaged."""
+    log = path.with_name(path.name + "-wal")
+    if not log.exists() or not _HEADER.size < log.stat().st_size <= READ_MOST:
+        return
+    why = damage_in(log.read_bytes())
+    if why is not None:
+        raise Damaged(why)
+
+
+def damage_in(log: bytes) -> str | None:
+    if len(log) <= _HEADER.size:
+        return None  # a head without frames: it need not be whole yet
+    magic, _, size, _, *rest = _HEADER.unpack_from(log)
+    salts, said = (rest[0], rest[1]), (rest[2], rest[3])
+    order = "big" if magic == _MAGIC[1] else "little"
+    if magic not in _MAGIC or _sum(memoryview(log)[: _HEADER.size - _SUMMED], (0, 0), order) != said:
+        return "the head of its log is damaged"
+    commits, is_sound, before = 0, True, said
+    for frame in _frames(log, size):
+        fits = frame.salts == salts and _sum_of(frame, before, order) == frame.said
+        before = frame.said
+        is_sound = is_sound and fits
+        if not is_sound:
+            commits = commits + frame.is_commit if fits else 0
+        if commits >= _LEAST_RUN:
+            return "commits lie behind a damaged part of its log"
+    return None
+
+
+def _frames(log: bytes, size: int) -> Iterator[Frame]:
+    view = memoryview(log)
+    for at in range(_HEADER.size, len(log) - _FRAME.size - size + 1, _FRAME.size + size):
+        _, pages, salt, other, one, two = _FRAME.unpack_from(log, at)
+        yield Frame(pages != 0, (salt, other), (one, two), view[at : at + _FRAME.size + size])
+
+
+def _sum_of(frame: Frame, before: Sum, order: str) -> Sum:
+    return _sum(frame.summed[_FRAME.size :], _sum(frame.summed[:_SUMMED], before, order), order)
+
+
+def _sum(data: memoryview, start: Sum, order: str) -> Sum:
+    """SQLite's own: over pairs of 32-bit words, in the byte order that the header names."""
+    words = array("I", bytes(data))
+    if order != _NATIVE:
+        words.byteswap()
+    one, two = start
+    pairs = iter(words)
+    for even in pairs:
+        one = (one + even + two) & 0xFFFFFFFF
+        two = (two + next(pairs) + one) & 0xFFFFFFFF
+    return one, two
+
+
+_NATIVE: Final = "little" if struct.pack("=H", 1) == struct.pack("<H", 1) else "big"
