@@ -5,11 +5,9 @@ Rules of this file
 """
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
-
-from msgspec.structs import replace
 
 from headcount.core.book import Entries, Remembered
 from headcount.core.claim import Claim, Freed, freed
