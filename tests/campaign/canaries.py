@@ -20,6 +20,7 @@ from tests.campaign.outcome import Outcome, Progress, Row
 from tests.rig.canary_stage import ENTRANCES, Stage
 
 CANARIES = 500
+VERBS = 7  # whose output is looked through
 FOUND = re.compile(rb"cnry[0-9]{1,5}x")
 A_PART = re.compile(rb"cnry")
 
@@ -51,8 +52,8 @@ class Campaign:
         for sink, content in self.stage.sinks():
             self._search(sink, content)
 
-    def search_what_is_printed(self) -> None:
-        for sink, content in self.stage.said_by_the_command_line():
+    def search_what_is_printed(self, verbs: int) -> None:
+        for sink, content in self.stage.said_by_the_command_line(verbs):
             self._search(sink, content)
 
     def control(self, path: Path) -> int:
@@ -70,10 +71,13 @@ class Campaign:
         for canary in set(FOUND.findall(content)):
             self.leaks.add((self.planted.get(canary, "?"), sink))
         self.counts["parts"] += len(A_PART.findall(content)) - len(FOUND.findall(content))
+        self.counts["redacted"] += content.count(b"API_KEY=***")
         self.counts["own"] += sum(secret.encode() in content for secret in self.stage.secrets)
 
 
-def run(*, seed: int, seconds: float, progress: Progress, canaries: int = CANARIES) -> Outcome:
+def run(
+    *, seed: int, seconds: float, progress: Progress, canaries: int = CANARIES, verbs: int = VERBS
+) -> Outcome:
     with tempfile.TemporaryDirectory(prefix="headcount-campaign-") as directory:
         campaign = Campaign(Path(directory), seed)
         try:
@@ -81,7 +85,7 @@ def run(*, seed: int, seconds: float, progress: Progress, canaries: int = CANARI
             campaign.plant(canaries, time.monotonic() + seconds, progress)
             progress("canaries: looking for them")
             campaign.search()
-            campaign.search_what_is_printed()
+            campaign.search_what_is_printed(verbs)
             campaign.stage.daemon.restart()
             campaign.search()
         finally:
@@ -96,6 +100,7 @@ def _outcome(campaign: Campaign, control: int, canaries: int) -> Outcome:
         Row("canaries planted", f"{len(campaign.planted):,}", f"{canaries:,}, if there is time"),
         Row("  ways in", str(len(set(campaign.planted.values())))),
         Row("places looked at / bytes", f"{len(campaign.sinks)} / {counts['bytes']:,}"),
+        Row("labels found with `***` in the place of one", f"{counts['redacted']:,}", "more than 0", counts["redacted"] > 0),
         Row("ours: canaries found", str(len(leaks)), "0", not leaks),
         Row("ours: parts of one found", str(counts["parts"]), "0", counts["parts"] == 0),
         Row("ours: the daemon's own tokens, codes and credentials found", str(counts["own"]), "0", counts["own"] == 0),

@@ -68,6 +68,8 @@ class Campaign:
 
     def close(self) -> None:
         self._end_the_last("in order")
+        for pid in living(self.home):  # only where a promise was broken
+            end(pid, signal.SIGKILL)
         self._pool.shutdown()
 
     def _end_the_last(self, how: str) -> None:

@@ -40,6 +40,7 @@ class Stage:
         self.agents = directory / "agents"
         self.raw: list[bytes] = []  # what the naive store keeps: everything that came
         self.secrets: list[str] = []  # that the daemon made itself
+        self._mine: set[int] = set()  # a machine has other agents, and the census finds them
         self._streamed: list[str] = []
         self._ends = contextlib.ExitStack()
 
@@ -53,6 +54,7 @@ class Stage:
         self._ends.callback(self.daemon.stop)
         self.crowd = self._ends.enter_context(Crowd(self.agents / "crowd", 8))
         for member in self.crowd.members:
+            self._mine.add(member.pid)
             self.take(member.conversation, "SessionStart", source="startup")
         self._follow()
         self._make_secrets()
@@ -122,6 +124,7 @@ class Stage:
         """In the environment of an agent, in the arguments and the environment of what it leaves behind."""
         agent = in_environment(self.agents / "shell", {"MY_TOKEN": canary, "OTHER": canary})
         try:
+            self._mine.add(agent.pid)
             agent.hook(self.daemon.mailbox, "SessionStart", source="startup")
             eventually(lambda: self.daemon.sessions(conversation=agent.conversation), within=30)
             left = agent.run(f"{{ SECRET={canary} sh -c 'sleep 60; : {canary}' >/dev/null 2>&1 & echo $!; }}")
@@ -143,7 +146,8 @@ class Stage:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        self.daemon.get("/v1/sessions?settled=1")
+        self._mine.add(agent.pid)
+        eventually(lambda: self.daemon.sessions(pid=agent.pid), within=30)
         self.raw.append(canary.encode())
         self._ends.callback(_close, agent)
 
@@ -180,6 +184,7 @@ class Stage:
             ),
         )
         assert answer.status == 201, answer
+        self._mine.add(agent.pid)
         door = Door(self.daemon, self.errands).log_in()
         assert door.credential is not None
         self.secrets = [Path(answer.data["token_file"]).read_text(), door.code, door.credential]
@@ -211,15 +216,18 @@ class Stage:
     def _told(self) -> Iterator[tuple[str, bytes]]:
         paths = ["/v1/sessions?all=1", "/v1/status", "/metrics", "/v1/history?limit=10000", "/v1/timeline", "/v1/today",
                  "/v1/claims", "/v1/leftovers", "/v1/fleet", "/v1/reboot", "/openapi.json", "/healthz"]  # fmt: skip
-        for row in self.daemon.sessions():
+        rows = [row for row in self.daemon.sessions() if row["pid"] in self._mine or row["pid"] is None]
+        for row in rows:
             paths += [f"/v1/sessions/{row['id']}{more}" for more in ("", "/explain", "/where", "/resume")]
         for path in paths:
             yield f"the answer to {path.partition('?')[0]}", str(self.daemon.call("GET", path).data).encode()
 
-    def said_by_the_command_line(self) -> Iterator[tuple[str, bytes]]:
+    def said_by_the_command_line(self, verbs: int) -> Iterator[tuple[str, bytes]]:
+        """By that many verbs, the bundle first."""
         id = self.daemon.session(conversation=self.crowd.members[0].conversation)["id"]
-        for words in (["ps", "--all", "--wide"], ["show", id], ["explain", id], ["log"], ["leftovers"], ["doctor"],
-                      ["explain", id, "--bundle", str(self.directory / f"{id}.json")]):  # fmt: skip
+        said = (["explain", id, "--bundle", str(self.directory / f"{id}.json")], ["ps", "--all", "--wide"], ["show", id],
+                ["explain", id], ["log"], ["leftovers"], ["doctor"])  # fmt: skip
+        for words in said[:verbs]:
             done = subprocess.run(
                 [sys.executable, "-m", "headcount", *words], env=self.daemon.env, capture_output=True
             )
