@@ -1,9 +1,9 @@
 """The contract of the process port, on every adapter, with every feature off, and on the fake kernel."""
 
 import asyncio
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from headcount.core.identity import ProcessIdentity
 from headcount.core.verdict import Exit, Proof, Standing

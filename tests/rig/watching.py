@@ -3,7 +3,8 @@
 import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from headcount import times
 from headcount.core.identity import ProcessFacts, ProcessIdentity

@@ -8,14 +8,14 @@ Not here: which files may be opened (own_file.py), what the lines mean (each age
 """
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from headcount.agents.own_file import read_own
 
 
-@dataclass(frozen=True, slots=True)
-class End:
+class End(Struct, frozen=True):
     content: bytes  # whole lines, and perhaps one that is still being written
     start: int  # where in the file they begin
 

@@ -10,10 +10,11 @@ Not here: what is put into a file (json_hooks.py, opencode/), reading and writin
 
 import difflib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Protocol
+
+from msgspec import Struct
 
 from headcount.agents import settings_file
 from headcount.agents.ask_line import AS_IT_IS, Asking
@@ -23,8 +24,7 @@ from headcount.agents.settings_file import Refusal, Remembered
 TRIES = 3  # agents themselves write these files, when their user allows a tool for good
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     settings: Path
     before: bytes | None  # None: there is no file
     after: bytes | None  # None: there will be no file
@@ -48,8 +48,7 @@ class Installed(Enum):
     UNREADABLE = "unreadable"
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(Struct, frozen=True):
     settings: Path
     state: Installed
     events: int

@@ -10,8 +10,9 @@ Not here: the edit of the text (hooks_text.py), carrying it out (hook_files.py),
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from headcount.agents import ask_line, drop_line, hooks_text, settings_file
 from headcount.agents.ask_line import AS_IT_IS, Asking, Questions
@@ -31,8 +32,7 @@ def _no_questions() -> Questions:
     return {}
 
 
-@dataclass(frozen=True, slots=True)
-class JsonHooks:
+class JsonHooks(Struct, frozen=True):
     agent: str
     programs: tuple[str, ...]
     file: str  # below a root: "settings.json"

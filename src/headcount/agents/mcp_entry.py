@@ -12,8 +12,9 @@ Not here: files and whose they are (mcp_install.py), JSON as text (json_text.py,
 import json
 import re
 import tomllib
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from headcount.agents import json_edit
 from headcount.agents.json_text import Node, parse
@@ -29,8 +30,7 @@ class NotMergeable(Exception):
     """Readable, but not of the shape that our entry fits into."""
 
 
-@dataclass(frozen=True, slots=True)
-class Server:
+class Server(Struct, frozen=True):
     """The command that an agent starts. Agents pass little of their environment on, so what we need is named."""
 
     command: str

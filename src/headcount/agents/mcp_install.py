@@ -14,9 +14,10 @@ import os
 import shutil
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from tomllib import TOMLDecodeError
+
+from msgspec import Struct
 
 from headcount.agents import mcp_entry, settings_file
 from headcount.agents.hook_files import Plan, carry_out, refusal_of
@@ -28,8 +29,7 @@ from headcount.times import OTHER_PROGRAM_WITHIN
 CLAUDE = "claude-code"
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """Where one agent keeps its servers."""
 
     agent: str
@@ -49,8 +49,7 @@ class Target:
         return mcp_entry.find_json(text, self.section) if self.section else mcp_entry.find_toml(text)
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(Struct, frozen=True):
     agent: str
     path: Path
     changed: bool

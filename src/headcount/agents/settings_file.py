@@ -16,14 +16,14 @@ import hashlib
 import json
 import os
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 LARGEST = 8 * 1024 * 1024  # no settings file is so large; what is, is something else
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     """Why nothing was written."""
 
     path: Path
@@ -36,8 +36,7 @@ class Refusal:
         return f"{where}: {self.why}. Nothing written."
 
 
-@dataclass(frozen=True, slots=True)
-class Remembered:
+class Remembered(Struct, frozen=True):
     original: bytes | None  # None: there was no file
     written: str  # sha256 of what we wrote
     made_directory: bool = False

@@ -10,9 +10,10 @@ Not here: the port (port.py), what keeps a foreign adapter's faults from us (gua
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
+
+from msgspec import Struct
 
 from headcount.agents.claude_code.adapter import CLAUDE_CODE
 from headcount.agents.codex.adapter import CODEX
@@ -28,8 +29,7 @@ GROUP = "headcount.agents"
 OWN: tuple[Agent, ...] = (CLAUDE_CODE, CODEX, OPENCODE, GEMINI)
 
 
-@dataclass(frozen=True, slots=True)
-class Broken:
+class Broken(Struct, frozen=True):
     """An adapter of a package that is not used, and why."""
 
     name: str

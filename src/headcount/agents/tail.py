@@ -7,7 +7,8 @@ Rules of this file
 Not here: reading the lines (each agent's own transcript.py, rollout.py), what follows (core).
 """
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from headcount.core.activity import Turned
 from headcount.core.detail import Spent
@@ -18,8 +19,7 @@ TAIL = 64 * 1024
 """How much of a file's end is read for it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tail:
+class Tail(Struct, frozen=True):
     turn: Turn | None = None
     turn_at: float = 0.0
     waiting_on: WaitingOn | None = None

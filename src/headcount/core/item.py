@@ -11,8 +11,9 @@ Not here: following links (daemon/), who holds an item (claim.py).
 import re
 import unicodedata
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NewType
+
+from msgspec import Struct
 
 Item = NewType("Item", str)
 
@@ -23,8 +24,7 @@ TREE = "/**"
 HOST_KINDS = frozenset({"path", "port", "local"})
 
 
-@dataclass(frozen=True, slots=True)
-class BadItem:
+class BadItem(Struct, frozen=True):
     why: str
     suggestion: str | None = None
 

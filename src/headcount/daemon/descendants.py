@@ -18,7 +18,8 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from headcount.agents.table import AGENTS
 from headcount.core.events import Event, EventType
@@ -43,8 +44,7 @@ SEEN_MOST = 256  # of one agent; far more than people find readable
 Known = Callable[[ProcessIdentity], ProcessIdentity | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(Struct, frozen=True):
     at: float
     what: str
 

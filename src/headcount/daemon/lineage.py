@@ -15,7 +15,8 @@ Not here: what a caller may do (authority.py), tokens and marks (actor.py).
 """
 
 import os
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from headcount.agents.table import AGENTS
 from headcount.core.identity import Match, ProcessFacts, ProcessIdentity, same_process
@@ -30,8 +31,7 @@ from headcount.system.processes.namespace import namespace_of
 from headcount.system.processes.port import Processes
 
 
-@dataclass(slots=True)
-class Seen:
+class Seen(Struct):
     """What was seen of one connection's peer. Descent is by birth: it stays when a process in between ends."""
 
     chain: tuple[ProcessFacts, ...] = ()
@@ -39,8 +39,7 @@ class Seen:
     environ: dict[int, dict[str, str]] = field(default_factory=dict)  # by pid: the marks each carries
 
 
-@dataclass(frozen=True, slots=True)
-class Lineage:
+class Lineage(Struct, frozen=True):
     chain: tuple[ProcessFacts, ...] = ()  # the caller first
     hosts: tuple[Session, ...] = ()  # the agents above, nearest first: one session of each process
     visible: bool = False

@@ -18,8 +18,10 @@ import os
 import stat
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from headcount.agents.drop_line import TRIAL
 from headcount.agents.port import Agent, Unread
@@ -42,8 +44,7 @@ FLAG = ".listening"  # while it is there, per-tool hooks report too
 PASSING = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO})  # reading may succeed later
 
 
-@dataclass(frozen=True, slots=True)
-class Letter:
+class Letter(Struct, frozen=True):
     """One file: what it held, and what it was when it was read."""
 
     path: str

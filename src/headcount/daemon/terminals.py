@@ -13,7 +13,8 @@ Not here: whose pane it is (core/where.py), tmux itself (system/tmux), going the
 import asyncio
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from headcount.agents.table import AGENTS
 from headcount.core.events import Event, EventType
@@ -35,8 +36,7 @@ log = logging.getLogger("headcount.terminals")
 LOOKED_FOR = frozenset({EventType.SESSION_STARTED, EventType.SESSION_BOUND, EventType.SESSION_REOPENED})
 
 
-@dataclass(frozen=True, slots=True)
-class NotKnown:
+class NotKnown(Struct, frozen=True):
     """It could not be found out. Nothing follows."""
 
     why: str

@@ -14,10 +14,12 @@ import os
 import secrets
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from headcount.core.identity import Match, ProcessIdentity, same_process
 from headcount.core.verdict import Standing
@@ -38,8 +40,7 @@ class Table(Protocol):
     async def keep(self, rows: Iterable[TokenRow], dropped: Iterable[str] = ()) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(Struct, frozen=True):
     process: ProcessIdentity
     is_over: bool
 

@@ -13,11 +13,11 @@ Not here: watching the directory (daemon/), proving the process (system/processe
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from headcount.agents.claude_code.translate import NAME, name_of
 from headcount.agents.fields import absolute, id_of

@@ -9,11 +9,11 @@ Rules of this file
 Not here: when it is read (daemon/), what follows (core).
 """
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from headcount.agents import lenient
 from headcount.agents.claude_code.labels import ToolInput, label

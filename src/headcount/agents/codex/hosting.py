@@ -14,8 +14,9 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from headcount.agents.fields import UUID, absolute
 from headcount.agents.own_file import read_own
@@ -31,8 +32,7 @@ THREAD_SOURCE = re.compile(rb'"thread_source":"([a-z_]+)"')
 PARENT = re.compile(rb'"source":\{"sub_?agent"')
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(Struct, frozen=True):
     """What the first bytes of a rollout say."""
 
     cwd: str | None = None

@@ -11,11 +11,11 @@ Rules of this file
 Not here: when it is read (daemon/), what follows (core), its first line (hosting.py).
 """
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from headcount.agents import lenient
 from headcount.agents.codex.hosting import ROLLOUT

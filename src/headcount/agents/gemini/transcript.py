@@ -11,11 +11,11 @@ Not here: when it is read (daemon/), what follows (core).
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from headcount.agents.file_end import read_end
 from headcount.agents.gemini.labels import ToolInput, label

@@ -12,15 +12,15 @@ import json
 import os
 import secrets
 import socket
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 HOST_BYTES = 8
 PRIVATE = 0o600
 
 
-@dataclass(frozen=True, slots=True)
-class Joined:
+class Joined(Struct, frozen=True):
     name: str
     conninfo: str  # without a password
 

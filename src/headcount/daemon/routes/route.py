@@ -7,10 +7,10 @@ Rules of this file
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -29,8 +29,7 @@ NUMBER_MOST = 15  # digits
 T = TypeVar("T")
 
 
-@dataclass(slots=True)
-class Call:
+class Call(Struct):
     service: Service
     request: Request
     known: Actor | None = None  # who is calling, once that was asked
@@ -120,8 +119,7 @@ class Call:
 Handler = Callable[[Call], Awaitable[Any]]
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(Struct, frozen=True):
     method: str
     path: str
     handler: Handler

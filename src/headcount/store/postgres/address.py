@@ -9,9 +9,9 @@ Not here: the files (daemon/fleet/files.py).
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import psycopg
+from msgspec import Struct
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from headcount.store.shared import SharedUnavailable
@@ -31,8 +31,7 @@ class BadAddress(SharedUnavailable):
     pass
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+class Address(Struct, frozen=True):
     conninfo: str  # without a password
     password: str | None
 
