@@ -20,7 +20,6 @@ from headcount.agents.claude_code.labels import ToolInput, label
 from headcount.agents.claude_code.translate import ASKING_TOOLS, LIMITS, NAME, name_of
 from headcount.agents.file_end import read_end
 from headcount.agents.label import plain
-from headcount.agents.moment import moment_of
 from headcount.agents.tail import TAIL, Tail
 from headcount.core.detail import Spent
 from headcount.core.evidence import Glimpse
@@ -115,7 +114,7 @@ def line_of(row: bytes) -> Line | None:
 
 
 def _after(tail: Tail, line: Line) -> Tail:
-    at = moment_of(line.timestamp)
+    at = lenient.moment(line.timestamp)
     version = plain(line.version, 40)
     if version is not None and version != tail.version:
         tail = replace(tail, version=version)

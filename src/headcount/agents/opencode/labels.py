@@ -11,9 +11,8 @@ from typing import Any
 
 import msgspec
 
-from headcount.agents.fields import text_of
 from headcount.agents.label import redacted, tool_line, tool_path
-from headcount.agents.lenient import Reader
+from headcount.agents.lenient import Reader, word
 
 
 class Args(msgspec.Struct):
@@ -57,5 +56,5 @@ def label(tool: str, args: msgspec.Raw, directory: Any) -> str:
     if field in PATHS:
         return tool_path(tool, value, directory)
     if field == "url":
-        value = text_of(value).partition("?")[0]
-    return tool_line(tool, redacted(text_of(value)))
+        value = word(value).partition("?")[0]
+    return tool_line(tool, redacted(word(value)))
