@@ -1,11 +1,11 @@
-"""Fields of what another program wrote: an id, a path, or nothing.
+"""Fields of what another program wrote: an id, a path, a text, or nothing.
 
 Rules of this file
   1. Never raises: types are not trusted, every value may be anything.
   2. An id must be one before it is kept: ids reach command lines and must never look like an option or a path
      (I8, K10).
 
-Not here: JSON, words and moments (lenient.py), text for people (label.py).
+Not here: reading JSON (lenient.py), text for people (label.py).
 """
 
 import re
@@ -19,6 +19,10 @@ UUID = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
 
 def id_of(value: Any, form: re.Pattern[str] = CONVERSATION) -> str | None:
     return value if isinstance(value, str) and form.fullmatch(value) else None
+
+
+def text_of(value: Any) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def absolute(value: Any) -> str | None:

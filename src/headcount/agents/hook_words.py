@@ -14,9 +14,9 @@ from typing import Any
 
 import msgspec
 
-from headcount.agents.fields import id_of
+from headcount.agents import lenient
+from headcount.agents.fields import id_of, text_of
 from headcount.agents.label import one_line
-from headcount.agents.lenient import keys, word
 from headcount.core.report import Anchor, Background, Details, Opening, Report, Turn, WaitingOn
 
 EVENT_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]{0,39}", re.ASCII)
@@ -91,7 +91,7 @@ def unknown(event: Any, payload: bytes, events: Container[str], fields: frozense
     """What the payload has that no table knows, for counting: `event:Name` first, then field names."""
     known = isinstance(event, str) and event in events
     named = () if known else (f"event:{one_line(str(event), 40)}",)
-    strange = sorted(one_line(key, 40) for key in set(keys(payload)) - fields)
+    strange = sorted(one_line(key, 40) for key in set(lenient.keys(payload)) - fields)
     return named + tuple(strange)[:UNKNOWN_MOST]
 
 
@@ -105,5 +105,7 @@ def left(reason: Any) -> Said:
 
 def subagent_began(subagent: str | None, kind: Any) -> Said:
     return (
-        NOTHING if subagent is None else Said(started=Background(subagent, "subagent", one_line(word(kind))))
+        NOTHING
+        if subagent is None
+        else Said(started=Background(subagent, "subagent", one_line(text_of(kind))))
     )

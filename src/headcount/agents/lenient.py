@@ -9,7 +9,6 @@ Not here: what the fields mean (the adapters).
 """
 
 import json
-from datetime import datetime
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -18,26 +17,9 @@ T = TypeVar("T", bound=msgspec.Struct)
 D = TypeVar("D")
 
 NO_RAW = msgspec.Raw(b"null")
-TIME_MOST = 40  # characters
 FAULTS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 _keys = msgspec.json.Decoder(dict[str, msgspec.Raw])
-
-
-def word(value: object) -> str:
-    """A foreign value as a word to look up; what is no text is none."""
-    return value if isinstance(value, str) else ""
-
-
-def moment(value: object) -> float | None:
-    """A foreign value as a moment: an ISO time with its zone, as agents write them."""
-    if not isinstance(value, str) or len(value) > TIME_MOST:
-        return None
-    try:
-        found = datetime.fromisoformat(value)
-    except ValueError:
-        return None
-    return found.timestamp() if found.tzinfo is not None else None
 
 
 class Reader(Generic[T]):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from headcount.agents.claude_code.transcript import NOT_A_PROMPT, label_of, line_of
 from headcount.agents.file_end import read_end
-from headcount.agents.lenient import moment
+from headcount.agents.moment import moment_of
 from headcount.agents.port import Said
 from headcount.agents.spoken import last_spoken, spoken
 
@@ -30,7 +30,7 @@ def _said(row: bytes) -> list[Said]:
     line = line_of(row)
     if line is None or line.isSidechain or line.isMeta or line.isCompactSummary:
         return []
-    message, at = line.message, moment(line.timestamp)
+    message, at = line.message, moment_of(line.timestamp)
     if message is None or line.type not in ("user", "assistant"):
         return []
     who = "agent" if line.type == "assistant" else "user"

@@ -20,6 +20,7 @@ from headcount.agents.claude_code.labels import ToolInput, label
 from headcount.agents.claude_code.translate import ASKING_TOOLS, LIMITS, NAME, name_of
 from headcount.agents.file_end import read_end
 from headcount.agents.label import plain
+from headcount.agents.moment import moment_of
 from headcount.agents.tail import TAIL, Tail
 from headcount.core.detail import Spent
 from headcount.core.evidence import Glimpse
@@ -114,7 +115,7 @@ def line_of(row: bytes) -> Line | None:
 
 
 def _after(tail: Tail, line: Line) -> Tail:
-    at = lenient.moment(line.timestamp)
+    at = moment_of(line.timestamp)
     version = plain(line.version, 40)
     if version is not None and version != tail.version:
         tail = replace(tail, version=version)

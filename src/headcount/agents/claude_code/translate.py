@@ -20,7 +20,7 @@ from headcount.agents.claude_code import payload as reading
 from headcount.agents.claude_code.events import EVENTS, FIELDS
 from headcount.agents.claude_code.labels import label
 from headcount.agents.claude_code.payload import Payload, Task
-from headcount.agents.fields import absolute, below, id_of
+from headcount.agents.fields import absolute, below, id_of, text_of
 from headcount.agents.hook_words import (
     NOTHING,
     OPENINGS,
@@ -32,7 +32,6 @@ from headcount.agents.hook_words import (
     unknown,
 )
 from headcount.agents.label import one_line, plain, redacted
-from headcount.agents.lenient import word
 from headcount.agents.port import Unread
 from headcount.core.report import Background, Details, Opening, Report, Turn, WaitingOn
 
@@ -86,7 +85,7 @@ def _session_start(read: Payload) -> Said:
     name, model = name_of(read.session_title), plain(read.model, 100)
     if read.source == "compact":  # the same conversation, shorter: nothing opened
         return Said(Turn.COMPACTED, name=name, model=model)
-    opening = OPENINGS.get(word(read.source), Opening.STARTUP)
+    opening = OPENINGS.get(text_of(read.source), Opening.STARTUP)
     return Said(Turn.STARTED, opening=opening, name=name, model=model)
 
 
@@ -190,7 +189,7 @@ def _edits(read: Payload) -> str | None:
 
 
 def _tool(read: Payload) -> str:
-    return word(read.tool_name)
+    return text_of(read.tool_name)
 
 
 def _background(read: Payload, ended: str | None) -> tuple[Background, ...] | None:

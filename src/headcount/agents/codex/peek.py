@@ -16,7 +16,8 @@ import msgspec
 
 from headcount.agents.codex.rollout import CALLS, is_of, item_of, label_of, line_of
 from headcount.agents.file_end import read_end
-from headcount.agents.lenient import Reader, moment
+from headcount.agents.lenient import Reader
+from headcount.agents.moment import moment_of
 from headcount.agents.port import Said
 from headcount.agents.spoken import last_spoken, spoken
 
@@ -53,7 +54,7 @@ def _said(row: bytes) -> list[Said]:
     line = line_of(row)
     if line is None:
         return []
-    item, at = item_of(line), moment(line.timestamp)
+    item, at = item_of(line), moment_of(line.timestamp)
     if item is None:
         return []
     if line.type == "response_item" and item.type in CALLS:

@@ -22,6 +22,7 @@ from headcount.agents.codex.hosting import ROLLOUT
 from headcount.agents.codex.translate import NAME
 from headcount.agents.file_end import read_end
 from headcount.agents.label import one_line, plain, redacted
+from headcount.agents.moment import moment_of
 from headcount.agents.tail import TAIL, Tail
 from headcount.core.detail import Spent
 from headcount.core.evidence import Glimpse
@@ -103,7 +104,7 @@ def parse(content: bytes) -> Tail:
         line = line_of(row)
         item = item_of(line) if line is not None and line.type in READ_TYPES else None
         if line is not None and item is not None:
-            tail = _after(tail, line.type, item, lenient.moment(line.timestamp))
+            tail = _after(tail, line.type, item, moment_of(line.timestamp))
     return tail
 
 

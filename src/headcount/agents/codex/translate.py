@@ -15,7 +15,7 @@ from headcount.agents.claude_code import payload as reading
 from headcount.agents.claude_code.labels import label
 from headcount.agents.claude_code.payload import Payload
 from headcount.agents.codex.events import EVENTS, FIELDS
-from headcount.agents.fields import UUID, absolute, id_of
+from headcount.agents.fields import UUID, absolute, id_of, text_of
 from headcount.agents.hook_words import (
     NOTHING,
     OPENINGS,
@@ -27,7 +27,6 @@ from headcount.agents.hook_words import (
     unknown,
 )
 from headcount.agents.label import plain
-from headcount.agents.lenient import word
 from headcount.agents.port import Unread
 from headcount.core.report import Details, Opening, Report, Turn, WaitingOn
 
@@ -62,7 +61,7 @@ def unknown_fields(payload: bytes) -> tuple[str, ...]:
 def _session_start(read: Payload) -> Said:
     if read.source == "compact":  # the same conversation, shorter: nothing opened
         return Said(Turn.COMPACTED)
-    return Said(Turn.STARTED, opening=OPENINGS.get(word(read.source), Opening.STARTUP))
+    return Said(Turn.STARTED, opening=OPENINGS.get(text_of(read.source), Opening.STARTUP))
 
 
 def _before_tool(read: Payload) -> Said:
@@ -102,5 +101,5 @@ SAYS: dict[str, Callable[[Payload], Said]] = {
 
 
 def _doing(read: Payload) -> str | None:
-    tool = word(read.tool_name)
+    tool = text_of(read.tool_name)
     return label(tool, reading.tool_input(read), absolute(read.cwd)) if tool else None

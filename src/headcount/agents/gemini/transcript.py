@@ -21,7 +21,8 @@ from headcount.agents.file_end import read_end
 from headcount.agents.gemini.labels import ToolInput, label
 from headcount.agents.gemini.translate import NAME
 from headcount.agents.label import plain
-from headcount.agents.lenient import NO_RAW, Reader, moment
+from headcount.agents.lenient import NO_RAW, Reader
+from headcount.agents.moment import moment_of
 from headcount.agents.tail import TAIL, Tail
 from headcount.core.evidence import Glimpse
 from headcount.core.report import Turn
@@ -97,7 +98,7 @@ def lines_of(content: bytes) -> Iterator[Line]:
 
 
 def _after(tail: Tail, line: Line) -> Tail:
-    at = moment(line.timestamp)
+    at = moment_of(line.timestamp)
     if at is None:
         return tail
     if line.type == "gemini":
@@ -127,7 +128,7 @@ def _answered(tail: Tail, line: Line, at: float) -> Tail:
 
 def _called(tail: Tail, call: Call, at: float) -> Tail:
     """The line is written again when the tool has ended, under the time of the answer."""
-    ended = moment(call.timestamp) or at
+    ended = moment_of(call.timestamp) or at
     if call.status in ("success", "error", "cancelled"):
         return tail.after(Turn.TOOL_DONE, ended)
     return tail.after(Turn.TOOL, ended, doing=label_of(call))

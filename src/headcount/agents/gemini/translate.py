@@ -15,12 +15,13 @@ from typing import Any
 
 import msgspec
 
-from headcount.agents.fields import absolute, below, id_of
+from headcount.agents.fields import absolute, below, id_of, text_of
 from headcount.agents.gemini.events import EVENTS, FIELDS
 from headcount.agents.gemini.labels import ToolInput, label
 from headcount.agents.hook_words import NOTHING, Said, event_of, left, report, unknown
 from headcount.agents.label import plain
-from headcount.agents.lenient import NO_RAW, Reader, moment, word
+from headcount.agents.lenient import NO_RAW, Reader
+from headcount.agents.moment import moment_of
 from headcount.agents.port import Unread
 from headcount.core.report import Details, Opening, Report, Turn, WaitingOn
 
@@ -69,7 +70,7 @@ def translate(payload: bytes, at: float, source: str) -> Report | Unread:
         return Unread("no usable session_id")
     event = event_of(read.hook_event_name)
     said = SAYS[event](read) if event in SAYS else NOTHING
-    told = moment(read.timestamp)
+    told = moment_of(read.timestamp)
     when = at if told is None else min(told, at)
     details = Details(cwd=absolute(read.cwd), transcript=absolute(read.transcript_path))
     edits = _edits(read) if event in EDIT_EVENTS else None
@@ -82,7 +83,7 @@ def unknown_fields(payload: bytes) -> tuple[str, ...]:
 
 
 def _session_start(read: Payload) -> Said:
-    return Said(Turn.STARTED, opening=OPENINGS.get(word(read.source), Opening.STARTUP))
+    return Said(Turn.STARTED, opening=OPENINGS.get(text_of(read.source), Opening.STARTUP))
 
 
 def _before_agent(read: Payload) -> Said:
@@ -106,7 +107,7 @@ def _notification(read: Payload) -> Said:
     if read.notification_type != PERMISSION:
         return NOTHING
     asked = _asked.read_or_empty(read.details)
-    kind = word(asked.type)
+    kind = text_of(asked.type)
     waiting_on = ASKING_TOOLS.get(kind, WaitingOn.PERMISSION)
     doing: str | None = None
     if kind == "exec":
@@ -146,4 +147,4 @@ def _edits(read: Payload) -> str | None:
 
 
 def _tool(read: Payload) -> str:
-    return word(read.tool_name)
+    return text_of(read.tool_name)

@@ -11,8 +11,9 @@ from typing import Any
 
 import msgspec
 
+from headcount.agents.fields import text_of
 from headcount.agents.label import redacted, tool_line, tool_path
-from headcount.agents.lenient import Reader, word
+from headcount.agents.lenient import Reader
 
 
 class Args(msgspec.Struct):
@@ -56,5 +57,5 @@ def label(tool: str, args: msgspec.Raw, directory: Any) -> str:
     if field in PATHS:
         return tool_path(tool, value, directory)
     if field == "url":
-        value = word(value).partition("?")[0]
-    return tool_line(tool, redacted(word(value)))
+        value = text_of(value).partition("?")[0]
+    return tool_line(tool, redacted(text_of(value)))

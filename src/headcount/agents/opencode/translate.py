@@ -16,10 +16,10 @@ from typing import Any
 
 import msgspec
 
-from headcount.agents.fields import absolute, below, id_of
+from headcount.agents.fields import absolute, below, id_of, text_of
 from headcount.agents.hook_words import NOTHING, Said, event_of, report, unknown
 from headcount.agents.label import one_line, plain
-from headcount.agents.lenient import NO_RAW, Reader, word
+from headcount.agents.lenient import NO_RAW, Reader
 from headcount.agents.opencode.events import EVENTS, FIELDS
 from headcount.agents.opencode.labels import args_of, label
 from headcount.agents.port import Unread
@@ -90,7 +90,7 @@ def unknown_fields(payload: bytes) -> tuple[str, ...]:
 
 def _of_subagent(said: Said, inner: str, event: str, read: Payload) -> Said:
     """It opens and ends as its parent's background work, not as a conversation."""
-    begun = Background(inner, "subagent", one_line(word(read.agent), 40))
+    begun = Background(inner, "subagent", one_line(text_of(read.agent), 40))
     return msgspec.structs.replace(
         said,
         opening=None,
