@@ -4,6 +4,8 @@ Rules of this file
   1. Never raises: types are not trusted, every value may be anything.
   2. An id must be one before it is kept: ids reach command lines and must never look like an option or a path
      (I8, K10).
+  3. A field that is compared with known words is read by `text_of`, a number that is stored by `count_of`: what is a
+     list cannot be looked up, and what has a hundred digits cannot be stored.
 
 Not here: reading JSON (lenient.py), text for people (label.py).
 """
@@ -15,6 +17,7 @@ from headcount.agents.label import plain
 
 CONVERSATION = re.compile(r"[0-9A-Za-z_][0-9A-Za-z._-]{0,127}", re.ASCII)
 UUID = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
+COUNT_MOST = 2**53  # beyond it no reader of JSON agrees on a number
 
 
 def id_of(value: Any, form: re.Pattern[str] = CONVERSATION) -> str | None:
@@ -23,6 +26,11 @@ def id_of(value: Any, form: re.Pattern[str] = CONVERSATION) -> str | None:
 
 def text_of(value: Any) -> str:
     return value if isinstance(value, str) else ""
+
+
+def count_of(value: Any) -> int:
+    """A number of things; what is none counts as nothing."""
+    return value if type(value) is int and 0 < value < COUNT_MOST else 0
 
 
 def absolute(value: Any) -> str | None:

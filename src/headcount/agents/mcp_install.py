@@ -83,7 +83,7 @@ def standing(target: Target) -> str:
         return content.why
     try:
         return "installed" if target.find((content or b"").decode()) is not None else "absent"
-    except (Invalid, TOMLDecodeError, UnicodeDecodeError, AttributeError) as error:
+    except (Invalid, NotMergeable, TOMLDecodeError, UnicodeDecodeError, AttributeError) as error:
         return f"unreadable: {refusal_of(target.path, error).why}"
 
 

@@ -9,11 +9,12 @@ LONGEST = 40
 
 
 def moment_of(value: object) -> float | None:
-    """None: no such text, or a time without its zone, which is no moment."""
+    """None: no such text, a time before there were clocks, or one without its zone, which is no moment."""
     if not isinstance(value, str) or len(value) > LONGEST:
         return None
     try:
         found = datetime.fromisoformat(value)
     except ValueError:
         return None
-    return found.timestamp() if found.tzinfo is not None else None
+    at = found.timestamp() if found.tzinfo is not None else 0.0
+    return at if at > 0 else None

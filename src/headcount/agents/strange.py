@@ -86,6 +86,11 @@ def record_of(row: bytes | msgspec.Raw) -> Record | None:
     return line_of(_keys, bytes(row))
 
 
+def is_known(name: object, names: Container[object]) -> bool:
+    """Whether a table has that name; a list or an object, which cannot be looked up, stands in none."""
+    return not isinstance(name, list | dict) and name in names
+
+
 def value(record: Record, key: str) -> Any:
     return decoded(_any, record[key]) if key in record else None
 
@@ -107,7 +112,7 @@ def hooks_known(events: Container[str], types: Container[object]) -> Look:
             for group in groups if isinstance(groups, list) else ():
                 given = group.get("hooks") if isinstance(group, dict) else None
                 for hook in given if isinstance(given, list) else ():
-                    if isinstance(hook, dict) and hook.get("type") not in types:
+                    if isinstance(hook, dict) and not is_known(hook.get("type"), types):
                         found.add("settings", "type", hook.get("type"), str(path))
 
     return look

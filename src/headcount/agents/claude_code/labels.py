@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from headcount.agents.label import one_line, redacted, tool_line, tool_path
+from headcount.agents.label import one_line, tool_line, tool_path
 
 
 class ToolInput(msgspec.Struct):
@@ -31,7 +31,7 @@ class ToolInput(msgspec.Struct):
 
 
 def _command(tool: str, given: ToolInput, cwd: str | None) -> str:
-    return tool_line(tool, redacted(given.command) if isinstance(given.command, str) else "")
+    return tool_line(tool, given.command)
 
 
 def _file(tool: str, given: ToolInput, cwd: str | None) -> str:
@@ -45,7 +45,7 @@ def _pattern(tool: str, given: ToolInput, cwd: str | None) -> str:
 
 def _url(tool: str, given: ToolInput, cwd: str | None) -> str:
     url = given.url if isinstance(given.url, str) else ""
-    return tool_line(tool, redacted(url.split("?", 1)[0].split("#", 1)[0]))
+    return tool_line(tool, url.split("?", 1)[0].split("#", 1)[0])
 
 
 def _query(tool: str, given: ToolInput, cwd: str | None) -> str:

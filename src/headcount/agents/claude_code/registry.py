@@ -20,7 +20,7 @@ import msgspec
 from msgspec.structs import replace
 
 from headcount.agents.claude_code.translate import NAME, name_of
-from headcount.agents.fields import absolute, id_of
+from headcount.agents.fields import absolute, id_of, text_of
 from headcount.agents.label import one_line, plain
 from headcount.agents.lenient import decoded
 from headcount.agents.own_file import read_own
@@ -116,7 +116,7 @@ def parse(content: bytes, pid: int, written_at: float = 0.0) -> Entry | None:
         namespace=_namespace(found.get("pidDomain")),
         machine=_machine(found.get("pidDomain")),
         conversation=conversation,
-        is_session=found.get("kind") not in SERVICE_KINDS and not found.get("spare"),
+        is_session=text_of(found.get("kind")) not in SERVICE_KINDS and not found.get("spare"),
         cwd=absolute(found.get("cwd")),
         status=status,
         waiting_for=waiting_for,

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from headcount.agents import lenient
 from headcount.agents.claude_code.labels import ToolInput, label
 from headcount.agents.claude_code.translate import ASKING_TOOLS, LIMITS, NAME, name_of
+from headcount.agents.fields import count_of, text_of
 from headcount.agents.file_end import read_end
 from headcount.agents.label import plain
 from headcount.agents.moment import moment_of
@@ -28,10 +29,9 @@ from headcount.core.report import Turn
 
 NOT_A_PROMPT = ("<command-", "<local-command", "<bash-", "<system-reminder>", "Caveat:")
 INTERRUPTED = "[Request interrupted"
-COUNT_MOST = 2**53  # beyond it no reader of JSON agrees on a number
 COST_MOST = 1e9
 
-GOES_ON = frozenset({"tool_use", "pause_turn", None})  # reasons after which the turn is not over
+GOES_ON = frozenset({"tool_use", "pause_turn", ""})  # reasons after which the turn is not over
 
 
 class Usage(msgspec.Struct):
@@ -133,7 +133,7 @@ def _after(tail: Tail, line: Line) -> Tail:
 
 def _answered(tail: Tail, line: Line, message: Message, at: float) -> Tail:
     if line.isApiErrorMessage is True:
-        failure = "limit" if line.error in LIMITS else "error"
+        failure = "limit" if text_of(line.error) in LIMITS else "error"
         return tail.after(Turn.FAILED, at, failure=failure)
     tail = _counted(tail, message)
     used = [block for block in message.content if isinstance(block, Block) and block.type == "tool_use"]
@@ -142,7 +142,7 @@ def _answered(tail: Tail, line: Line, message: Message, at: float) -> Tail:
         asks = ASKING_TOOLS.get(tool)
         turn = Turn.ASKED if asks else Turn.TOOL
         return tail.after(turn, at, waiting_on=asks, doing=label_of(tool, used[-1], line.cwd))
-    if message.stop_reason in GOES_ON:
+    if text_of(message.stop_reason) in GOES_ON:
         return tail.after(Turn.PROMPTED, at)
     return tail.after(Turn.STOPPED, at)
 
@@ -167,7 +167,7 @@ def _counted(tail: Tail, message: Message) -> Tail:
     if usage is None:
         return replace(tail, model=model)
     parts = (usage.input_tokens, usage.cache_creation_input_tokens, usage.cache_read_input_tokens)
-    used = sum(part for part in parts if isinstance(part, int) and part > 0)
+    used = sum(map(count_of, parts))
     return replace(tail, model=model, context_tokens=used)
 
 
@@ -178,16 +178,14 @@ def _spent(line: Line) -> Spent | None:
         return None
     models = line.modelUsage.values()
     given = sum(
-        _count(each.inputTokens) + _count(each.cacheReadInputTokens) + _count(each.cacheCreationInputTokens)
+        count_of(each.inputTokens)
+        + count_of(each.cacheReadInputTokens)
+        + count_of(each.cacheCreationInputTokens)
         for each in models
     )
     cost = line.totalCostUSD
     priced = isinstance(cost, int | float) and not isinstance(cost, bool) and 0 <= cost < COST_MOST
-    return Spent(given, sum(_count(each.outputTokens) for each in models), float(cost) if priced else None)
-
-
-def _count(value: Any) -> int:
-    return value if isinstance(value, int) and 0 < value < COUNT_MOST else 0
+    return Spent(given, sum(count_of(each.outputTokens) for each in models), float(cost) if priced else None)
 
 
 def label_of(tool: str, block: Block, cwd: Any) -> str:

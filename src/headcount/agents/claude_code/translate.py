@@ -126,7 +126,7 @@ def _stop(read: Payload) -> Said:
 def _stop_failure(read: Payload) -> Said:
     error = read.error if isinstance(read.error, str) else "unknown"
     if error not in LIMITS:
-        return Said(Turn.FAILED, failure="error", doing=one_line(error.replace("_", " ")))
+        return Said(Turn.FAILED, failure="error", doing=one_line(redacted(error.replace("_", " "))))
     text = read.last_assistant_message
     when = RESETS.search(text) if isinstance(text, str) else None
     return Said(Turn.FAILED, failure="limit", doing=one_line(when.group(0)) if when else None)
@@ -197,7 +197,7 @@ def _background(read: Payload, ended: str | None) -> tuple[Background, ...] | No
     tasks = reading.tasks(read)
     if tasks is None:
         return None
-    running = (_task(task) for task in tasks[:100] if task.status not in OVER)
+    running = (_task(task) for task in tasks[:100] if text_of(task.status) not in OVER)
     return tuple(task for task in running if task is not None and task.id != ended)
 
 

@@ -20,6 +20,7 @@ from headcount.agents.strange import (
     Record,
     each_record,
     hooks_known,
+    is_known,
     newest,
     record_of,
     scan,
@@ -40,23 +41,23 @@ def _files(root: Path) -> Iterator[tuple[str, Path]]:
 
 def _look_at(record: Record, where: str, found: Findings) -> None:
     kind = value(record, "type")
-    if kind not in known.LINES:
+    if not is_known(kind, known.LINES):
         found.add("transcript", "type", kind, where)
     found.add_all("transcript", "field", record.keys() - known.FIELDS, where)
     payload = record_of(record["payload"]) if "payload" in record else None
-    if payload is not None and kind in INSIDE:
+    if payload is not None and is_known(kind, INSIDE):
         name, names = INSIDE[kind]
         _look_inside(name, payload, names, where, found)
 
 
 def _look_inside(name: str, payload: Record, names: frozenset[str], where: str, found: Findings) -> None:
     kind, role = value(payload, "type"), value(payload, "role")
-    if kind not in names:
+    if not is_known(kind, names):
         found.add("transcript", name, kind, where)
-    if role is not None and role not in known.ROLES:
+    if role is not None and not is_known(role, known.ROLES):
         found.add("transcript", "status", f"role={role}", where)
     item = record_of(payload["item"]) if kind == "item_completed" and "item" in payload else None
-    if item is not None and (completed := value(item, "type")) not in known.COMPLETED:
+    if item is not None and not is_known(completed := value(item, "type"), known.COMPLETED):
         found.add("transcript", "block", completed, where)
 
 

@@ -78,7 +78,7 @@ def _trusted(root: Path) -> dict[str, str] | None:
         return {key: each["trusted_hash"] for key, each in state.items() if _is_trusted(each)}
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError, AttributeError):
+    except (OSError, ValueError, AttributeError, RecursionError):
         return None
 
 

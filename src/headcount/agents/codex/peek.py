@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from headcount.agents.codex.rollout import CALLS, is_of, item_of, label_of, line_of
+from headcount.agents.fields import text_of
 from headcount.agents.file_end import read_end
 from headcount.agents.lenient import Reader
 from headcount.agents.moment import moment_of
@@ -57,7 +58,7 @@ def _said(row: bytes) -> list[Said]:
     item, at = item_of(line), moment_of(line.timestamp)
     if item is None:
         return []
-    if line.type == "response_item" and item.type in CALLS:
+    if line.type == "response_item" and text_of(item.type) in CALLS:
         return [Said("tool", label_of(item), at)]
     if line.type != "event_msg" or item.type != "item_completed":
         return []

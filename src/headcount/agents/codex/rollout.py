@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from headcount.agents import lenient
 from headcount.agents.codex.hosting import ROLLOUT
 from headcount.agents.codex.translate import NAME
+from headcount.agents.fields import text_of
 from headcount.agents.file_end import read_end
 from headcount.agents.label import one_line, plain, redacted
 from headcount.agents.moment import moment_of
@@ -102,7 +103,7 @@ def parse(content: bytes) -> Tail:
     tail = Tail()
     for row in content.split(b"\n"):
         line = line_of(row)
-        item = item_of(line) if line is not None and line.type in READ_TYPES else None
+        item = item_of(line) if line is not None and text_of(line.type) in READ_TYPES else None
         if line is not None and item is not None:
             tail = _after(tail, line.type, item, moment_of(line.timestamp))
     return tail
@@ -148,9 +149,9 @@ def _count(value: Any) -> int | None:
 
 def _turned(tail: Tail, kind: str, item: Item, at: float) -> Tail:
     if kind == "response_item":
-        if item.type in CALLS:
+        if text_of(item.type) in CALLS:
             return tail.after(Turn.TOOL, at, doing=label_of(item))
-        return tail.after(Turn.TOOL_DONE, at) if item.type in OUTPUTS else tail
+        return tail.after(Turn.TOOL_DONE, at) if text_of(item.type) in OUTPUTS else tail
     if item.type == "task_started":
         return tail.after(Turn.PROMPTED, at)
     if item.type == "turn_aborted":  # by its user: at rest, and nothing new to look at

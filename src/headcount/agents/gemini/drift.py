@@ -20,6 +20,7 @@ from headcount.agents.strange import (
     Record,
     each_record,
     hooks_known,
+    is_known,
     newest,
     record_of,
     scan,
@@ -46,13 +47,13 @@ def _look_at(record: Record, where: str, found: Findings) -> None:
     found.add_all("transcript", "field", (fields or {}).keys() - known.FIELDS, where)
     if "id" in record:
         _message(record, where, found)
-    elif (kind := value(record, "kind")) is not None and kind not in known.KINDS:
+    elif (kind := value(record, "kind")) is not None and not is_known(kind, known.KINDS):
         found.add("transcript", "status", f"kind={kind}", where)
 
 
 def _message(record: Record, where: str, found: Findings) -> None:
     kind, content, calls = value(record, "type"), value(record, "content"), value(record, "toolCalls")
-    if kind not in known.TYPES:
+    if not is_known(kind, known.TYPES):
         found.add("transcript", "type", kind, where)
     for part in content if isinstance(content, list) else ():
         found.add_all(
@@ -60,7 +61,7 @@ def _message(record: Record, where: str, found: Findings) -> None:
         )
     for call in calls if isinstance(calls, list) else ():
         status = call.get("status") if isinstance(call, dict) else None
-        if status not in known.CALL_STATUSES:
+        if not is_known(status, known.CALL_STATUSES):
             found.add("transcript", "status", f"status={status}", where)
 
 

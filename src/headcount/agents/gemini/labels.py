@@ -11,8 +11,7 @@ from typing import Any
 
 import msgspec
 
-from headcount.agents.fields import text_of
-from headcount.agents.label import redacted, tool_line, tool_path
+from headcount.agents.label import tool_line, tool_path
 
 
 class ToolInput(msgspec.Struct):
@@ -48,4 +47,4 @@ def label(tool: str, given: ToolInput, cwd: str | None) -> str:
     value = getattr(given, field) if field else None
     if field in PATHS:
         return tool_path(shown, value, cwd)
-    return tool_line(shown, redacted(text_of(value)) if field == "command" else value)
+    return tool_line(shown, value)

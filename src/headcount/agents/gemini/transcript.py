@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from headcount.agents.fields import count_of
 from headcount.agents.file_end import read_end
 from headcount.agents.gemini.labels import ToolInput, label
 from headcount.agents.gemini.translate import NAME
@@ -117,9 +118,9 @@ def _answered(tail: Tail, line: Line, at: float) -> Tail:
     if isinstance(line.content, list):
         return tail  # after an Esc earlier answers are written again, in parts, under the time of the Esc
     model = plain(line.model, 100)
-    used = line.tokens.input if line.tokens is not None else None
+    used = count_of(line.tokens.input) if line.tokens is not None else 0
     tail = replace(tail, model=model or tail.model)
-    if isinstance(used, int) and used > 0:
+    if used:
         tail = replace(tail, context_tokens=used)
     if line.toolCalls:
         return _called(tail, line.toolCalls[-1], at)

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from headcount.agents.fields import text_of
-from headcount.agents.label import redacted, tool_line, tool_path
+from headcount.agents.label import tool_line, tool_path
 from headcount.agents.lenient import Reader
 
 
@@ -58,4 +58,4 @@ def label(tool: str, args: msgspec.Raw, directory: Any) -> str:
         return tool_path(tool, value, directory)
     if field == "url":
         value = text_of(value).partition("?")[0]
-    return tool_line(tool, redacted(text_of(value)))
+    return tool_line(tool, value)

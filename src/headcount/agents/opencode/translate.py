@@ -16,9 +16,9 @@ from typing import Any
 
 import msgspec
 
-from headcount.agents.fields import absolute, below, id_of, text_of
+from headcount.agents.fields import absolute, below, count_of, id_of, text_of
 from headcount.agents.hook_words import NOTHING, Said, event_of, report, unknown
-from headcount.agents.label import one_line, plain
+from headcount.agents.label import one_line, plain, redacted
 from headcount.agents.lenient import NO_RAW, Reader
 from headcount.agents.opencode.events import EVENTS, FIELDS
 from headcount.agents.opencode.labels import args_of, label
@@ -66,7 +66,7 @@ def translate(payload: bytes, at: float, source: str) -> Report | Unread:
         return Unread("no usable session id")
     event = event_of(read.event, EVENT_NAME)
     said = SAYS[event](read) if event in SAYS else NOTHING
-    when = min(float(read.at), at) if type(read.at) in (int, float) and read.at > 0 else at
+    when = _time(read.at, at)
     inner = id_of(read.subagent)
     details = Details(
         cwd=absolute(read.directory),
@@ -126,7 +126,9 @@ def _error(read: Payload) -> Said:
         return Said(Turn.SETTLED)
     failure = "limit" if read.code == TOO_MANY else "error"
     return Said(
-        Turn.FAILED, failure=failure, doing=one_line(read.error) if isinstance(read.error, str) else None
+        Turn.FAILED,
+        failure=failure,
+        doing=one_line(redacted(read.error)) if isinstance(read.error, str) else None,
     )
 
 
@@ -137,10 +139,11 @@ def _permission(read: Payload) -> Said:
 def _question(read: Payload) -> Said:
     """The header of the first question and how many answers it offers, never the question itself."""
     header = one_line(read.header, 50) if isinstance(read.header, str) and read.header.strip() else "question"
-    if isinstance(read.questions, int) and read.questions > 1:
-        shown = f"{header} ({read.questions} questions)"
+    questions, options = count_of(read.questions), count_of(read.options)
+    if questions > 1:
+        shown = f"{header} ({questions} questions)"
     else:
-        shown = f"{header} ({read.options} options)" if isinstance(read.options, int) else header
+        shown = f"{header} ({options} options)" if options else header
     return Said(Turn.ASKED, waiting_on=WaitingOn.QUESTION, doing=shown)
 
 
@@ -180,6 +183,11 @@ def _doing(read: Payload) -> str | None:
 
 def _edits(read: Payload) -> str | None:
     """The file that an editing tool is given, absolute; None: another tool, or no usable path."""
-    if read.tool not in EDITING_TOOLS:
+    if text_of(read.tool) not in EDITING_TOOLS:
         return None
     return below(read.directory, plain(args_of(read.args).filePath))
+
+
+def _time(told: Any, at: float) -> float:
+    """The plugin's own, where it is one; compared as it came, since a number may be too large for a float."""
+    return float(told) if type(told) in (int, float) and 0 < told < at else at
