@@ -9,6 +9,7 @@ import pytest
 from tests.rig.agent import Agent
 from tests.rig.daemon import Daemon
 from tests.rig.left_behind import repo  # noqa: F401
+from tests.rig.noticed import receiver  # noqa: F401
 from tests.rig.postgres import Postgres
 from tests.rig.tmux_scenes import base, resident, server, view  # noqa: F401
 

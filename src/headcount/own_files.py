@@ -39,12 +39,23 @@ def open_anew(path: str) -> int:
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
 
 
-def read(path: str, most: int) -> bytes:
-    """Its bytes. Raises OSError, also for what is no plain file of ours."""
+def open_to_read(path: str) -> tuple[int, os.stat_result]:
+    """The open file and its facts. Raises OSError, also for what is no plain file of ours."""
     fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
-        if not _is_ours(os.fstat(fd)):
+        facts = os.fstat(fd)
+        if not _is_ours(facts):
             raise OSError(errno.EINVAL, "not a plain file of your own", path)
+    except OSError:
+        os.close(fd)
+        raise
+    return fd, facts
+
+
+def read(path: str, most: int) -> bytes:
+    """Its bytes. Raises OSError, also for what is no plain file of ours."""
+    fd, _ = open_to_read(path)
+    try:
         return os.read(fd, most)
     finally:
         os.close(fd)

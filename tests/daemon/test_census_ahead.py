@@ -8,14 +8,9 @@ from headcount.daemon.adapters import Adapters
 from headcount.daemon.anchor import Anchors
 from headcount.daemon.census import Census
 from headcount.daemon.hosting import Hosting
-from headcount.daemon.loop import Loop
 from headcount.system.clock import SystemClock
 from tests.rig.kernel import FakeKernel
-
-
-class Nothing:
-    async def commit(self, *_: object) -> None:
-        return
+from tests.rig.lone_loop import lone_loop
 
 
 async def test_a_look_ahead_tells_nothing_until_the_census_is_taken_and_serves_one_census() -> None:
@@ -25,14 +20,7 @@ async def test_a_look_ahead_tells_nothing_until_the_census_is_taken_and_serves_o
     looks: list[int] = []
     pids = processes.pids
     processes.pids = lambda: looks.append(1) or pids()  # type: ignore[method-assign,func-returns-value]
-    loop = Loop(
-        world,
-        Nothing(),
-        clock,
-        start_effects=lambda effects: None,
-        tell=lambda events, world: None,
-        prove=lambda process: processes.prove(process, world.place.machine),
-    )
+    loop = lone_loop(world=world, prove=lambda process: processes.prove(process, world.place.machine))
     kernel.spawn(comm="claude", argv=("claude",), uid=os.getuid(), exe="/usr/bin/claude", ticks=1)
     running = asyncio.create_task(loop.run())
     try:

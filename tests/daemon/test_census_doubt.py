@@ -13,15 +13,10 @@ from headcount.daemon.adapters import Adapters
 from headcount.daemon.anchor import Anchors
 from headcount.daemon.census import Census
 from headcount.daemon.hosting import Hosting
-from headcount.daemon.loop import Loop
 from headcount.system.clock import SystemClock
 from tests.rig.kernel import FakeKernel
+from tests.rig.lone_loop import lone_loop
 from tests.rig.values import bound, report
-
-
-class Nothing:
-    async def commit(self, *_: object) -> None:
-        return
 
 
 @pytest.mark.parametrize("lives", [True, False])
@@ -29,14 +24,7 @@ async def test_whoever_was_in_doubt_is_asked_by_the_next_census(lives: bool) -> 
     kernel, clock = FakeKernel(), SystemClock()
     processes = kernel.processes(None)
     world = World(processes.place())
-    loop = Loop(
-        world,
-        Nothing(),
-        clock,
-        start_effects=lambda effects: None,
-        tell=lambda events, world: None,
-        prove=lambda process: processes.prove(process, world.place.machine),
-    )
+    loop = lone_loop(world=world, prove=lambda process: processes.prove(process, world.place.machine))
     running = asyncio.create_task(loop.run())
     try:
         spawned = kernel.spawn(comm="bot")

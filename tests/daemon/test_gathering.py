@@ -6,11 +6,10 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from headcount.core.world import World
 from headcount.daemon import loop as looping
 from headcount.daemon.loop import BATCH_MOST, Loop
-from headcount.system.clock import SystemClock
-from tests.rig.values import HERE, T0, bound, process, report
+from tests.rig.lone_loop import lone_loop
+from tests.rig.values import T0, bound, process, report
 
 CALLERS = 16
 COMMIT_TURNS = 4  # of the event loop, while a thread syncs
@@ -31,14 +30,7 @@ class Counting:
 @asynccontextmanager
 async def opened() -> AsyncIterator[tuple[Loop, Counting]]:
     store = Counting()
-    loop = Loop(
-        World(HERE),
-        store,
-        SystemClock(),
-        start_effects=lambda effects: None,
-        tell=lambda events, world: None,
-        prove=lambda process: pytest.fail("reports turn on nobody"),
-    )
+    loop = lone_loop(store)
     running = asyncio.create_task(loop.run())
     try:
         yield loop, store

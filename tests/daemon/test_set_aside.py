@@ -5,18 +5,12 @@ from typing import Any
 
 import pytest
 
-from headcount.core.world import World
 from headcount.daemon import loop as loops
-from headcount.daemon.loop import BATCH_MOST, Loop, NotWeighed
-from headcount.system.clock import SystemClock
-from tests.rig.values import HERE, T0, report
+from headcount.daemon.loop import BATCH_MOST, NotWeighed
+from tests.rig.lone_loop import lone_loop
+from tests.rig.values import T0, report
 
 TRIES_MOST = 40  # a batch of a thousand is halved ten times for each piece
-
-
-class Nothing:
-    async def commit(self, *_: object) -> None:
-        return
 
 
 @pytest.mark.parametrize("bad", [(0,), (BATCH_MOST - 1,), (0, 1), (511, 512), ()])
@@ -31,15 +25,7 @@ async def test_only_what_cannot_be_weighed_is_set_aside(
         return decide(*given)
 
     monkeypatch.setattr(loops, "decide", counted)
-    world = World(HERE)
-    told = Loop(
-        world,
-        Nothing(),
-        SystemClock(),
-        start_effects=lambda effects: None,
-        tell=lambda events, world: None,
-        prove=lambda process: pytest.fail("nobody is to be asked"),
-    )
+    told = lone_loop()
     strange: Any = "a kind that nobody decides"
     answers = [
         told.submit(strange if nth in bad else report(at=T0 + nth, conversation="one"))

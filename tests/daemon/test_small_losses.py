@@ -22,14 +22,13 @@ from headcount.daemon.effects import Effects
 from headcount.daemon.follow import Follow
 from headcount.daemon.gate import Refused
 from headcount.daemon.hosting import Hosting
-from headcount.daemon.loop import Loop
 from headcount.daemon.routes.ending import _meant
 from headcount.daemon.routes.places import _host
 from headcount.daemon.terminals import Terminals
 from headcount.system.clock import SystemClock
 from headcount.system.files import IN_MODIFY, FileEvent
-from tests.daemon.test_census_doubt import Nothing
 from tests.rig.kernel import FakeKernel
+from tests.rig.lone_loop import lone_loop
 from tests.rig.values import Scene, bound, process, report, start
 
 # --- adapters ------------------------------------------------------------------------------------------
@@ -151,14 +150,7 @@ async def test_a_death_that_was_asked_for_is_told_with_what_ran_below(who: str) 
     kernel, clock = FakeKernel(), SystemClock()
     processes = kernel.processes(None)
     world = World(processes.place())
-    loop = Loop(
-        world,
-        Nothing(),
-        clock,
-        start_effects=lambda effects: None,
-        tell=lambda events, world: None,
-        prove=lambda process: processes.prove(process, world.place.machine),
-    )
+    loop = lone_loop(world=world, prove=lambda process: processes.prove(process, world.place.machine))
     running = asyncio.create_task(loop.run())
     try:
         agent, child = kernel.spawn(comm="bot"), kernel.spawn(comm="vite")

@@ -11,15 +11,14 @@ from typing import Any
 import pytest
 
 from headcount.core.events import Event
-from headcount.core.world import World
-from headcount.daemon.loop import Loop, NotStored, NotWeighed
+from headcount.daemon.loop import NotStored, NotWeighed
 from headcount.store.port import FaultKind, StoreFault
 from headcount.store.sqlite import SqliteStore
-from headcount.system.clock import SystemClock
 from tests.rig.agent import Agent
 from tests.rig.crowd import program
 from tests.rig.daemon import Daemon, eventually
-from tests.rig.values import HERE, T0, report
+from tests.rig.lone_loop import lone_loop
+from tests.rig.values import T0, report
 from tests.store.values import session
 
 SURROGATE = "\udcff"  # a byte of a file name that is no text; JSON has no form for it
@@ -65,14 +64,7 @@ class Store:
 
 
 async def outcomes_of(store: Any, names: Sequence[str]) -> list[object]:
-    loop = Loop(
-        World(HERE),
-        store,
-        SystemClock(),
-        start_effects=lambda effects: None,
-        tell=lambda events, world: None,
-        prove=lambda process: pytest.fail("nobody is to be asked"),
-    )
+    loop = lone_loop(store)
     answers = [loop.submit(report(at=T0 + nth, conversation=name)) for nth, name in enumerate(names)]
     running = asyncio.create_task(loop.run())
     try:
@@ -136,14 +128,7 @@ async def test_what_sqlite_itself_cannot_take_is_the_values_fault_too(tmp_path: 
 async def test_a_disk_that_fails_while_a_batch_is_halved_loses_and_reorders_nothing() -> None:
     """Evidence that nobody waits for is decided later, in its order."""
     store = Store()
-    loop = Loop(
-        World(HERE),
-        store,
-        SystemClock(),
-        start_effects=lambda effects: None,
-        tell=lambda events, world: None,
-        prove=lambda process: pytest.fail("nobody is to be asked"),
-    )
+    loop = lone_loop(store)
     right, failures = store.commit, iter([False, True, False])
 
     async def commit(*given: Any) -> None:

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from tests.rig.claude import wait_for
 from tests.rig.daemon import eventually
 from tests.rig.stage import Row, Stage
 from tests.rig.tmux import Server, has_ended
+from tests.rig.waiting import wait_for
 
 Make = Callable[..., Server]
 

@@ -3,8 +3,8 @@ only the transcript says what they do."""
 
 from tests.rig.claude import Claude
 from tests.rig.fake_api import script
-from tests.rig.record_traces import DIALOG
 from tests.rig.stage import note, stage, wait_file
+from tests.rig.trace_scene import DIALOG
 
 WORK = script({"bash": "sh -c 'sleep 2'"}, {"say": "finished"})
 

@@ -3,8 +3,8 @@
 import pytest
 
 from tests.rig.claude import Claude, Tui
-from tests.rig.record_traces import DIALOG
 from tests.rig.stage import Stage, stage, wait_file
+from tests.rig.trace_scene import DIALOG
 
 LONG = "sh -c 'while [ ! -e go ]; do sleep 0.05; done'"
 

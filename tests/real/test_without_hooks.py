@@ -4,8 +4,9 @@ import time
 
 from tests.rig.claude import Claude, Tui
 from tests.rig.fake_api import script
-from tests.rig.record_traces import DIALOG, QUESTION
 from tests.rig.stage import Stage, note, stage, wait_file
+from tests.rig.trace_dialogs import QUESTION
+from tests.rig.trace_scene import DIALOG
 
 GENEROUS = 3.0  # the figure is printed; a loaded machine must not fail the gate
 

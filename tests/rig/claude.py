@@ -18,6 +18,7 @@ from tests.rig.waiting import wait_for
 
 NEWEST = "2.1.325"
 OLDER = "2.1.197"
+DEAF = 1.2  # a dialog that has just opened ignores keys for about a second, and shows nothing of it
 
 
 def installed(version: str = NEWEST) -> Path | None:

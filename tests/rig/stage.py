@@ -22,12 +22,12 @@ from typing import Any, NamedTuple
 
 from headcount.client.connection import Connection
 from headcount.client.faults import ClientFault
-from tests.rig.claude import Claude, Tui, wait_for
+from tests.rig.claude import DEAF, Claude, Tui
 from tests.rig.daemon import Daemon, eventually
 from tests.rig.fake_api import Step, script
+from tests.rig.waiting import wait_for
 
 Row = dict[str, Any]
-DEAF = 1.2  # a dialog that has just opened ignores keys for about a second, and shows nothing of it
 FIGURES: dict[str, list[float]] = {}
 
 

@@ -4,7 +4,7 @@ Rules of this file
   1. At most so many bytes are read, in one read: a file of gigabytes costs what a small one does (accident H5).
   2. A first line that is cut is left out. None: there is nothing to read, which says nothing.
 
-Not here: which files may be opened (own_file.py), what the lines mean (each agent's own modules).
+Not here: which files may be opened (plain_file.py), what the lines mean (each agent's own modules).
 """
 
 import os
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from headcount.agents.own_file import read_own
+from headcount.agents.plain_file import read_plain
 
 
 class End(Struct, frozen=True):
@@ -29,4 +29,4 @@ def read_end(path: Path, most: int) -> End | None:
         cut, newline, rest = content.partition(b"\n")
         return End(rest, start + len(cut) + len(newline))
 
-    return read_own(path, last)
+    return read_plain(path, last)

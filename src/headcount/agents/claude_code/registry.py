@@ -23,7 +23,7 @@ from headcount.agents.claude_code.translate import NAME, name_of
 from headcount.agents.fields import absolute, id_of, text_of
 from headcount.agents.label import one_line, plain
 from headcount.agents.lenient import decoded
-from headcount.agents.own_file import read_own
+from headcount.agents.plain_file import read_plain
 from headcount.agents.port import Entry
 from headcount.core.identity import ProcessFacts
 from headcount.core.report import Anchor, Details, Record, WaitingOn
@@ -71,7 +71,7 @@ class Sessions:
 
     def read(self, path: Path) -> Entry | None:
         match = ENTRY_NAME.fullmatch(path.name)
-        held = read_own(path, _whole) if match else None
+        held = read_plain(path, _whole) if match else None
         if match is None or held is None:
             return None
         entry = parse(held[0], int(match.group(1)), written_at=held[1])

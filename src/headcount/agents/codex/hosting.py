@@ -19,7 +19,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from headcount.agents.fields import UUID, absolute
-from headcount.agents.own_file import read_own
+from headcount.agents.plain_file import read_plain
 from headcount.agents.port import Hosted, Place
 from headcount.core.open_files import OpenFiles
 
@@ -69,7 +69,7 @@ def _hosted(conversation: str, rollout: str | None, by: str) -> Hosted | None:
 
 def read_head(path: Path) -> Head:
     """Nothing that can be read: nothing is said."""
-    return read_own(path, lambda fd, _: parse_head(os.pread(fd, HEAD, 0))) or Head()
+    return read_plain(path, lambda fd, _: parse_head(os.pread(fd, HEAD, 0))) or Head()
 
 
 def parse_head(content: bytes) -> Head:
