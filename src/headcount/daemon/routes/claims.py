@@ -26,10 +26,11 @@ from headcount.core.item import TREE, BadItem, Item, is_path, overlaps, parse_it
 from headcount.core.session import Session
 from headcount.core.verdict import Standing
 from headcount.daemon.actor import Kind
+from headcount.daemon.answer import json_answer
 from headcount.daemon.claim_view import claim_row, granted, held_sentence, holder_row, refused
 from headcount.daemon.gate import Refused
 from headcount.daemon.routes import claims_shared as shared
-from headcount.daemon.routes.route import Call, json_response
+from headcount.daemon.routes.route import Call
 from headcount.daemon.selection import ended_words
 from headcount.daemon.view import event_row
 from headcount.system.looking import Hung
@@ -189,7 +190,7 @@ def _living(session: Session) -> Session:
 
 def _lineage(call: Call) -> tuple[ProcessIdentity, ...]:
     """Every process above the caller, agents or not: `hold` is none, and what it runs works under its claim."""
-    chain = tuple(facts.identity for facts in call.request.scope["state"]["seen"].chain)
+    chain = tuple(facts.identity for facts in call.seen.chain)
     return (*chain, *call.actor.above)
 
 
@@ -266,7 +267,7 @@ async def _listened(call: Call, asked: Coroutine[Any, Any, Answer]) -> Answer:
 
 
 async def _hung_up(call: Call) -> None:
-    while (await call.request.receive())["type"] != "http.disconnect":
+    while (await call.receive())["type"] != "http.disconnect":
         pass
 
 
@@ -278,7 +279,7 @@ async def _told(call: Call, answer: Answer, item: Item) -> Any:
     told = refused(answer, item, world)
     if (member := call.service.fleet.member_of(item)) is not None and isinstance(answer, Held):
         told.because += await shared.doubt(member, item)
-    return json_response(told, 409)
+    return json_answer(told, 409)
 
 
 def _fault(call: Call, answer: Answer) -> Refused:
