@@ -18,11 +18,12 @@ import os
 import stat
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from headcount.agents.drop_line import TRIAL
 from headcount.agents.port import Agent, Unread
+from headcount.core.change import changed_report
 from headcount.core.report import Anchor, Report
 from headcount.daemon.anchor import Anchors
 from headcount.daemon.drift import Drift
@@ -241,7 +242,7 @@ class Mailbox:
                 log.warning("a report says nothing we can read: %s", report.why)
                 continue
             self._drift.see(self._agent, report.event, slip.payload)
-            reports.append(replace(report, anchor=self._anchor(slip.sender, letter.written_at)))
+            reports.append(changed_report(report, {"anchor": self._anchor(slip.sender, letter.written_at)}))
             self.counts["reports"] += 1
         return reports
 

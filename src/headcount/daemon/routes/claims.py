@@ -13,7 +13,6 @@ Not here: who gets what (core/ledger.py), words and rows (claim_view.py).
 
 import asyncio
 import os
-import uuid
 from collections.abc import Coroutine
 from functools import partial
 from typing import Any, Protocol
@@ -84,7 +83,7 @@ async def list_claims(call: Call) -> Claims | ClaimHistory:
 async def acquire(call: Call) -> Any:
     wish = await call.body(ClaimWish)
     item = await _item(call, wish.item)
-    request = wish.request or uuid.uuid4().hex
+    request = wish.request or os.urandom(16).hex()
     for what, text, most in (("note", wish.note or "", NOTE_MOST), ("request", request, REQUEST_MOST)):
         if len(text) > most:
             raise Refused(400, "too-long", f"A {what} has at most {most} characters.")
@@ -190,8 +189,7 @@ def _living(session: Session) -> Session:
 
 def _lineage(call: Call) -> tuple[ProcessIdentity, ...]:
     """Every process above the caller, agents or not: `hold` is none, and what it runs works under its claim."""
-    chain = tuple(facts.identity for facts in call.seen.chain)
-    return (*chain, *call.actor.above)
+    return (*call.seen.identities, *call.actor.above)
 
 
 async def _holding_caller(call: Call, item: Item) -> Caller:

@@ -6,11 +6,11 @@ Rules of this file
   2. The walk up from the peer is done while the peer waits.
 """
 
-from dataclasses import replace
 from typing import Any
 
 from headcount.agents.port import Unread
 from headcount.agents.table import AGENTS
+from headcount.core.change import changed_report
 from headcount.daemon.anchor import first_bound
 from headcount.daemon.answer import json_answer
 from headcount.daemon.gate import Refused
@@ -35,5 +35,5 @@ async def take_report(call: Call) -> Any:
         raise Refused(400, "unreadable", f"This is no report of {agent.name}: {report.why}.")
     call.service.drift.see(agent, report.event, payload)
     (report,) = await call.service.worktrees.settled([report])
-    session = await call.service.loop.ask(replace(report, anchor=anchor))
+    session = await call.service.loop.ask(changed_report(report, {"anchor": anchor}))
     return json_answer({"accepted": True, "session": session}, 202)
