@@ -52,7 +52,7 @@ def _section(figure: Figure, seconds: float) -> str:
 
 def machine() -> str:
     load = os.getloadavg()[0]
-    packages = ", ".join(f"{name} {version(name)}" for name in ("uvicorn", "starlette", "msgspec"))
+    packages = ", ".join(f"{name} {version(name)}" for name in ("uvicorn", "msgspec"))
     return (
         f"{time.strftime('%Y-%m-%d %H:%M', time.gmtime())} UTC, {os.cpu_count()} cores, {platform.system()} "
         f"{platform.release()}, {platform.machine()}, CPython {platform.python_version()}, SQLite "

@@ -7,9 +7,11 @@ Rules of this file
 Not here: which fields change, and when (events.py).
 """
 
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import fields
-from operator import attrgetter
+from itertools import repeat
+from operator import attrgetter, call
 from typing import Any, TypeVar
 
 from headcount.core.report import Report
@@ -35,8 +37,7 @@ def changer(kind: type[T]) -> Callable[[T, Mapping[str, Any]], T]:
                 raise TypeError(f"a {kind.__name__.lower()} has no field {name!r}")
             values[places[name]] = new
         made = object.__new__(kind)
-        for put, new in zip(setters, values, strict=True):
-            put(made, new)
+        deque(map(call, setters, repeat(made), values), maxlen=0)  # the loop of all fields, in C
         return made
 
     return changed
