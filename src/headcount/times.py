@@ -274,8 +274,10 @@ WINDOW_LOOKED_AT_EVERY: Final = 0.1
 
 DESCENDANTS_AFTER: Final = 0.25
 DESCENDANTS_EVERY: Final = 2.0
+DESCENDANTS_TOGETHER: Final = 0.05
 """How long after an agent's sign of life its tree is looked at: the tool that a hook tells of has started by then. And
-how often at most: fifty agents that report without a pause would else keep a core busy with looking."""
+how often at most: fifty agents that report without a pause would else keep a core busy with looking. Those that are
+due within a moment of each other are looked at in one go: a thousand timers and threads cost more than the looks."""
 
 CALM_AFTER: Final = 0.05
 CALM_ROUNDS: Final = 8

@@ -116,6 +116,31 @@ async def test_a_hundred_events_are_one_look_and_none_are_none(stage: Stage) -> 
     assert stage.counts["descendant_looks"] == 1 and stage.descendants._due == {}
 
 
+async def test_agents_that_are_due_together_are_looked_at_in_one_go(stage: Stage) -> None:
+    """A crowd that reports at once would else be a timer and a thread for each of them."""
+    agents = [stage.kernel.spawn("claude") for _ in range(20)]
+    gone_before = agents.pop()
+    shells = {agent: stage.child(agent, comm="bash") for agent in agents}
+    goes: list[int] = []
+    below_all = stage.descendants._below_all
+
+    def counted(known):
+        goes.append(len(known))
+        return below_all(known)
+
+    stage.descendants._below_all = counted
+    for agent in [*agents, gone_before]:
+        stage.descendants.want(agent)
+    stage.descendants.take(gone_before)
+    async with asyncio.timeout(10):
+        while stage.counts["descendant_looks"] < len(agents):
+            await asyncio.sleep(times.DESCENDANTS_AFTER / 10)
+    assert goes == [len(agents)], "the one that died meanwhile is not looked at"
+    for agent in agents:
+        stage.kernel.kill(agent.pid)
+        assert [find.process for find in stage.descendants.take(agent)] == [shells[agent]]
+
+
 @pytest.mark.parametrize(
     ("argv", "name"),
     [

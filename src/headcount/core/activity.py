@@ -11,16 +11,15 @@ Rules of this file
 Not here: how payloads become words (agents/), liveness (session.py).
 """
 
-from enum import Enum
-
 from msgspec import Struct
 from msgspec.structs import replace
 
 from headcount.core.earlier import counted
 from headcount.core.report import TURN_RANK, Turn, WaitingOn
+from headcount.core.vocabulary import Vocabulary
 
 
-class Doing(Enum):
+class Doing(Vocabulary):
     WORKING = "working"
     WAITING = "waiting"
     DONE = "done"
@@ -152,18 +151,20 @@ def weigh(hook: Turned | None, registry: Status | None) -> Contest:
 def judge(hook: Turned | None, registry: Status | None, before: Activity) -> Activity:
     contest = weigh(hook, registry)
     if contest.hook_stands and hook is not None:
-        made = _by_hook(hook)
-    elif registry is not None:
-        made = _by_registry(registry, hook)
-    else:
-        return before
-    same = (made.doing, made.waiting_on) == (before.doing, before.waiting_on)
-    return replace(made, since=before.since if same and before.since else made.at)
+        return _by_hook(hook, before)
+    return before if registry is None else _by_registry(registry, hook, before)
 
 
-def _by_hook(hook: Turned) -> Activity:
+def _since(doing: Doing, waiting_on: WaitingOn | None, at: float, before: Activity) -> float:
+    same = doing is before.doing and waiting_on is before.waiting_on
+    return before.since if same and before.since else at
+
+
+def _by_hook(hook: Turned, before: Activity) -> Activity:
+    doing = BY_TURN[hook.turn]
     return Activity(
-        doing=BY_TURN[hook.turn],
+        doing=doing,
+        since=_since(doing, hook.waiting_on, hook.at, before),
         waiting_on=hook.waiting_on,
         label=hook.label,
         failure=hook.failure,
@@ -173,7 +174,7 @@ def _by_hook(hook: Turned) -> Activity:
     )
 
 
-def _by_registry(registry: Status, hook: Turned | None) -> Activity:
+def _by_registry(registry: Status, hook: Turned | None, before: Activity) -> Activity:
     doing = BY_STATUS.get(registry.status, Doing.UNKNOWN)
     if hook is not None and hook.at < registry.rested:
         hook = None  # of an earlier turn, whose end no hook told: Esc
@@ -184,6 +185,7 @@ def _by_registry(registry: Status, hook: Turned | None) -> Activity:
         waiting_on = hook.waiting_on  # the hook knows a plan from a permission
     return Activity(
         doing=doing,
+        since=_since(doing, waiting_on, registry.at, before),
         waiting_on=waiting_on,
         label=hook.label if hook is not None and busy and doing in (Doing.WORKING, Doing.WAITING) else None,
         source=registry.source,

@@ -49,12 +49,11 @@ def lose_process(draft: Draft, process: ProcessIdentity, at: float, because: str
 
 def moved(draft: Draft, events: Sequence[Event]) -> list[Session]:
     """Sessions whose process, conversation or liveness is another since these events."""
-    found = {
-        event.session
-        for event in events
-        if event.session is not None
-        and (event.type is EventType.SESSION_STARTED or not MOVES.isdisjoint(event.delta))
-    }
+    found = set()
+    for event in events:
+        is_a_move = event.type is EventType.SESSION_STARTED or not MOVES.isdisjoint(event.delta)
+        if event.session is not None and is_a_move:
+            found.add(event.session)
     return [draft.sessions[id] for id in sorted(found) if id in draft.sessions]
 
 

@@ -77,7 +77,8 @@ def decide(
     for evidence in batch:
         outcomes.append(DECIDERS[type(evidence)](draft, evidence, now))
         told = _settle(draft, told, now)
-        serve(draft, now)
+        if draft.page.freed:
+            serve(draft, now)
     collision.settle(draft, now)
     return draft, outcomes
 
@@ -85,7 +86,8 @@ def decide(
 def _settle(draft: Draft, told: int, now: float) -> int:
     """What follows from sessions that were bound, swapped or ended since; piece by piece, so that one batch or many
     come to the same. Returns how many events were looked at."""
-    moved = behind.moved(draft, draft.decision.events[told:])
+    events = draft.decision.events
+    moved = behind.moved(draft, events[told:]) if len(events) > told else []
     if moved:
         behind.settle(draft, moved, now)
         second_writer.settle(draft, moved, now)

@@ -17,6 +17,8 @@ from headcount.core.session import Liveness, Note, Session, SessionId, Turnpoint
 from headcount.core.world import Draft
 
 NOTES_KEPT = 4
+DETAILS = ("cwd", "name", "model", "transcript", "permission_mode", "version")
+FOLLOWED = ("cwd", "transcript")  # by hooks
 
 
 def turned(report: Report) -> Turned | None:
@@ -36,12 +38,13 @@ def identified(draft: Draft, session: Session, conversation: str) -> dict[str, A
 
 
 def bound(draft: Draft, session: Session, anchor: Anchor, *, beside: bool = False) -> dict[str, Any]:
-    if anchor.process is None or not anchor.alive:
+    is_bound = session.process is not None and session.liveness is not Liveness.DOUBTED
+    if anchor.process is None or not anchor.alive or (is_bound and session.conversation is not None):
         return {}
     hosts = draft.hosted(anchor.process)
     if hosts and not beside and all(each.id != session.id for each in hosts):
         return {}  # the process has a session; only a swap, which ends that one, takes it over
-    if session.process is None or session.liveness is Liveness.DOUBTED:
+    if not is_bound:
         return {
             "process": session.process or anchor.process,
             "bound_by": anchor.by,
@@ -51,33 +54,21 @@ def bound(draft: Draft, session: Session, anchor: Anchor, *, beside: bool = Fals
             "parent": session.parent or parent_of(draft, anchor.parent),
             "provisional": False,
         }
-    if session.conversation is None:
-        return {"bound_by": anchor.by}  # found by a scan, now named by stronger evidence
-    return {}
+    return {"bound_by": anchor.by}  # found by a scan, now named by stronger evidence
 
 
 def details(session: Session | None, details: Details, level: bool = False) -> dict[str, Any]:
     """New facts beside the turn. A registry (`level`) gives a directory and a transcript only where none
     is known: it does not follow a `cd` or a move, hooks do."""
-    given = {
-        "cwd": details.cwd,
-        "name": details.name if session is None or not _is_named(session) else None,
-        "model": details.model,
-        "transcript": details.transcript,
-        "permission_mode": details.permission_mode,
-        "version": details.version,
-    }
-    if level and session is not None:
-        given = {
-            key: value
-            for key, value in given.items()
-            if key not in ("cwd", "transcript") or not getattr(session, key)
-        }
-    return {
-        key: value
-        for key, value in given.items()
-        if value is not None and (session is None or getattr(session, key) != value)
-    }
+    changes = {}
+    for key in DETAILS:
+        value = getattr(details, key)
+        known = None if session is None else getattr(session, key)
+        if value is None or value == known or (level and known and key in FOLLOWED):
+            continue
+        if key != "name" or session is None or not _is_named(session):
+            changes[key] = value
+    return changes
 
 
 def _is_named(session: Session) -> bool:

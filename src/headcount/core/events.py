@@ -11,7 +11,6 @@ Rules of this file
 Not here: why something became true (decide.py), how events are stored (store/) or shown (daemon/view.py).
 """
 
-from enum import Enum
 from typing import Any
 
 from msgspec import Struct, field
@@ -21,9 +20,10 @@ from headcount.core.claim import Claim, Freed, freed
 from headcount.core.item import Item
 from headcount.core.leftover import Leftover
 from headcount.core.session import Session, SessionId
+from headcount.core.vocabulary import Vocabulary
 
 
-class EventType(Enum):
+class EventType(Vocabulary):
     SESSION_STARTED = "session.started"
     SESSION_BOUND = "session.bound"  # its process was learned, or re-proved
     SESSION_DOUBTED = "session.doubted"  # its process cannot be asked now

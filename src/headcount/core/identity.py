@@ -42,9 +42,10 @@ def same_process(a: ProcessIdentity, b: ProcessIdentity) -> Match:
         return Match.UNKNOWN
     if a.pid != b.pid:
         return Match.DIFFERENT
-    for left, right in ((a.inode, b.inode), (a.started, b.started)):  # strongest first
-        if left is not None and right is not None:
-            return Match.SAME if left == right else Match.DIFFERENT
+    if a.inode is not None and b.inode is not None:  # strongest first
+        return Match.SAME if a.inode == b.inode else Match.DIFFERENT
+    if a.started is not None and b.started is not None:
+        return Match.SAME if a.started == b.started else Match.DIFFERENT
     return Match.UNKNOWN
 
 

@@ -11,6 +11,7 @@ Not here: following links (daemon/), who holds an item (claim.py).
 import re
 import unicodedata
 from collections.abc import Callable
+from functools import lru_cache
 from typing import NewType
 
 from msgspec import Struct
@@ -18,6 +19,7 @@ from msgspec import Struct
 Item = NewType("Item", str)
 
 KIND = re.compile(r"[a-z][a-z0-9-]{0,31}")
+PARSED_KEPT = 512  # whoever asks for an item gives it back or asks again by the same name
 VALUE_MOST = 512
 PORT_MOST = 65_535
 TREE = "/**"
@@ -33,6 +35,7 @@ class BadItem(Struct, frozen=True):
         return f"{self.why} Did you mean {self.suggestion}?" if self.suggestion else self.why
 
 
+@lru_cache(maxsize=PARSED_KEPT)
 def parse_item(text: str) -> Item | BadItem:
     text = unicodedata.normalize("NFC", text).strip()
     if not text.isprintable():

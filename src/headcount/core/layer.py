@@ -10,6 +10,8 @@ V = TypeVar("V")
 class Layer(MutableMapping[K, V], Generic[K, V]):
     """Writes go to the top, reads fall through to the base; `None` on top hides the base's value."""
 
+    __slots__ = ("_base", "_top")
+
     def __init__(self, base: dict[K, V]) -> None:
         self._base = base
         self._top: dict[K, V | None] = {}
@@ -42,6 +44,8 @@ class Layer(MutableMapping[K, V], Generic[K, V]):
         return sum(1 for _ in self)
 
     def settle(self) -> None:
+        if not self._top:
+            return
         for key, value in self._top.items():
             if value is None:
                 self._base.pop(key, None)

@@ -9,14 +9,13 @@ Rules of this file
 Not here: the agents' payloads (agents/), what follows from a report (decide.py, activity.py).
 """
 
-from enum import Enum
-
 from msgspec import Struct, field
 
 from headcount.core.identity import ProcessIdentity
+from headcount.core.vocabulary import Vocabulary
 
 
-class Turn(Enum):
+class Turn(Vocabulary):
     """What a report says of the main turn. The order is the order inside one moment: of two reports
     with the same time the later in this list stands."""
 
@@ -35,13 +34,13 @@ class Turn(Enum):
 TURN_RANK: dict[Turn, int] = {turn: rank for rank, turn in enumerate(Turn)}
 
 
-class WaitingOn(Enum):
+class WaitingOn(Vocabulary):
     PERMISSION = "permission"
     QUESTION = "question"
     PLAN = "plan"
 
 
-class Opening(Enum):
+class Opening(Vocabulary):
     """How a conversation came to be in this process."""
 
     STARTUP = "startup"

@@ -8,7 +8,6 @@ Rules of this file
 Not here: when a transition is due (decide.py), what a session does (activity.py).
 """
 
-from enum import Enum
 from typing import NewType
 
 from msgspec import Struct
@@ -18,11 +17,12 @@ from headcount.core.detail import Checkout, Origin, Quiet, Spent, Stall
 from headcount.core.identity import ProcessIdentity
 from headcount.core.report import Background
 from headcount.core.terminal import Where
+from headcount.core.vocabulary import Vocabulary
 
 SessionId = NewType("SessionId", str)
 
 
-class Liveness(Enum):
+class Liveness(Vocabulary):
     UNBOUND = "unbound"  # no process known yet; people see "unknown"
     ALIVE = "alive"  # a process vouches; time cannot touch it
     DOUBTED = "doubted"  # its process is known but cannot be asked now; people see "unknown"
@@ -30,7 +30,7 @@ class Liveness(Enum):
     ENDED = "ended"
 
 
-class Turnpoint(Enum):
+class Turnpoint(Vocabulary):
     """What can happen to a session's liveness."""
 
     BOUND = "bound"  # its process was learned
@@ -85,7 +85,7 @@ REOPENS: dict[Turnpoint, Liveness] = {
 """An end that was only reported, never proven, gives way to the next sign of life."""
 
 
-class EndKind(Enum):
+class EndKind(Vocabulary):
     EXITED = "exited"
     KILLED = "killed"
     SUPERSEDED = "superseded"

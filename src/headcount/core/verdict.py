@@ -8,20 +8,19 @@ Rules of this file
 Not here: how a kernel is asked (system/processes), what a session makes of it (decide.py).
 """
 
-from enum import Enum
-
 from msgspec import Struct
 
 from headcount.core.identity import Place, ProcessIdentity
+from headcount.core.vocabulary import Vocabulary
 
 
-class Standing(Enum):
+class Standing(Vocabulary):
     ALIVE = "alive"
     DEAD = "dead"
     UNKNOWN = "unknown"
 
 
-class Proof(Enum):
+class Proof(Vocabulary):
     """The only three ways to be DEAD."""
 
     EXITED = "exited"  # its handle, or the kernel asked through it, reported the exit

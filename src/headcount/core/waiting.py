@@ -25,6 +25,9 @@ from headcount.core.verdict import Standing
 from headcount.core.world import Draft, World
 from headcount.times import WAITER_LOOKED_AT_AGAIN
 
+TURN_ON_IT: frozenset[type] = frozenset({Acquire, HandOff, Release, Withdraw, Tick, Left, Gone})
+"""Evidence that may turn on whether somebody lives; beside a death."""
+
 REUSED = Refused("request-reused", "That request id was used for another claim. Each takes a new one.")
 
 
@@ -137,9 +140,7 @@ def touched(world: World, batch: Iterable[Evidence]) -> set[ProcessIdentity]:
     found: set[ProcessIdentity | None] = set()
     page = None
     for each in batch:
-        if isinstance(each, Acquire | HandOff | Release | Withdraw | Tick | Left | Gone) or (
-            isinstance(each, Judged) and each.verdict.standing is Standing.DEAD
-        ):
+        if type(each) in TURN_ON_IT or (isinstance(each, Judged) and each.verdict.standing is Standing.DEAD):
             page = page or Page(world.book)
             found |= _touched(world, page, each)
     return {process for process in found if process is not None}

@@ -126,8 +126,12 @@ class Draft:
 
     def of_process(self, process: ProcessIdentity) -> list[Session]:
         """All sessions of that very incarnation, oldest first."""
-        mine = (self.sessions[id] for id in self._by_pid.get(process.pid, ()))
-        return [each for each in mine if each.process and same_process(each.process, process) is Match.SAME]
+        found = []
+        for id in self._by_pid.get(process.pid, ()):
+            session = self.sessions[id]
+            if session.process is not None and same_process(session.process, process) is Match.SAME:
+                found.append(session)
+        return found
 
     def hosted(self, process: ProcessIdentity) -> list[Session]:
         """All sessions that the process hosts now, oldest first: one, unless they are beside each other."""
@@ -135,7 +139,10 @@ class Draft:
 
     def current(self, process: ProcessIdentity) -> Session | None:
         """The session that the process hosts now; of several the one that opened last."""
-        return next((each for each in reversed(self.of_process(process)) if each.is_open), None)
+        for session in reversed(self.of_process(process)):
+            if session.is_open:
+                return session
+        return None
 
     def verdict(self, process: ProcessIdentity) -> Verdict:
         """What was proved of it before the batch, or is known by now. Not asked is not known."""

@@ -14,6 +14,7 @@ Not here: what an actor may do (authority.py), walking up (lineage.py), marks (m
 
 import os
 from enum import Enum
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -28,6 +29,7 @@ from headcount.system.peer import Peer
 from headcount.system.processes.port import Processes
 
 SCHEME = "headcount-session "
+RUNGS_KEPT = 256  # most callers are passed by for the same few reasons
 
 
 class Kind(Enum):
@@ -60,11 +62,18 @@ class Actor(Struct, frozen=True):
         return self.kind in (Kind.AGENT, Kind.DESCENDANT)
 
 
+A_PERSON = Rung("operator", True, "the kernel shows the caller, and no agent is above it")
+
 A_PAGE = Actor(
     Kind.PAGE,
     (Rung("page", True, "the credential of a tab that the operator opened"),),
     resolved_by="page",
 )
+
+
+@lru_cache(maxsize=RUNGS_KEPT)
+def passed_by(name: str, why: str) -> Rung:
+    return Rung(name, False, why)
 
 
 class _Case(Struct):
@@ -82,7 +91,7 @@ class _Case(Struct):
         self.rungs.append(Rung(name, True, why, session.id))
 
     def pass_by(self, name: str, why: str) -> None:
-        self.rungs.append(Rung(name, False, why))
+        self.rungs.append(passed_by(name, why))
 
     def refuse(self, name: str, why: str) -> None:
         self.refusal = why
@@ -215,7 +224,7 @@ def _concluded(case: _Case, loop: Loop) -> Actor:
         why = lineage.why or "the caller lives in another pid namespace"
         case.pass_by("operator", f"{why}: it cannot be told from an agent's child")
         return Actor(Kind.NOBODY, tuple(case.rungs), caller=lineage.caller, refusal=why)
-    case.rungs.append(Rung("operator", True, "the kernel shows the caller, and no agent is above it"))
+    case.rungs.append(A_PERSON)
     return Actor(Kind.OPERATOR, tuple(case.rungs), caller=lineage.caller, resolved_by="operator")
 
 

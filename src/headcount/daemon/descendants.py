@@ -2,7 +2,7 @@
 
 Rules of this file
   1. Looked at shortly after an agent did something, in a thread, and only below that agent. An idle machine is not
-     looked at.
+     looked at. Agents that are due at about the same time are looked at in one go.
   2. Whoever was seen below an agent stays its descendant when it is re-parented: descent is by birth.
   3. Another agent is a session of its own, and what runs below it is that one's. A helper of an agent and what runs
      below it belong to nobody.
@@ -17,7 +17,7 @@ import logging
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -31,7 +31,7 @@ from headcount.daemon.called import called
 from headcount.daemon.lifelines import is_in_a_terminal, is_terminal, stands_above_one
 from headcount.system.clock import Clock
 from headcount.system.processes.port import Processes
-from headcount.times import DESCENDANTS_AFTER, DESCENDANTS_EVERY
+from headcount.times import DESCENDANTS_AFTER, DESCENDANTS_EVERY, DESCENDANTS_TOGETHER
 
 log = logging.getLogger("headcount.descendants")
 
@@ -39,6 +39,7 @@ LOOKED_FOR = frozenset({
     EventType.SESSION_STARTED, EventType.SESSION_BOUND, EventType.SESSION_ACTIVITY, EventType.SESSION_CHANGED,
     EventType.SESSION_HEARD,
 })  # fmt: skip
+LOOKED_AT_TOGETHER = 32  # in one go of the thread: some milliseconds
 SEEN_MOST = 256  # of one agent; far more than people find readable
 
 Known = Callable[[ProcessIdentity], ProcessIdentity | None]
@@ -49,6 +50,9 @@ class Seen(Struct, frozen=True):
     what: str
 
 
+Look = tuple[dict[ProcessIdentity, Seen], set[ProcessIdentity]]
+
+
 class Descendants:
     def __init__(self, processes: Processes, clock: Clock, known: Known, counts: Counter[str]) -> None:
         self._processes = processes
@@ -56,7 +60,8 @@ class Descendants:
         self._known = known
         self._uid = os.getuid()
         self._seen: dict[ProcessIdentity, dict[ProcessIdentity, Seen]] = {}
-        self._due: dict[ProcessIdentity, asyncio.TimerHandle] = {}
+        self._due: dict[ProcessIdentity, float] = {}  # by the event loop's clock
+        self._timer: asyncio.TimerHandle | None = None  # one for all of them
         self._looked_at: dict[ProcessIdentity, float] = {}  # by the event loop's clock
         self._looking: set[asyncio.Task[None]] = set()
         self._counts = counts
@@ -71,21 +76,14 @@ class Descendants:
     def want(self, agent: ProcessIdentity) -> None:
         """Soon, once: the tool that a hook tells of starts a moment later."""
         if agent not in self._due:
-            loop = asyncio.get_running_loop()
-            rest = self._looked_at.get(agent, 0.0) + DESCENDANTS_EVERY - loop.time()
-            self._due[agent] = loop.call_later(max(DESCENDANTS_AFTER, rest), self._start, agent)
+            now = asyncio.get_running_loop().time()
+            rest = self._looked_at.get(agent, 0.0) + DESCENDANTS_EVERY - now
+            self._due[agent] = now + max(DESCENDANTS_AFTER, rest)
+            self._set_timer(self._due[agent])
 
     async def look(self, agent: ProcessIdentity) -> None:
         """Now, and done when it returns."""
-        seen = await asyncio.to_thread(self._below, agent)
-        before = self._seen.get(agent, {})
-        gone = await asyncio.to_thread(self._gone, [each for each in before if each not in seen])
-        if not self._lives(agent):  # its death has taken what was known; marks tell of the rest
-            self._seen.pop(agent, None)
-            return
-        kept = {each: before[each] for each in before if each not in gone}
-        self._seen[agent] = dict(list({**seen, **kept}.items())[-SEEN_MOST:])
-        self._counts["descendant_looks"] += 1
+        await self._look_at([agent])
 
     async def below(self, left: ProcessIdentity) -> tuple[Find, ...]:
         """What a leftover has started since: its children are its session's too."""
@@ -97,33 +95,67 @@ class Descendants:
 
     def take(self, agent: ProcessIdentity) -> tuple[Find, ...]:
         """It died: those of its descendants that are proved alive now. Some microseconds each."""
-        timer = self._due.pop(agent, None)
-        if timer is not None:
-            timer.cancel()
+        self._due.pop(agent, None)
         self._looked_at.pop(agent, None)
         seen = self._seen.pop(agent, {})
         return tuple(_find(each, seen[each]) for each in seen if self._lives(each) and self._is_free(each))
 
     def close(self) -> None:
-        for timer in self._due.values():
-            timer.cancel()
+        if self._timer is not None:
+            self._timer.cancel()
         for task in self._looking:
             task.cancel()
 
-    def _start(self, agent: ProcessIdentity) -> None:
-        self._due.pop(agent, None)
-        self._looked_at[agent] = asyncio.get_running_loop().time()
-        task = asyncio.create_task(self._look_safely(agent))
+    def _set_timer(self, at: float) -> None:
+        if self._timer is None or at < self._timer.when():
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer = asyncio.get_running_loop().call_at(at, self._start)
+
+    def _start(self) -> None:
+        self._timer = None
+        now = asyncio.get_running_loop().time()
+        agents = [each for each, at in self._due.items() if at <= now + DESCENDANTS_TOGETHER]
+        for each in agents:
+            del self._due[each]
+            self._looked_at[each] = now
+        if self._due:
+            self._set_timer(min(self._due.values()))
+        task = asyncio.create_task(self._look_safely(agents))
         self._looking.add(task)
         task.add_done_callback(self._looking.discard)
 
-    async def _look_safely(self, agent: ProcessIdentity) -> None:
+    async def _look_safely(self, agents: list[ProcessIdentity]) -> None:
         try:
-            await self.look(agent)
+            for first in range(0, len(agents), LOOKED_AT_TOGETHER):
+                some = agents[first : first + LOOKED_AT_TOGETHER]
+                await self._look_at([each for each in some if each in self._looked_at])  # not dead meanwhile
         except Exception:
-            log.exception("what runs below pid %d could not be looked at", agent.pid)
+            log.exception("what runs below agents could not be looked at")
+
+    async def _look_at(self, agents: list[ProcessIdentity]) -> None:
+        known = {agent: tuple(self._seen.get(agent, ())) for agent in agents}
+        looks = await asyncio.to_thread(self._below_all, known)
+        for agent, (seen, gone) in looks.items():
+            if not self._lives(agent):  # its death has taken what was known; marks tell of the rest
+                self._seen.pop(agent, None)
+                continue
+            before = self._seen.get(agent, {})
+            kept = {each: before[each] for each in before if each not in gone}
+            self._seen[agent] = dict(list({**seen, **kept}.items())[-SEEN_MOST:])
+            self._counts["descendant_looks"] += 1
 
     # --- in a thread ---------------------------------------------------------------------------------
+
+    def _below_all(
+        self, known: Mapping[ProcessIdentity, tuple[ProcessIdentity, ...]]
+    ) -> dict[ProcessIdentity, Look]:
+        """Below each agent: who runs there, and who of those that were known is gone."""
+        looks: dict[ProcessIdentity, Look] = {}
+        for agent, before in known.items():
+            seen = self._below(agent)
+            looks[agent] = seen, self._gone([each for each in before if each not in seen])
+        return looks
 
     def _below(self, agent: ProcessIdentity) -> dict[ProcessIdentity, Seen]:
         now = self._clock.now()

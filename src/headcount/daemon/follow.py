@@ -33,7 +33,7 @@ class Follow:
         self._loop = loop
         self._files = files
         self._transcripts = transcripts
-        self._followed: dict[SessionId, Path] = {}
+        self._followed: dict[SessionId, str] = {}
         self._in: dict[Path, dict[str, set[SessionId]]] = {}  # directory: whose file each name is
 
     def noticed(self, events: Sequence[Event], world: World) -> None:
@@ -47,13 +47,13 @@ class Follow:
             self._leave(id)
 
     def see(self, session: Session) -> None:
-        path = Path(session.transcript) if session.is_open and session.transcript else None
+        path = session.transcript if session.is_open and session.transcript else None
         if self._followed.get(session.id) == path:
             return
         self._leave(session.id)
         agent = self._agents.get(session.agent)
         if path is not None and agent is not None and agent.follows:
-            self._join(session, path)
+            self._join(session, Path(path))
 
     def _join(self, session: Session, path: Path) -> None:
         directory = path.parent
@@ -68,14 +68,15 @@ class Follow:
                 log.warning("a directory of transcripts cannot be watched: %s", error.strerror)
                 return
             self._in[directory] = {}
-        self._followed[session.id] = path
+        self._followed[session.id] = str(session.transcript)
         self._in[directory].setdefault(path.name, set()).add(session.id)
         self._transcripts.want(session, FOLLOW_AFTER)
 
     def _leave(self, id: SessionId) -> None:
-        path = self._followed.pop(id, None)
-        if path is None:
+        followed = self._followed.pop(id, None)
+        if followed is None:
             return
+        path = Path(followed)
         names = self._in.get(path.parent, {})
         whose = names.get(path.name, set())
         whose.discard(id)

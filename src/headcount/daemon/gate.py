@@ -17,10 +17,9 @@ import os
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
-import msgspec
-from starlette.requests import ClientDisconnect
+from msgspec.structs import replace
 
-from headcount import __version__
+from headcount.daemon.answer import Answer, Headers, json_answer
 from headcount.daemon.loop import NotStored
 from headcount.store.port import StoreFault
 from headcount.store.shared import SharedUnavailable
@@ -33,16 +32,18 @@ Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[Answer | None]]
+"""Answers whole; None: it sent its answer itself, as streams do."""
 
 BODY_MOST = 1024 * 1024
 LENGTH_DIGITS_MOST = 20  # of a Content-Length
 HOSTS = frozenset({b"localhost"})
 SAFE = frozenset({"GET", "HEAD"})
 METHODS = SAFE | {"POST", "DELETE"}
+CLOSING: dict[int, Headers] = {status: ((b"connection", b"close"),) for status in (413, 421)}
 OWN_SITE = frozenset({b"same-origin", b"none"})
 
-CONFINED = (
+CONFINED: Headers = (
     (
         b"content-security-policy",
         b"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
@@ -66,62 +67,51 @@ class Refused(Exception):
         self.body = FaultBody(error=Fault(code=code, message=message, hint=hint))
 
 
+class SenderLeft(Exception):
+    """It went in the middle of its request, or was too slow with it."""
+
+
 class Gate:
     def __init__(self, app: App) -> None:
         self._app = app
         self._uid = os.getuid()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            return
-        answered = False
-        loopback: Loopback | None = scope.get("state", {}).get("loopback")
+        """The scope of each request has its own `answer`, which sends a whole one (protocol.py)."""
+        started = False
+        loopback: Loopback | None = scope["state"]["loopback"]
 
         async def sending(message: Message) -> None:
-            nonlocal answered
+            nonlocal started
             if message["type"] == "http.response.start":
-                answered = True
-                message["headers"] = [
-                    *message.get("headers", ()),
-                    (b"headcount-version", __version__.encode()),
-                ]
+                started = True
                 if loopback is not None:
                     message["headers"] = _confined(message["headers"])
             await send(message)
 
         try:
-            headers = dict(scope["headers"])
+            headers = scope["named"] = dict(reversed(scope["headers"]))  # of several the first
             if loopback is not None:
                 _check_loopback(scope, headers, loopback)
             else:
                 self._check_unix(scope, headers)
             _check_message(scope, headers)
-            await self._app(scope, _bounded(receive), sending)
-        except Refused as refused:
-            await answer(sending, refused.status, refused.body)
-        except ClientDisconnect:
+            answer = await self._app(scope, _bounded(receive), sending)
+        except SenderLeft:
             log.info("a sender left in the middle of its request, or was too slow")
-        except (NotStored, StoreFault) as fault:
-            code = "not-stored" if isinstance(fault, NotStored) else "not-readable"
-            body = FaultBody(error=Fault(code=code, message=str(fault), hint="See: headcount doctor"))
-            if not answered:
-                await answer(sending, 503, body)
-        except SharedUnavailable as fault:
-            if not answered:
-                await answer(sending, 503, unavailable(fault))
-        except Exception:
-            log.exception("a request failed: %s %s", scope["method"], scope["path"])
-            if not answered:
-                body = FaultBody(
-                    error=Fault(code="bug", message="This is a bug in headcount.", hint="See its log.")
-                )
-                await answer(sending, 500, body)
+            return
+        except Exception as fault:
+            answer = _refusal(scope, fault)
+        if answer is not None and not started:
+            if loopback is not None:
+                answer = replace(answer, headers=_confined(answer.headers))
+            await scope["answer"](answer)
 
     def _check_unix(self, scope: Scope, headers: dict[bytes, bytes]) -> None:
-        peer = scope.get("state", {}).get("peer")
+        peer = scope["state"]["peer"]
         if peer is None or peer.uid != self._uid:
             raise Refused(403, "not-you", "This daemon serves its own user only.")
-        if not _is_once(scope, b"host") or headers[b"host"] not in HOSTS:
+        if headers.get(b"host") not in HOSTS or not _is_once(scope, b"host"):
             raise Refused(421, "wrong-host", "The Host header must be `localhost`.")
         if b"origin" in headers or headers.get(b"sec-fetch-site", b"none") not in OWN_SITE:
             raise Refused(403, "foreign-origin", "Requests of web pages are refused.")
@@ -132,7 +122,7 @@ def _check_loopback(scope: Scope, headers: dict[bytes, bytes], loopback: Loopbac
     if not is_allowed(loopback.uid):
         raise Refused(403, "not-you", "This daemon serves its own user only.")
     hosts = (b"127.0.0.1:%d" % loopback.port, b"localhost:%d" % loopback.port)
-    if not _is_once(scope, b"host") or headers[b"host"] not in hosts:
+    if headers.get(b"host") not in hosts or not _is_once(scope, b"host"):
         raise Refused(421, "wrong-host", "The Host header must name this port of this machine.")
     own = b"http://" + headers[b"host"]
     origin = own if b"origin" not in headers else headers[b"origin"] if _is_once(scope, b"origin") else b""
@@ -163,13 +153,32 @@ def _check_type(headers: dict[bytes, bytes]) -> None:
 
 
 def _is_once(scope: Scope, wanted: bytes) -> bool:
-    return sum(1 for name, _ in scope["headers"] if name == wanted) == 1
+    """Of a header that is there."""
+    if len(scope["named"]) == len(scope["headers"]):
+        return True  # none is there twice
+    return [name for name, _ in scope["headers"]].count(wanted) == 1
 
 
-def _confined(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+def _confined(headers: Headers) -> Headers:
     """The daemon's word on caching gives way: nothing of anybody's is kept by a browser."""
     said = {name for name, _ in CONFINED}
-    return [*(pair for pair in headers if pair[0] not in said), *CONFINED]
+    return (*(pair for pair in headers if pair[0] not in said), *CONFINED)
+
+
+def _refusal(scope: Scope, fault: Exception) -> Answer:
+    if isinstance(fault, Refused):
+        return Answer(fault.status, json_answer(fault.body).body, headers=CLOSING.get(fault.status, ()))
+    if isinstance(fault, NotStored | StoreFault):
+        code = "not-stored" if isinstance(fault, NotStored) else "not-readable"
+        return json_answer(
+            FaultBody(error=Fault(code=code, message=str(fault), hint="See: headcount doctor")), 503
+        )
+    if isinstance(fault, SharedUnavailable):
+        return json_answer(unavailable(fault), 503)
+    log.error("a request failed: %s %s", scope["method"], scope["path"], exc_info=fault)
+    return json_answer(
+        FaultBody(error=Fault(code="bug", message="This is a bug in headcount.", hint="See its log.")), 500
+    )
 
 
 def unavailable(fault: SharedUnavailable) -> FaultBody:
@@ -193,12 +202,3 @@ def _bounded(receive: Receive) -> Receive:
         return message
 
     return counting
-
-
-async def answer(send: Send, status: int, body: Any) -> None:
-    data = msgspec.json.encode(body)
-    head = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(data))]
-    if status in (413, 421):
-        head.append((b"connection", b"close"))
-    await send({"type": "http.response.start", "status": status, "headers": head})
-    await send({"type": "http.response.body", "body": data})

@@ -1,9 +1,10 @@
 """A transport whose writes of one turn leave in one piece.
 
 Rules of this file
-  1. uvicorn writes the head and the body of an answer one after the other: two calls of the kernel, and the client
+  1. uvicorn writes the head and the body of a stream one after the other: two calls of the kernel, and the client
      is woken twice. Joined they are one of each.
-  2. An answer leaves when it is whole (`flush`), the pieces of a stream when the turn ends.
+  2. A whole answer leaves at once (`send`), one that uvicorn wrote in pieces when it is complete (`flush`), the
+     pieces of a stream when the turn ends.
   3. What was written is sent before the transport closes.
 
 Not here: the protocol (listen.py).
@@ -24,6 +25,11 @@ class JoinedWrites:
         if self._sending is None:
             self._sending = self._loop.call_soon(self.flush)
         self._held.append(data)
+
+    def send(self, data: bytes) -> None:
+        """At once, after what is held."""
+        self.flush()
+        self._transport.write(data)
 
     def close(self) -> None:
         self.flush()

@@ -37,6 +37,8 @@ class Seen(Struct):
     chain: tuple[ProcessFacts, ...] = ()
     visible: bool = False
     environ: dict[int, dict[str, str]] = field(default_factory=dict)  # by pid: the marks each carries
+    identities: tuple[ProcessIdentity, ...] = ()  # of the chain
+    unmarked: bool = False  # every one of the chain was read, and none carries a mark
 
 
 class Lineage(Struct, frozen=True):
@@ -73,6 +75,7 @@ class Lineages:
             return Lineage(why="the caller was gone before it could be asked")
         await self._introduce_all(chain)
         seen.chain, seen.visible = chain, ours
+        seen.identities = tuple(facts.identity for facts in chain)
         return Lineage(chain, self._hosts(chain), ours)
 
     def _is_ours(self, pid: int) -> bool:
@@ -88,10 +91,12 @@ class Lineages:
         return Lineage(chain, self._hosts(chain), True)
 
     def _hosts(self, chain: tuple[ProcessFacts, ...]) -> tuple[Session, ...]:
-        world = self._loop.world
-        return tuple(
-            host for facts in chain if facts.uid == self._uid and (host := host_of(world, facts.identity))
-        )
+        world, found = self._loop.world, []
+        for facts in chain:
+            process = facts.identity
+            if process.pid in world.by_pid and facts.uid == self._uid and (host := host_of(world, process)):
+                found.append(host)
+        return tuple(found)
 
     async def _introduce_all(self, chain: tuple[ProcessFacts, ...]) -> None:
         for nth, facts in reversed(list(enumerate(chain))):  # outermost first: a child names its parent
@@ -108,12 +113,13 @@ class Lineages:
 
 def hosted_by(world: World, process: ProcessIdentity) -> list[Session]:
     """All sessions that this very process hosts now, oldest first."""
-    known = (world.sessions[id] for id in world.by_pid.get(process.pid, ()))
-    return [
-        each
-        for each in known
-        if each.is_open and each.process and same_process(each.process, process) is Match.SAME
-    ]
+    found = []
+    for id in world.by_pid.get(process.pid, ()):
+        session = world.sessions[id]
+        is_its = session.process is not None and same_process(session.process, process) is Match.SAME
+        if is_its and session.is_open:
+            found.append(session)
+    return found
 
 
 def host_of(world: World, process: ProcessIdentity) -> Session | None:

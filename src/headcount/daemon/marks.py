@@ -37,10 +37,13 @@ class Marks:
 
     def read(self, seen: Seen, uid: int, world: World) -> Marked | None:
         """Of the nearest process that carries any; None: nobody does."""
+        if seen.unmarked:
+            return None
         for facts in seen.chain:
             found = self._carried(seen, facts, uid)
             if found:
                 return self._weigh(found, facts.pid, world)
+        seen.unmarked = bool(seen.chain)
         return None
 
     def find_among(self, seen: Seen, uid: int, sessions: Sequence[Session]) -> Session | None:

@@ -9,7 +9,7 @@ Not here: who is calling (actor.py), finding a session by its id or name (select
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 WEAK_HEADERS = {
     "x-terminal-id": "a terminal",
@@ -58,9 +58,10 @@ def weak_conversation(text: str) -> str | None:
     return "a number that others have too" if NUMBER.fullmatch(text) else weak(text)
 
 
-def weak_in(headers: Mapping[str, str], parameters: Iterable[str]) -> tuple[str, str] | None:
+def weak_in(headers: Iterable[str], parameters: Iterable[str]) -> tuple[str, str] | None:
     """The first weak identity that a request offers, and what it is of."""
+    given = set(headers)
     for name, of in WEAK_HEADERS.items():
-        if name in headers:
+        if name in given:
             return name, of
     return next(((name, WEAK_PARAMETERS[name]) for name in parameters if name in WEAK_PARAMETERS), None)

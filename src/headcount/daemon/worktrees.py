@@ -62,6 +62,8 @@ class Worktrees:
             for each in directories
             if each in self._known and now - self._known[each][0] < WORKTREE_FRESH
         }
+        if not paths and len(known) == len(directories):
+            return known, {}
         self._hung = {each: at for each, at in self._hung.items() if now - at < WORKTREE_FRESH}
         missing = directories - known.keys() - self._hung.keys()
         repos = await self._looks.each(_read, sorted(missing), WORKTREE_WITHIN)
@@ -93,8 +95,6 @@ def _settled(report: Report, repos: dict[str, Repo | None], real: dict[str, str]
     repo = repos.get(report.details.cwd or "")
     if repo is None and report.edits is None and report.worktree is None:
         return report
-    return replace(
-        report,
-        edits=real.get(report.edits, os.path.normpath(report.edits)) if report.edits else None,
-        worktree=Worktree(repo.top, repo.branch, repo.name) if repo else None,
-    )
+    edits = real.get(report.edits, os.path.normpath(report.edits)) if report.edits else None
+    worktree = Worktree(repo.top, repo.branch, repo.name) if repo else None
+    return replace(report, edits=edits, worktree=worktree)

@@ -4,11 +4,10 @@ Rules of this file
   1. Whoever waits while a transaction is being synced is written together in the next one (group
      commit): one sync for all of them.
   2. Each caller gets its own outcome. If the joint transaction fails, each is tried alone.
-  3. Every write checks what it changed (accident C3).
-  4. The connection is kept after an I/O error. A new one would read the log from the disk again
+  3. The connection is kept after an I/O error. A new one would read the log from the disk again
      and could bring back the very commit that was reported as failed.
 
-Not here: what the bytes mean (codec.py), reading history (reader.py).
+Not here: what the bytes mean (codec.py), how rows are written (rows.py), reading history (reader.py).
 """
 
 import asyncio
@@ -28,6 +27,7 @@ from headcount.store.aside import suspect
 from headcount.store.faults import translate
 from headcount.store.port import StoreFault
 from headcount.store.queries import query
+from headcount.store.rows import change
 
 T = TypeVar("T")
 Task = Callable[[sqlite3.Connection], Any]
@@ -166,10 +166,10 @@ def _store(jobs: Sequence[_Job], connection: sqlite3.Connection) -> None:
 
 
 def _apply(writes: Sequence[Write], connection: sqlite3.Connection) -> None:
-    _change(connection, _APPEND, [row for write in writes for row in write.events])
+    change(connection, _APPEND, [row for write in writes for row in write.events])
     for write in writes:  # one by one: a row that one keeps the next may drop
-        _change(connection, _KEEP, write.rows)
-        _change(connection, _KEEP_LEFTOVER, write.leftovers)  # after the rows they belong to
+        change(connection, _KEEP, write.rows)
+        change(connection, _KEEP_LEFTOVER, write.leftovers)  # after the rows they belong to
         if write.cleared:
             connection.executemany(_DROP_LEFTOVER, write.cleared)
         if write.dropped:  # its promise is absence, which also holds for a session that was never stored
@@ -178,21 +178,12 @@ def _apply(writes: Sequence[Write], connection: sqlite3.Connection) -> None:
 
 
 def _apply_ledger(connection: sqlite3.Connection, rows: LedgerRows) -> None:
-    _change(connection, _KEEP_CLAIM, rows.claims)
-    _change(connection, _KEEP_REQUEST, rows.requests)
-    _change(connection, _REMEMBER, rows.meta)
+    change(connection, _KEEP_CLAIM, rows.claims)
+    change(connection, _KEEP_REQUEST, rows.requests)
+    if rows.meta:
+        connection.executemany(_REMEMBER, rows.meta)
     if rows.forgotten:
         connection.executemany(_FORGET_REQUEST, rows.forgotten)
-
-
-def _change(connection: sqlite3.Connection, sql: str, rows: Sequence[Any]) -> None:
-    if not rows:
-        return
-    changed = connection.executemany(sql, rows).rowcount
-    if changed != len(rows):
-        raise StoreFault(
-            "other", f"{len(rows)} rows were to be written, {changed} were: run `headcount doctor`"
-        )
 
 
 def _settle(outcomes: Sequence[Outcome]) -> None:

@@ -33,6 +33,7 @@ class Peer(Struct):
     gid: int
     pidfd: int | None = None
     closed: bool = False  # it no longer waits: its number may be another's by now
+    _inode: int | None = None  # of the pidfd, once it was asked
 
     @classmethod
     def of(cls, sock: socket.socket, with_pidfd: bool = True) -> "Peer":
@@ -57,7 +58,9 @@ class Peer(Struct):
 
     def inode(self) -> int | None:
         """Of its pidfd; names the process where the kernel numbers processes so, else nobody."""
-        return None if self.pidfd is None else pidfds.inode_of(self.pidfd)
+        if self._inode is None and self.pidfd is not None:
+            self._inode = pidfds.inode_of(self.pidfd)
+        return None if self.pidfd is None else self._inode
 
     def has_ended(self) -> bool:
         """Only a pidfd can say so. Of one that was closed nothing is known any more, which is taken as an end."""

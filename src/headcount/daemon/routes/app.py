@@ -11,13 +11,11 @@ from collections.abc import Mapping
 from functools import lru_cache
 from urllib.parse import unquote
 
-from starlette.datastructures import Headers
-from starlette.requests import Request
-from starlette.responses import Response
-
+from headcount.daemon.answer import Answer, json_answer
 from headcount.daemon.authority import AUTHORITY, Need, check
 from headcount.daemon.gate import SAFE, Gate, Receive, Refused, Scope, Send
-from headcount.daemon.routes.route import Call, Route, json_response
+from headcount.daemon.routes.route import Call, Route
+from headcount.daemon.routes.stream import Stream
 from headcount.daemon.routes.table import LOGIN, ROUTES
 from headcount.daemon.service import Service
 from headcount.daemon.static import files
@@ -28,30 +26,32 @@ ROUTES_KEPT = 512  # paths whose route is remembered: the same few are asked for
 def build_app(service: Service) -> Gate:
     rules = {route.path + route.method: AUTHORITY[route.method, route.path] for route in ROUTES}
 
-    async def routed(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["state"].get("loopback") is not None:
-            file = files().get(scope["path"]) if scope["method"] in SAFE else None
+    async def routed(scope: Scope, receive: Receive, send: Send) -> Answer | None:
+        if scope["state"]["loopback"] is not None:
+            file = files().get(unquote(scope["path"])) if scope["method"] in SAFE else None
             if file is not None:
-                await Response(file[0], media_type=file[1])(scope, receive, send)
-                return
+                return Answer(200, *file)
             _check_credential(service, scope)
-        route, scope["path_params"] = find_route(scope["method"], scope["raw_path"].decode("ascii"))
-        call = Call(service, Request(scope, receive, send))
+        route, named = find_route(scope["method"], scope["path"])
+        call = Call(service, scope, receive, named)
         rule = rules[route.path + route.method]
         if rule.need is not Need.ANYBODY:
-            check(rule, await call.who(), call.request.query_params)
+            check(rule, await call.who(), call.parameters)
         answer = await route.handler(call)
-        response = answer if isinstance(answer, Response) else json_response(answer)
-        await response(scope, receive, send)
+        if isinstance(answer, Stream):
+            await answer.send_all(receive, send)
+            return None
+        return answer if isinstance(answer, Answer) else json_answer(answer)
 
     return Gate(routed)
 
 
 def _check_credential(service: Service, scope: Scope) -> None:
     """On loopback the kernel does not say which process calls: a tab's credential does, for all but the login."""
-    if scope["raw_path"] == LOGIN.encode():
+    if scope["path"] == LOGIN:
         return
-    if not service.pages.credentials.admits(Headers(scope=scope).get("authorization")):
+    said = scope["named"].get(b"authorization")
+    if not service.pages.credentials.admits(said.decode("latin-1") if said is not None else None):
         raise Refused(
             401, "not-logged-in", "This page is not logged in, or no longer.", "For a new link: headcount web"
         )

@@ -13,7 +13,6 @@ Not here: who gets what (core/ledger.py), words and rows (claim_view.py).
 
 import asyncio
 import os
-import uuid
 from collections.abc import Coroutine
 from functools import partial
 from typing import Any, Protocol
@@ -26,10 +25,11 @@ from headcount.core.item import TREE, BadItem, Item, is_path, overlaps, parse_it
 from headcount.core.session import Session
 from headcount.core.verdict import Standing
 from headcount.daemon.actor import Kind
+from headcount.daemon.answer import json_answer
 from headcount.daemon.claim_view import claim_row, granted, held_sentence, holder_row, refused
 from headcount.daemon.gate import Refused
 from headcount.daemon.routes import claims_shared as shared
-from headcount.daemon.routes.route import Call, json_response
+from headcount.daemon.routes.route import Call
 from headcount.daemon.selection import ended_words
 from headcount.daemon.view import event_row
 from headcount.system.looking import Hung
@@ -83,7 +83,7 @@ async def list_claims(call: Call) -> Claims | ClaimHistory:
 async def acquire(call: Call) -> Any:
     wish = await call.body(ClaimWish)
     item = await _item(call, wish.item)
-    request = wish.request or uuid.uuid4().hex
+    request = wish.request or os.urandom(16).hex()
     for what, text, most in (("note", wish.note or "", NOTE_MOST), ("request", request, REQUEST_MOST)):
         if len(text) > most:
             raise Refused(400, "too-long", f"A {what} has at most {most} characters.")
@@ -189,8 +189,7 @@ def _living(session: Session) -> Session:
 
 def _lineage(call: Call) -> tuple[ProcessIdentity, ...]:
     """Every process above the caller, agents or not: `hold` is none, and what it runs works under its claim."""
-    chain = tuple(facts.identity for facts in call.request.scope["state"]["seen"].chain)
-    return (*chain, *call.actor.above)
+    return (*call.seen.identities, *call.actor.above)
 
 
 async def _holding_caller(call: Call, item: Item) -> Caller:
@@ -266,7 +265,7 @@ async def _listened(call: Call, asked: Coroutine[Any, Any, Answer]) -> Answer:
 
 
 async def _hung_up(call: Call) -> None:
-    while (await call.request.receive())["type"] != "http.disconnect":
+    while (await call.receive())["type"] != "http.disconnect":
         pass
 
 
@@ -278,7 +277,7 @@ async def _told(call: Call, answer: Answer, item: Item) -> Any:
     told = refused(answer, item, world)
     if (member := call.service.fleet.member_of(item)) is not None and isinstance(answer, Held):
         told.because += await shared.doubt(member, item)
-    return json_response(told, 409)
+    return json_answer(told, 409)
 
 
 def _fault(call: Call, answer: Answer) -> Refused:

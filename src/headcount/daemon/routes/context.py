@@ -9,15 +9,14 @@ Not here: the words (briefing.py), the line that asks (agents/ask_line.py).
 
 from typing import Any
 
-from starlette.responses import Response
-
 from headcount.agents.port import Unread
 from headcount.agents.table import AGENTS
 from headcount.core.report import Report
 from headcount.daemon import briefing
+from headcount.daemon.answer import NOTHING, json_answer
 from headcount.daemon.gate import Refused
 from headcount.daemon.routes.guard import own_of
-from headcount.daemon.routes.route import Call, json_response
+from headcount.daemon.routes.route import Call
 from headcount.times import CLOCK_SLACK
 
 RELEASES_MOST = 1_000
@@ -27,14 +26,14 @@ async def starting_context(call: Call) -> Any:
     agent = AGENTS.get(call.path("agent"))
     if agent is None:
         raise Refused(404, "no-such-agent", f"Known agents: {', '.join(AGENTS)}.")
-    report = agent.translate(await call.request.body(), call.service.clock.now(), "http")
+    report = agent.translate(await call.payload(), call.service.clock.now(), "http")
     if isinstance(report, Unread):
-        return Response(status_code=204)
+        return NOTHING
     lines = await _lines(call, report)
     if not lines:
-        return Response(status_code=204)
+        return NOTHING
     text = "\n".join(["From headcount, which watches the agents on this machine:", *lines])
-    return json_response({"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}})
+    return json_answer({"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}})
 
 
 async def _lines(call: Call, report: Report) -> list[str]:

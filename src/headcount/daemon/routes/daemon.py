@@ -3,11 +3,10 @@
 import os
 from typing import Any
 
-from starlette.responses import Response
-
 from headcount import __version__
+from headcount.daemon.answer import Answer, json_answer
 from headcount.daemon.metrics import exposition
-from headcount.daemon.routes.route import Call, json_response
+from headcount.daemon.routes.route import Call
 from headcount.wire.messages import Health, Status
 
 
@@ -23,9 +22,9 @@ async def status(call: Call) -> Status:
 
 
 async def metrics(call: Call) -> Any:
-    return Response(exposition(call.service), media_type="text/plain; version=0.0.4; charset=utf-8")
+    return Answer(200, exposition(call.service), "text/plain; version=0.0.4; charset=utf-8")
 
 
 async def stop(call: Call) -> Any:
     call.service.ask_to_stop()
-    return json_response({"stopping": True, "pid": os.getpid()}, 202)
+    return json_answer({"stopping": True, "pid": os.getpid()}, 202)

@@ -122,7 +122,7 @@ def _meant(leftovers: list[Leftover], wanted: str) -> Leftover:
 def _wish(call: Call, verb: str, kill_after: float | None, all: bool = False) -> Wish:
     if kill_after is not None and not 0 <= kill_after <= KILL_AFTER_MOST:
         raise Refused(400, "bad-parameter", f"kill_after is between 0 and {KILL_AFTER_MOST:g} seconds.")
-    above = tuple(facts.identity for facts in call.request.scope["state"]["seen"].chain)
+    above = call.seen.identities
     return Wish(verb, "operator", above, kill_after, all)
 
 

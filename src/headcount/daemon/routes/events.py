@@ -17,7 +17,7 @@ from headcount.core.events import EventType
 from headcount.daemon.broadcast import Subscriber, frame_of
 from headcount.daemon.gate import Refused
 from headcount.daemon.routes.route import Call
-from headcount.daemon.routes.stream import StreamResponse
+from headcount.daemon.routes.stream import Stream
 from headcount.daemon.service import Service, sessions_shown
 from headcount.daemon.view import event_row, session_row
 from headcount.times import STREAM_PING_EVERY
@@ -30,12 +30,12 @@ DROPPED = b"event: dropped\ndata: {}\n\n"  # the reader lagged: resume from the 
 
 
 async def stream_events(call: Call) -> Any:
-    last = call.request.headers.get("last-event-id") or call.text("after")
+    last = call.header("last-event-id") or call.text("after")
     if last is not None and (not last.isascii() or not last.isdigit() or len(last) > 15):
         raise Refused(400, "bad-parameter", "Last-Event-ID must be a sequence number.")
     frames = _frames(call.service, int(last) if last is not None else None)
-    headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
-    return StreamResponse(frames, headers, "text/event-stream")
+    headers = ((b"cache-control", b"no-store"), (b"x-accel-buffering", b"no"))
+    return Stream(frames, "text/event-stream; charset=utf-8", headers)
 
 
 async def _frames(service: Service, last: int | None) -> AsyncGenerator[bytes, None]:
@@ -86,7 +86,7 @@ def _snapshot(service: Service, seq: int) -> bytes:
 async def history(call: Call) -> History:
     service = call.service
     session = call.text("session")
-    types = _types(call.request.query_params.getlist("type"))
+    types = _types(call.texts("type"))
     since = call.number("since", 0)
     events = await service.store.history(
         after=call.number("after", 0),

@@ -11,17 +11,16 @@ Not here: finding claims in the way (guarding.py), the line that asks (agents/as
 from shlex import quote
 from typing import Any
 
-from starlette.responses import Response
-
 from headcount.agents.port import Unread
 from headcount.agents.table import AGENTS
 from headcount.core.claim import Claim
 from headcount.core.identity import ProcessIdentity
 from headcount.daemon import guarding
+from headcount.daemon.answer import NOTHING, json_answer
 from headcount.daemon.claim_view import held_sentence, holder_row
 from headcount.daemon.gate import Refused
 from headcount.daemon.routes.claims_shared import elsewhere
-from headcount.daemon.routes.route import Call, json_response
+from headcount.daemon.routes.route import Call
 from headcount.daemon.view import LIVENESS_WORDS, hosted_by, time_text
 from headcount.wire.guarding import Conflict, Conflicts, GitIntent
 
@@ -34,17 +33,17 @@ async def guard_edit(call: Call) -> Any:
     if agent is None:
         raise Refused(404, "no-such-agent", f"Known agents: {', '.join(AGENTS)}.")
     service = call.service
-    report = agent.translate(await call.request.body(), service.clock.now(), "http")
+    report = agent.translate(await call.payload(), service.clock.now(), "http")
     if isinstance(report, Unread) or report.edits is None or not service.loop.world.book.held_paths:
-        return Response(status_code=204)
+        return NOTHING
     own = await own_of(call)
     path = await service.worktrees.real_path(report.edits)
     found = guarding.on_paths(service.loop.world, own, [path], report.conversation)
     if not found:
-        return Response(status_code=204)
+        return NOTHING
     claim = next(iter(found.values()))[0]
     service.loop.counts["edits_guarded"] += 1
-    return json_response(_denial(call, claim))
+    return json_answer(_denial(call, claim))
 
 
 async def guard_git(call: Call) -> Conflicts:
@@ -59,7 +58,7 @@ async def guard_git(call: Call) -> Conflicts:
 
 async def own_of(call: Call) -> list[ProcessIdentity]:
     actor = await call.who()
-    chain = call.request.scope["state"]["seen"].chain
+    chain = call.seen.chain
     return guarding.own_processes(actor, [facts.identity for facts in chain])
 
 

@@ -13,8 +13,9 @@ from msgspec.structs import replace
 from headcount.agents.port import Unread
 from headcount.agents.table import AGENTS
 from headcount.daemon.anchor import first_bound
+from headcount.daemon.answer import json_answer
 from headcount.daemon.gate import Refused
-from headcount.daemon.routes.route import Call, json_response
+from headcount.daemon.routes.route import Call
 
 PID_HEADERS = ("x-claude-pid", "x-agent-pid")
 
@@ -23,17 +24,17 @@ async def take_report(call: Call) -> Any:
     agent = AGENTS.get(call.path("agent"))
     if agent is None:
         raise Refused(404, "no-such-agent", f"Known agents: {', '.join(AGENTS)}.")
-    anchors, peer, headers = call.service.anchors, call.peer, call.request.headers
-    named = [headers[name] for name in PID_HEADERS if name in headers]
+    anchors, peer = call.service.anchors, call.peer
+    named = [text for name in PID_HEADERS if (text := call.header(name)) is not None]
     anchor = first_bound(
         lambda: anchors.by_peer(agent, peer),
         *(lambda text=text: anchors.by_header(agent, text) for text in named),
     )
-    payload = await call.request.body()
+    payload = await call.payload()
     report = agent.translate(payload, call.service.clock.now(), "http")
     if isinstance(report, Unread):
         raise Refused(400, "unreadable", f"This is no report of {agent.name}: {report.why}.")
     call.service.drift.see(agent, report.event, payload)
     (report,) = await call.service.worktrees.settled([report])
     session = await call.service.loop.ask(replace(report, anchor=anchor))
-    return json_response({"accepted": True, "session": session}, 202)
+    return json_answer({"accepted": True, "session": session}, 202)

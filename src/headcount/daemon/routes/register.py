@@ -20,10 +20,11 @@ from headcount.core.registration import Register, TurnedAway, Unregister
 from headcount.core.session import Registration as Given
 from headcount.core.session import Session
 from headcount.core.verdict import Standing
+from headcount.daemon.answer import json_answer
 from headcount.daemon.gate import Refused
 from headcount.daemon.lineage import Lineage
 from headcount.daemon.loop import NotStored
-from headcount.daemon.routes.route import Call, json_response
+from headcount.daemon.routes.route import Call
 from headcount.daemon.view import session_row
 from headcount.daemon.weak import weak_conversation
 from headcount.store.port import StoreFault
@@ -60,9 +61,9 @@ async def register(call: Call) -> Any:
         )
     )
     if isinstance(outcome, TurnedAway):
-        return json_response(_turned_away(call, asked, outcome), 409)
+        return json_answer(_turned_away(call, asked, outcome), 409)
     token_file = await _token_file(call, facts.identity) if asked.launch else None
-    return json_response(Registered(session=str(outcome), pid=facts.pid, token_file=token_file), 201)
+    return json_answer(Registered(session=str(outcome), pid=facts.pid, token_file=token_file), 201)
 
 
 async def withdraw(call: Call) -> Withdrawn:

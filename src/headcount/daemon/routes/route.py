@@ -1,23 +1,24 @@
 """What a route is: a method, a path, a handler, and what the OpenAPI document says of it.
 
 Rules of this file
-  1. A handler gets a `Call` and returns a message, a `Reply` or a stream; faults are raised as `Refused`.
+  1. A handler gets a `Call` and returns a message, an `Answer` or a `Stream`; faults are raised as `Refused`.
   2. Query and path parameters and bodies are read through `Call`, which refuses nonsense with a clear word.
   3. Who is calling is established once a request: before the handler where the route needs it.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from functools import lru_cache
 from typing import Any, TypeVar
+from urllib.parse import parse_qsl
 
 import msgspec
 from msgspec import Struct
-from starlette.requests import Request
-from starlette.responses import Response
 
 from headcount.core.session import Session
 from headcount.daemon.actor import A_PAGE, Actor
 from headcount.daemon.authority import need_operator
-from headcount.daemon.gate import Refused
+from headcount.daemon.gate import Receive, Refused, Scope, SenderLeft
+from headcount.daemon.lineage import Seen
 from headcount.daemon.selection import select
 from headcount.daemon.service import Service
 from headcount.daemon.weak import weak, weak_in
@@ -26,13 +27,16 @@ from headcount.system.peer import Peer
 
 NUMBER_MOST = 15  # digits
 UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+QUERIES_KEPT = 64  # the same few are asked again and again
 
 T = TypeVar("T")
 
 
 class Call(Struct):
     service: Service
-    request: Request
+    scope: Scope
+    receive: Receive
+    named: Mapping[str, str]  # in the path
     known: Actor | None = None  # who is calling, once that was asked
 
     async def who(self) -> Actor:
@@ -40,9 +44,8 @@ class Call(Struct):
         if self.known is None and self.loopback is not None:
             self.known = A_PAGE
         if self.known is None:
-            authorization = self.request.headers.get("authorization")
-            seen = self.request.scope["state"]["seen"]
-            self.known = await self.service.actors.resolve(self.peer, authorization, seen)
+            authorization = self.header("authorization")
+            self.known = await self.service.actors.resolve(self.peer, authorization, self.seen)
         return self.known
 
     @property
@@ -57,34 +60,63 @@ class Call(Struct):
 
     @property
     def peer(self) -> Peer | None:
-        peer: Peer | None = self.request.scope["state"].get("peer")
+        peer: Peer | None = self.scope["state"]["peer"]
         return peer
+
+    @property
+    def seen(self) -> Seen:
+        """What was seen of the peer, by this and earlier requests of the connection."""
+        seen: Seen = self.scope["state"]["seen"]
+        return seen
 
     @property
     def loopback(self) -> Loopback | None:
         """Of a call that came by the page's port: it got this far by a credential, or needs none."""
-        loopback: Loopback | None = self.request.scope["state"].get("loopback")
+        loopback: Loopback | None = self.scope["state"]["loopback"]
         return loopback
 
     def path(self, name: str) -> str:
-        return str(self.request.path_params[name])
+        return self.named[name]
+
+    def header(self, name: str) -> str | None:
+        said: bytes | None = self.scope["named"].get(name.encode())
+        return None if said is None else said.decode("latin-1")
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """Of the query; of several with one name the last."""
+        return dict(_query(self.scope["query_string"]))
 
     def text(self, name: str) -> str | None:
-        return self.request.query_params.get(name)
+        return self.parameters.get(name)
+
+    def texts(self, name: str) -> list[str]:
+        return [text for key, text in _query(self.scope["query_string"]) if key == name]
 
     def flag(self, name: str) -> bool:
-        return self.request.query_params.get(name, "") in ("1", "true", "yes")
+        return self.parameters.get(name, "") in ("1", "true", "yes")
 
     def number(self, name: str, default: int) -> int:
-        text = self.request.query_params.get(name)
+        text = self.parameters.get(name)
         if text is None:
             return default
         if not text.isascii() or not text.isdigit() or len(text) > NUMBER_MOST:
             raise Refused(400, "bad-parameter", f"{name} must be a whole number.")
         return int(text)
 
+    async def payload(self) -> bytes:
+        """The body as it was sent, once all of it is here."""
+        pieces, more = [], True
+        while more:
+            message = await self.receive()
+            if message["type"] == "http.disconnect":
+                raise SenderLeft
+            pieces.append(message["body"])
+            more = message["more_body"]
+        return b"".join(pieces)
+
     async def body(self, kind: type[T]) -> T:
-        return read_body(await self.request.body(), kind)
+        return read_body(await self.payload(), kind)
 
     def session(self) -> Session:
         return self.select(self.path("id"))
@@ -98,7 +130,7 @@ class Call(Struct):
 
     def refuse_weak(self) -> None:
         """A request that offers a terminal, a port or a directory as who it is learns that it is none."""
-        found = weak_in(self.request.headers, self.request.query_params)
+        found = weak_in((name.decode("latin-1") for name in self.scope["named"]), self.parameters)
         if found is not None:
             raise self.weak_identity(*found)
 
@@ -142,5 +174,6 @@ class Route(Struct, frozen=True):
         return self.body is not None or self.takes is not None
 
 
-def json_response(message: Any, status: int = 200) -> Response:
-    return Response(msgspec.json.encode(message), status, media_type="application/json")
+@lru_cache(maxsize=QUERIES_KEPT)
+def _query(sent: bytes) -> tuple[tuple[str, str], ...]:
+    return tuple(parse_qsl(sent.decode("latin-1"), keep_blank_values=True)) if sent else ()

@@ -1,8 +1,7 @@
 """A stream of frames as an answer: until the frames end or the reader goes.
 
 Rules of this file
-  1. Two tasks and nothing more: one sends, one waits for the reader to go. Starlette's own answer brings
-     anyio, which is 100 ms of import in the middle of a running loop and 4 MB for good.
+  1. Two tasks and nothing more: one sends, one waits for the reader to go.
   2. Whichever ends first ends the other; a fault while sending is raised.
 
 Not here: what the frames are (events.py).
@@ -12,18 +11,22 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
-from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
+from msgspec import Struct
+
+from headcount import __version__
+from headcount.daemon.answer import Headers
+from headcount.daemon.gate import Receive, Send
 
 
-class StreamResponse(Response):
-    def __init__(self, frames: AsyncGenerator[bytes, None], headers: dict[str, str], media_type: str) -> None:
-        super().__init__(None, headers=headers, media_type=media_type)
-        del self.headers["content-length"]
-        self._frames = frames
+class Stream(Struct, frozen=True):
+    frames: AsyncGenerator[bytes, None]
+    media: str
+    headers: Headers = ()
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+    async def send_all(self, receive: Receive, send: Send) -> None:
+        version = (b"headcount-version", __version__.encode())
+        headers = ((b"content-type", self.media.encode()), *self.headers, version)
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
         sending = asyncio.create_task(self._send(send))
         leaving = asyncio.create_task(_until_gone(receive))
         try:
@@ -37,7 +40,7 @@ class StreamResponse(Response):
                 raise outcome
 
     async def _send(self, send: Send) -> None:
-        async with aclosing(self._frames) as frames:  # a reader that goes in mid-frame is unsubscribed now
+        async with aclosing(self.frames) as frames:  # a reader that goes in mid-frame is unsubscribed now
             async for frame in frames:
                 await send({"type": "http.response.body", "body": frame, "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})

@@ -10,8 +10,8 @@ from functools import cache
 from typing import Any
 
 import msgspec
-from starlette.responses import Response
 
+from headcount.daemon.answer import Answer
 from headcount.daemon.routes import (
     claims,
     context,
@@ -44,7 +44,7 @@ from headcount.wire.places import Resumption, Whereabouts
 
 
 async def openapi(call: Call) -> Any:
-    return Response(_openapi(), media_type="application/json")
+    return Answer(200, _openapi())
 
 
 @cache

@@ -16,8 +16,8 @@ from msgspec import Struct
 PIDFD_GET_INFO = 0xC040FF0B  # _IOWR(0xFF, 11, 64 bytes), linux/pidfd.h
 ASK_PID = 0x1
 ASK_EXIT = 0x8  # answered since 6.15
-ANSWER = struct.Struct("=QQ12i")  # mask, cgroup, pid and ten more ids, exit status
-QUESTION = ANSWER.pack(ASK_PID | ASK_EXIT, *([0] * 13))
+ANSWER = struct.Struct("=Q8xi40xi")  # mask, (cgroup,) pid, (ten more ids,) exit status
+QUESTION = ANSWER.pack(ASK_PID | ASK_EXIT, 0, 0)
 
 
 class Info(Struct, frozen=True):
@@ -27,12 +27,11 @@ class Info(Struct, frozen=True):
 
 def ask(pidfd: int) -> Info | None:
     """None: this kernel does not answer."""
-    answer = bytearray(QUESTION)
     try:
-        fcntl.ioctl(pidfd, PIDFD_GET_INFO, answer)
+        answer = fcntl.ioctl(pidfd, PIDFD_GET_INFO, QUESTION)
     except OSError as error:
         return Info() if error.errno == errno.ESRCH else None
-    mask, _, pid, *_, status = ANSWER.unpack(answer)
+    mask, pid, status = ANSWER.unpack(answer)
     return Info(
         pid=pid if mask & ASK_PID and not mask & ASK_EXIT else None,
         exit_status=status if mask & ASK_EXIT else None,

@@ -266,8 +266,10 @@ class LinuxProcesses:
     def _on_readable(self, identity: ProcessIdentity) -> None:
         pinned = self._pidfds.pop(identity)
         self._loop.remove_reader(pinned)  # first: it stays readable for ever
-        with _closing(pinned):
+        try:
             verdict = self._ended(identity, pinned)
+        finally:
+            os.close(pinned)
         self._tell(identity, verdict)
 
     def _judge_batch(self, identities: tuple[ProcessIdentity, ...]) -> dict[ProcessIdentity, Verdict]:
