@@ -25,6 +25,7 @@ from headcount.daemon.fleet.mirror import Mirror
 from headcount.daemon.fleet.pace import Pace
 from headcount.daemon.fleet.roster import Roster
 from headcount.daemon.loop import Loop, Prove
+from headcount.store.postgres.door import Connection
 from headcount.store.postgres.ledger import CHANNEL, PostgresLedger
 from headcount.store.postgres.link import Link
 from headcount.store.postgres.roster import PostgresRoster
@@ -146,27 +147,22 @@ class Member:
     async def _listen(self) -> None:
         """Only ever a hint: behind a pooler nothing may come of it, and everybody looks again by themselves."""
         while True:
-            with contextlib.suppress(SharedUnavailable):
-                await self._hear()
+            try:
+                await self.link.attend(self._begin_to_hear, self._hear)
+            except SharedUnavailable as fault:
+                log.info("hints of the fleet are not heard now: %s", fault)
             await asyncio.sleep(self._pace.retry_most)
 
-    async def _hear(self) -> None:
-        import psycopg
+    async def _begin_to_hear(self, connection: Connection) -> None:
+        await connection.execute(f"LISTEN {CHANNEL}")
+        self.claims.ring_all()
+        self._roster.send_all()  # it may have been restarted, and the roster need not have outlived that
 
-        connection = await self.link.connect()
-        try:
-            await connection.execute(f"LISTEN {CHANNEL}")
-            self.claims.ring_all()
-            self._roster.send_all()  # it may have been restarted, and the roster need not have outlived that
-            async for hint in connection.notifies():
-                item = Item(hint.payload)
-                self.claims.ring(item)
-                await self._mirror.look_at(item)
-        except (psycopg.Error, OSError) as error:
-            log.info("hints of the fleet are not heard now: %s", type(error).__name__)
-        finally:
-            with contextlib.suppress(psycopg.Error, OSError):
-                await connection.close()
+    async def _hear(self, connection: Connection) -> None:
+        async for hint in connection.notifies():
+            item = Item(hint.payload)
+            self.claims.ring(item)
+            await self._mirror.look_at(item)
 
     async def _tidy(self) -> None:
         while True:

@@ -21,7 +21,8 @@ from headcount.core.claim import Answer, Claim, Freed, Granted, Waiting, freed
 from headcount.core.commands import Acquire
 from headcount.core.item import Item
 from headcount.core.shared import SharedCommand, SharedDecision, SharedItem
-from headcount.store.postgres.link import Connection, Link
+from headcount.store.postgres.door import Connection
+from headcount.store.postgres.link import Link
 from headcount.store.postgres.queries import query
 from headcount.store.postgres.rows import (
     Row,
