@@ -24,6 +24,7 @@ DEFAULTS = {
     "keepalives_interval": str(int(FLEET_CALL_WITHIN)),
     "keepalives_count": "3",
 }
+WRITABLE = {"target_session_attrs": "read-write"}  # of several hosts, some may be standbys
 SHOWN = ("host", "hostaddr", "port", "dbname", "user", "sslmode")
 
 
@@ -50,7 +51,9 @@ def parse_address(text: str) -> Address:
 
 def with_passfile(conninfo: str, passfile: str | None) -> str:
     """As the driver gets it. What the address says wins over our defaults."""
-    options: dict[str, str | int | None] = {**DEFAULTS, **conninfo_to_dict(conninfo)}
+    given = conninfo_to_dict(conninfo)
+    several = "," in str(given.get("host") or given.get("hostaddr") or "")
+    options: dict[str, str | int | None] = {**DEFAULTS, **(WRITABLE if several else {}), **given}
     if passfile is not None:
         options["passfile"] = passfile
     return _joined(options)

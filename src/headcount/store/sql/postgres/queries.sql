@@ -2,9 +2,12 @@
 -- transaction mode may stand between.
 
 -- name: bound_transaction
--- Local to the transaction. The server ends what a host that was cut off left open.
+-- Local to the transaction. The server ends what a host that was cut off left open, and a commit is on its disk (and
+-- on its standby's, if there is one that it waits for) before it is answered, whatever its default is.
 SELECT set_config('statement_timeout', %(statement)s, true),
-       set_config('idle_in_transaction_session_timeout', %(idle)s, true)
+       set_config('idle_in_transaction_session_timeout', %(idle)s, true),
+       CASE WHEN current_setting('synchronous_commit') IN ('off', 'local')
+            THEN set_config('synchronous_commit', 'on', true) END
 
 -- name: lock_migrations
 SELECT pg_advisory_xact_lock(%(key)s)
