@@ -48,7 +48,9 @@ def test_of_several_hosts_the_one_that_can_be_written_is_wanted_unless_the_addre
     assert "target_session_attrs=any" in with_passfile("host=a,b target_session_attrs=any", None)
 
 
-async def test_a_database_that_defaults_to_another_isolation_is_read_as_it_is_after_the_wait(postgres, tmp_path):
+async def test_a_database_that_defaults_to_another_isolation_is_read_as_it_is_after_the_wait(
+    postgres, tmp_path
+):
     """By a snapshot of before the wait a renewal would find as ours what another host has just taken."""
     database = postgres.create()
     postgres.ask(f"ALTER DATABASE {database} SET default_transaction_isolation = 'repeatable read'")

@@ -90,16 +90,26 @@ class SharedEvent:
 class SharedLedger(Protocol):
     async def enrol(self, name: str, version: str) -> Membership: ...
 
-    async def renew(self, open_requests: Sequence[str]) -> list[SharedClaim]:
-        """Our lease holds for another while; what the ledger has as ours. Raises `Superseded`."""
+    async def renew(self, is_open: Callable[[str], bool]) -> list[SharedClaim]:
+        """Our lease holds for another while; what the ledger has as ours. Requests of ours that are not open
+        leave their lines. Raises `Superseded`."""
 
     async def decide(self, command: SharedCommand, decide: Decide, floor: int) -> Answer:
         """Under the item's lock: what the rules say, stored. A grant's fence is above `floor`."""
 
     async def withdraw(self, item: Item, request: str) -> None: ...
 
-    async def free(self, item: Item, fence: int, because: Freed, forget: str | None = None) -> bool:
-        """If it is still ours with that fence. `forget`: the request, which nobody was answered."""
+    async def free(
+        self,
+        item: Item,
+        fence: int,
+        because: Freed,
+        forget: str | None = None,
+        *,
+        unless: Callable[[], bool] = ...,
+    ) -> bool:
+        """If it is still ours with that fence. `forget`: the request, which nobody was answered. `unless` is
+        asked under the item's lock."""
 
     async def read(self, items: Sequence[Item]) -> dict[Item, SharedClaim]: ...
 
@@ -109,4 +119,5 @@ class SharedLedger(Protocol):
     async def history(self, item: Item, limit: int) -> list[SharedEvent]: ...
 
     async def leave(self) -> int:
-        """All that is ours is freed, and the host is forgotten. Gives the number of claims."""
+        """All that is ours is freed, and the host is forgotten. Gives the number of claims. Raises `Superseded`:
+        what is there belongs to another daemon now."""

@@ -31,7 +31,7 @@ class FleetHost(msgspec.Struct, kw_only=True):
     sessions: int
     claims: int
     version: str
-    epoch: int  # lives of its daemon
+    epoch: int  # a life of its daemon; grows with each
 
 
 class FleetStatus(msgspec.Struct, kw_only=True):

@@ -79,13 +79,19 @@ class Member:
         ):
             self._tasks.append(asyncio.create_task(_unbroken(work, self._pace), name=name))
 
-    async def close(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-        if self._tasks:
-            await asyncio.wait(self._tasks)
-        await self.claims.close()
+    async def rest(self, because: str) -> None:
+        """Nothing goes on by itself, and nothing is vouched for, until it is started again."""
         self.lease.given_up()
+        self.lease.fault = because
+        tasks, self._tasks = self._tasks, []
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+    async def close(self) -> None:
+        await self.rest("this host has left the shared database")
+        await self.claims.close()
         await self.link.close()
 
     def noticed(self, events: Sequence[Event]) -> None:
@@ -116,7 +122,7 @@ class Member:
 
     async def _renew(self, sent: float) -> None:
         before = self._mirror.held()
-        ours = await self.ledger.renew(self.claims.open_requests())
+        ours = await self.ledger.renew(self.claims.is_open)
         self.lease.renewed(sent)
         await self._mirror.settle(before, ours, starting=not self._settled)
         if not self._settled or self._was_away:

@@ -75,21 +75,17 @@ async def claim_on(member: "Member", item: Item) -> Claim | None:
 
 async def elsewhere(call: Call, own: Sequence[ProcessIdentity], texts: Sequence[str]) -> list[Claim]:
     """Others' claims on other hosts, for a guard: without the database it lets pass, as a guard does."""
-    fleet, mirror = call.service.fleet, call.service.loop.world.book.claims
+    fleet = call.service.fleet
     items = [item for item in map(parse_item, texts) if not isinstance(item, BadItem) and is_shared(item)]
     if not fleet.is_joined or not items:
         return []
     try:
-        found = await fleet.member.ledger.read(items)
+        member = fleet.member
+        found = await member.ledger.read(items)
     except SharedUnavailable:
         return []
-    claims = [each.claim for each in found.values() if each.host is not None]
-    known = {item for item in items if item in mirror and mirror[item].is_held}
-    return [
-        claim
-        for claim in claims
-        if claim.item not in known and not any(claim.is_held_by(process) for process in own)
-    ]
+    claims = [each.claim for each in found.values() if each.host not in (None, member.host)]
+    return [claim for claim in claims if not any(claim.is_held_by(process) for process in own)]
 
 
 async def doubt(member: "Member", item: Item) -> str:

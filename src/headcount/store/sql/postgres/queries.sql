@@ -29,12 +29,13 @@ SELECT coalesce(max(version), 0) FROM headcount.schema_version
 INSERT INTO headcount.schema_version (version) VALUES (%(version)s)
 
 -- name: enrol
--- A new life of this host: what an earlier one left open is told apart by the epoch.
+-- A new life of this host: what an earlier one left open is told apart by the epoch. It begins at the time, so that
+-- it is never one that was given before, also when the row was deleted meanwhile.
 INSERT INTO headcount.hosts (id, name, epoch, version, started_at, renewed_at, expires_at)
-VALUES (%(host)s, %(name)s, 1, %(version)s, clock_timestamp(), clock_timestamp(),
+VALUES (%(host)s, %(name)s, (extract(epoch FROM clock_timestamp()) * 1000)::bigint, %(version)s, clock_timestamp(), clock_timestamp(),
         clock_timestamp() + make_interval(secs => %(ttl)s))
 ON CONFLICT (id) DO UPDATE SET
-  name = excluded.name, version = excluded.version, epoch = hosts.epoch + 1,
+  name = excluded.name, version = excluded.version, epoch = greatest(hosts.epoch + 1, excluded.epoch),
   started_at = excluded.started_at, renewed_at = excluded.renewed_at, expires_at = excluded.expires_at
 RETURNING epoch
 
@@ -46,7 +47,7 @@ UPDATE headcount.hosts SET renewed_at = clock_timestamp(), expires_at = clock_ti
 WHERE id = %(host)s AND epoch = %(epoch)s
 
 -- name: leave
-DELETE FROM headcount.hosts WHERE id = %(host)s
+DELETE FROM headcount.hosts WHERE id = %(host)s AND epoch = %(epoch)s
 
 -- name: list_hosts
 SELECT h.id, h.name, h.epoch, h.version,
@@ -103,8 +104,11 @@ VALUES (%(item)s, %(request)s, %(host)s, %(epoch)s, %(body)s) ON CONFLICT (reque
 -- name: leave_line
 DELETE FROM headcount.waiters WHERE request = %(request)s
 
+-- name: lines_of_host
+SELECT request FROM headcount.waiters WHERE host = %(host)s
+
 -- name: leave_lines
-DELETE FROM headcount.waiters WHERE host = %(host)s AND NOT (request = ANY(%(open)s))
+DELETE FROM headcount.waiters WHERE request = ANY(%(closed)s)
 
 -- name: free_item
 UPDATE headcount.claims SET host = NULL, body = %(body)s WHERE item = %(item)s AND fence = %(fence)s
