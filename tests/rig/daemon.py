@@ -51,6 +51,7 @@ class Daemon:
         }
         self.process: subprocess.Popen[bytes] | None = None
         self.word = ""
+        self.wrapper: tuple[str, ...] = ()  # what every start of it goes through
 
     # --- its life ------------------------------------------------------------------------------------
 
@@ -59,7 +60,7 @@ class Daemon:
         try:
             self.process = subprocess.Popen(
                 [
-                    *wrapper,
+                    *(wrapper or self.wrapper),
                     sys.executable,
                     "-m",
                     "headcount.daemon.main",

@@ -17,6 +17,8 @@ PIECE = 65_536
 
 
 class Proxy:
+    host = "127.0.0.1"
+
     def __init__(self, port: int) -> None:
         self._to = port
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)
