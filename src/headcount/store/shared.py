@@ -52,6 +52,9 @@ class SharedClaim:
     host: str | None  # None: free
     host_name: str | None = None
     vouched: bool = True  # its host's lease holds
+    age: float | None = None  # since its host was last heard of
+    free_in: float | None = None  # until others may take it, if its host stays away
+    told: str | None = None  # the holder's session as its host shows it, JSON
 
 
 @dataclass(frozen=True, slots=True)

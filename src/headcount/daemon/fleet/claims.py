@@ -86,7 +86,12 @@ class SharedClaims:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         task.add_done_callback(lambda done: done.cancelled() or done.exception())
-        return await asyncio.shield(task)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if not task.cancelled():
+                raise  # whoever asked has left
+            raise SharedUnavailable("this host is leaving the shared database") from None
 
     async def _commit(self, command: SharedCommand, left: float | None) -> Answer:
         seen: list[SharedItem] = []

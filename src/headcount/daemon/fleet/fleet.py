@@ -91,6 +91,7 @@ class Fleet:
             joined = self._files.read()
             if joined is not None:
                 self._member = self._made(joined)
+                self._loop.world.known_as = joined.name
                 self._member.start()
         except Exception as fault:  # also what a driver of another version makes of the address
             log.exception("the fleet that was joined cannot be gone on with")
@@ -106,15 +107,49 @@ class Fleet:
     async def join(self, address: str, name: str | None) -> "Member":
         async with self._changing:
             if self._member is not None or self._nobody is not None:
-                raise JoinRefused(
-                    "joined", f"This host has joined a fleet already ({self.where or 'see status'})."
-                )
+                return await self._given_anew(address, name)
             with self._nobody_decides("this host is just joining a fleet"):
                 await self._check_nothing_held()
                 member = await self._enrolled(address, name)
-            self._member = member
+            self._member, self._loop.world.known_as = member, member.name
         member.start()
         self._loop.put(FleetNews("joined", self._clock.now(), self.where))
+        return member
+
+    async def _given_anew(self, address: str, name: str | None) -> "Member":
+        """The fleet that was joined, with another password, user or options: a new life of this host there, in
+        which the living keep their claims. Another fleet is refused."""
+        with _driver():
+            from headcount.store.postgres.address import is_same_place, parse_address, passfile_line
+        before, parsed = self._files.read_or_none(), parse_address(address)
+        if (
+            before is None
+            or not is_same_place(before.conninfo, parsed.conninfo)
+            or name not in (None, before.name)
+        ):
+            raise JoinRefused(
+                "joined",
+                f"This host has joined a fleet already ({self.where or 'its file is damaged'}). "
+                "Leave it first: headcount fleet leave",
+            )
+        old, password = self._member, self._files.password_line()
+        joined = Joined(before.name, parsed.conninfo)
+        with self._nobody_decides("this host is just joining its fleet anew"):
+            if old is not None:
+                await old.close()
+            self._files.write_password(None if parsed.password is None else passfile_line(parsed.password))
+            member = self._made(joined)
+            try:
+                await member.enrol()
+                self._files.write(joined)
+            except BaseException:
+                await member.close()
+                self._files.write_password(password)
+                self._member = self._made(before)
+                self._member.start()
+                raise
+            self._member, self._loop.world.known_as = member, member.name
+        member.start()
         return member
 
     async def _enrolled(self, address: str, name: str | None) -> "Member":
@@ -135,23 +170,26 @@ class Fleet:
             raise
         return member
 
-    async def leave(self, *, anyway: bool) -> int:
-        """How many claims were freed. `anyway`: also when the database cannot be told."""
+    async def leave(self, *, anyway: bool) -> tuple[int, int]:
+        """How many claims were freed, and how many stay closed for a while. `anyway`: also when the database
+        cannot be told."""
         async with self._changing:
-            freed = 0
+            freed = closed = 0
             try:
                 freed = await self._taken_leave(self.member)
             except SharedUnavailable:
                 if not anyway:
                     raise
+                closed = len(mirrored(self._loop.world))
             member, self._member, self._nobody = self._member, None, None
             if member is not None:
                 await member.close()
             self._files.remove()
+            self._loop.world.known_as = None
         for claim in mirrored(self._loop.world):
             self._loop.put(SharedFreed(claim.item, claim.fence, Freed.FORCED, "fleet leave"))
         self._loop.put(FleetNews("left", self._clock.now(), self.where))
-        return freed
+        return freed, closed
 
     async def _taken_leave(self, member: "Member") -> int:
         """It vouches for nothing before the others may take it, and does not enrol again behind our back."""

@@ -13,6 +13,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import replace
 from typing import Any
 
 from headcount import __version__
@@ -30,7 +31,7 @@ from headcount.store.postgres.ledger import CHANNEL, PostgresLedger
 from headcount.store.postgres.link import Link
 from headcount.store.postgres.roster import PostgresRoster
 from headcount.store.postgres.schema import migrate
-from headcount.store.shared import Forgotten, Membership, SharedUnavailable, Superseded
+from headcount.store.shared import Forgotten, Host, Membership, SharedUnavailable, Superseded
 from headcount.system.clock import Clock
 from headcount.times import PRUNE_EVERY
 
@@ -58,6 +59,7 @@ class Member:
         self._settled = False  # what the ledger has as ours was compared once in this life
         self._was_away = False
         self._tasks: list[asyncio.Task[None]] = []
+        self._hosts: tuple[float, list[Host]] = (clock.boottime(), [])  # as read last, and when
 
     # --- its life --------------------------------------------------------------------------------------
 
@@ -98,6 +100,17 @@ class Member:
         self._mirror.noticed(events)
         self._roster.noticed(events)
 
+    async def hosts(self) -> list[Host]:
+        read = self._clock.boottime()
+        self._hosts = (read, await self.people.hosts())
+        return self._hosts[1]
+
+    def last_hosts(self) -> list[Host]:
+        """As they were when the database answered last, each that much older; nobody vouches for any of them."""
+        read, hosts = self._hosts
+        older = self._clock.boottime() - read
+        return [replace(each, age=each.age + older, vouched=False) for each in hosts]
+
     # --- the lease -------------------------------------------------------------------------------------
 
     async def _keep(self) -> None:
@@ -125,6 +138,8 @@ class Member:
         ours = await self.ledger.renew(self.claims.is_open)
         self.lease.renewed(sent)
         await self._mirror.settle(before, ours, starting=not self._settled)
+        if not self._hosts[1]:
+            await self.hosts()  # so that there is a last word of each, should the database go away
         if not self._settled or self._was_away:
             self._roster.send_all()
             self.claims.ring_all()

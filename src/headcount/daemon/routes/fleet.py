@@ -50,7 +50,8 @@ async def _status_of(call: Call, member: "Member") -> FleetStatus:
     try:
         hosts = await _hosts(member)
     except SharedUnavailable as unavailable:
-        hosts, fault = [], str(unavailable)
+        fault = str(unavailable)
+        hosts = [_host(each, member.host) for each in member.last_hosts()]
     vouched = member.lease.holds
     if not vouched:
         fault = fault or member.lease.fault or "the lease ran out"
@@ -89,10 +90,17 @@ async def join(call: Call) -> FleetStatus:
 async def leave(call: Call) -> FleetLeft:
     wish = await call.body(LeaveWish)
     try:
-        freed = await call.service.fleet.leave(anyway=wish.anyway)
+        freed, closed = await call.service.fleet.leave(anyway=wish.anyway)
     except NotJoined:
         raise _not_joined() from None
-    return FleetLeft(left=True, freed=freed)
+    except SharedUnavailable as fault:
+        raise Refused(
+            503,
+            "fleet-unavailable",
+            f"The fleet cannot be told: {fault}.",
+            "To leave without telling it: headcount fleet leave --anyway",
+        ) from None
+    return FleetLeft(left=True, freed=freed, closed=closed)
 
 
 def _not_joined() -> Refused:
@@ -102,7 +110,7 @@ def _not_joined() -> Refused:
 
 
 async def _hosts(member: "Member") -> list[FleetHost]:
-    return [_host(each, member.host) for each in await member.people.hosts()]
+    return [_host(each, member.host) for each in await member.hosts()]
 
 
 def _host(host: Host, here: str) -> FleetHost:

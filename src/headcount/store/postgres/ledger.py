@@ -248,11 +248,13 @@ class PostgresLedger:
     # --- reading -------------------------------------------------------------------------------------
 
     async def read(self, items: Sequence[Item]) -> dict[Item, SharedClaim]:
-        rows = await self._link.run(partial(_rows, "read_items", {"items": list(items)}))
+        rows = await self._link.run(
+            partial(_rows, "read_items", {"items": list(items), "lock_delay": self._lock_delay})
+        )
         return by_item(shared_claims(rows))
 
     async def held(self) -> tuple[list[SharedClaim], dict[Item, int]]:
-        return await self._link.run(_held)
+        return await self._link.run(partial(_held, self._lock_delay))
 
     async def history(self, item: Item, limit: int) -> list[SharedEvent]:
         rows = await self._link.run(partial(_rows, "item_history", {"item": item, "limit": limit}))
@@ -264,8 +266,8 @@ def _by(ended: Claim | None) -> str | None:
     return "operator" if ended is not None and ended.freed is Freed.FORCED else None
 
 
-async def _held(connection: Connection) -> tuple[list[SharedClaim], dict[Item, int]]:
-    claims = shared_claims(await _rows("list_claims", {}, connection))
+async def _held(lock_delay: float, connection: Connection) -> tuple[list[SharedClaim], dict[Item, int]]:
+    claims = shared_claims(await _rows("list_claims", {"lock_delay": lock_delay}, connection))
     return claims, {Item(item): count for item, count in await _rows("count_waiters", {}, connection)}
 
 

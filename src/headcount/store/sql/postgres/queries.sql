@@ -141,12 +141,20 @@ WHERE %(always)s OR EXISTS (SELECT FROM headcount.waiters WHERE item = %(item)s)
 SELECT item, fence, host, body FROM headcount.claims WHERE host = %(host)s
 
 -- name: read_items
-SELECT c.item, c.fence, c.host, c.body, h.name, coalesce(h.expires_at > clock_timestamp(), false)
-FROM headcount.claims c LEFT JOIN headcount.hosts h ON h.id = c.host WHERE c.item = ANY(%(items)s)
+SELECT c.item, c.fence, c.host, c.body, h.name, coalesce(h.expires_at > clock_timestamp(), false),
+       extract(epoch FROM clock_timestamp() - h.renewed_at)::float8,
+       extract(epoch FROM h.expires_at + make_interval(secs => %(lock_delay)s) - clock_timestamp())::float8, s.body
+FROM headcount.claims c LEFT JOIN headcount.hosts h ON h.id = c.host
+LEFT JOIN headcount.sessions s ON s.host = c.host AND s.id = c.body::json ->> 'session'
+WHERE c.item = ANY(%(items)s)
 
 -- name: list_claims
-SELECT c.item, c.fence, c.host, c.body, h.name, coalesce(h.expires_at > clock_timestamp(), false)
-FROM headcount.claims c LEFT JOIN headcount.hosts h ON h.id = c.host WHERE c.host IS NOT NULL ORDER BY c.fence
+SELECT c.item, c.fence, c.host, c.body, h.name, coalesce(h.expires_at > clock_timestamp(), false),
+       extract(epoch FROM clock_timestamp() - h.renewed_at)::float8,
+       extract(epoch FROM h.expires_at + make_interval(secs => %(lock_delay)s) - clock_timestamp())::float8, s.body
+FROM headcount.claims c LEFT JOIN headcount.hosts h ON h.id = c.host
+LEFT JOIN headcount.sessions s ON s.host = c.host AND s.id = c.body::json ->> 'session'
+WHERE c.host IS NOT NULL ORDER BY c.fence
 
 -- name: count_waiters
 SELECT item, count(*) FROM headcount.waiters GROUP BY item
