@@ -176,7 +176,7 @@ class Model:
         await asyncio.sleep(self.chance.random() * times.FLEET_RENEW_EVERY)
         while time.monotonic() < until:
             began = time.monotonic()
-            await self.ledger.renew([])
+            await self.ledger.renew(lambda request: True)
             self.load.renewals += 1
             self.load.late += time.monotonic() - began > times.FLEET_TTL - times.FLEET_RENEW_EVERY
             await asyncio.sleep(times.FLEET_RENEW_EVERY)

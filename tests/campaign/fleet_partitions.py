@@ -4,6 +4,9 @@ In every round one fault strikes while eight claimants, two on each host, ask fo
 written down and given to the checker (tests/rig/witness.py): is the ledger's own journal, with one holder at a time and
 strictly growing fences, an order in which one plain ledger would have given these very answers? The
 control is the same daemon with session advisory locks instead of row leases.
+
+Where the machine allows it each daemon is in a network namespace of its own, with a cable that is cut (rig/namespaces.py);
+elsewhere it is behind a proxy that cuts (rig/proxy.py).
 """
 
 import contextlib
@@ -26,6 +29,7 @@ from tests.rig.claimants import read
 from tests.rig.daemon import eventually
 from tests.rig.fleet import FACTOR, Host
 from tests.rig.linearizable import Does, Operation, Says
+from tests.rig.namespaces import DEAF, DOWN, NETWORK, Cable, why_not
 from tests.rig.postgres import Postgres
 from tests.rig.proxy import CLEAN, SILENT
 from tests.rig.witness import Entry, outdated, unexplained
@@ -39,6 +43,7 @@ CALM = 0.4  # before and after a fault
 LEASE = 30 * FACTOR
 OVER = LEASE + 15 * FACTOR + 0.6  # others have taken what the host held
 FAULTS = ("clean", "silent", "database", "kill", "stop")
+CABLED = (CLEAN, SILENT, DEAF, DOWN, "database", "kill", "stop")
 
 
 @dataclass
@@ -55,6 +60,7 @@ class Fire:
     seed: int
     progress: Progress
     control: bool = False
+    cables: dict[str, Cable] = field(default_factory=dict)  # by host; none: proxies
     bugs: int = 0  # claimants that were answered nonsense, daemons that failed
     struck: list[Struck] = field(default_factory=list)
     claimants: dict[str, list[tuple[subprocess.Popen[bytes], Path]]] = field(default_factory=dict)
@@ -79,7 +85,10 @@ class Fire:
     def hosts(self) -> Iterator[list[Host]]:
         database = self.postgres.create()
         with contextlib.ExitStack() as stack:
-            hosts = [Host(self.directory, name, self.postgres, database=database) for name in HOSTS]
+            hosts = [
+                Host(self.directory, name, self.postgres, database=database, cable=self.cables.get(name))
+                for name in HOSTS
+            ]
             for host in hosts:
                 if self.control:
                     self.spoil(host)
@@ -128,7 +137,7 @@ class Fire:
         host = chance.choice(hosts)
         lasts = OVER if chance.random() < 0.5 or self.control else chance.random() * LEASE
         self.struck.append(Struck(number, kind, lasts))
-        if kind in (CLEAN, SILENT):
+        if kind in (CLEAN, SILENT, DEAF, DOWN):
             cut = (
                 hosts[1:] if self.control else [host]
             )  # of the naive one most, so that a holder is among them
@@ -180,6 +189,19 @@ def double_holders(journal: list[Entry]) -> list[str]:
     ]
 
 
+@contextlib.contextmanager
+def _laid(without: str | None) -> Iterator[tuple[Postgres, dict[str, Cable]]]:
+    with contextlib.ExitStack() as stack:
+        cables = {} if without else {name: stack.enter_context(Cable()) for name in HOSTS}
+        heard = ",".join(["127.0.0.1", *(cable.host for cable in cables.values())])
+        postgres = stack.enter_context(
+            Postgres(f"listen_addresses={heard}", network=NETWORK if cables else None)
+        )
+        for cable in cables.values():
+            cable.port = postgres.port
+        yield postgres, cables
+
+
 def run(
     *,
     seed: int,
@@ -187,13 +209,17 @@ def run(
     progress: Progress,
     rounds: int = ROUNDS,
     control_rounds: int = CONTROL_ROUNDS,
-    kinds: tuple[str, ...] = FAULTS,
+    kinds: tuple[str, ...] | None = None,
+    without: str | None = "",
 ) -> Outcome:
-    with tempfile.TemporaryDirectory(prefix="headcount-fleet-") as directory, Postgres() as postgres:
-        ours = Fire(Path(directory) / "ours", postgres, seed, progress)
+    """`without`: why there are no namespaces; as a rule the machine is asked."""
+    without = why_not() if without == "" else without
+    with tempfile.TemporaryDirectory(prefix="headcount-fleet-") as directory, _laid(without) as laid:
+        postgres, cables = laid
+        ours = Fire(Path(directory) / "ours", postgres, seed, progress, cables=cables)
         ours.directory.mkdir()
-        ours.run(rounds, kinds, seconds)
-        naive = Fire(Path(directory) / "naive", postgres, seed, progress, control=True)
+        ours.run(rounds, kinds or (FAULTS if without else CABLED), seconds)
+        naive = Fire(Path(directory) / "naive", postgres, seed, progress, control=True, cables=cables)
         naive.directory.mkdir()
         naive.run(control_rounds, (CLEAN,))
         history, journal = ours.history(), ours.journal()
@@ -205,6 +231,7 @@ def run(
     lost = Counter(each.says for each in history)[Says.NOTHING]
     rows = (
         Row("rounds, four daemons, eight claimants", f"{len(ours.struck):,}", f"{rounds:,}"),
+        Row("  lines", f"proxies: {without}" if without else "a network namespace for each daemon"),
         Row("  faults", ", ".join(f"{kind} {count}" for kind, count in struck.items())),
         Row(
             "answers: granted / held / current / stale / none",

@@ -254,6 +254,7 @@ def test_a_killed_daemon_comes_back_with_its_living_holders_claims_and_without_t
     living, dying = alpha.worker(), alpha.worker()
     fence = living.claim(task)[1]["fence"]
     dying.claim("task:other")
+    before = {host["name"]: host["epoch"] for host in beta.status()["hosts"]}
     alpha.daemon.kill()
     dying.kill()
     alpha.daemon.ready()
@@ -265,7 +266,7 @@ def test_a_killed_daemon_comes_back_with_its_living_holders_claims_and_without_t
     rows = {c["item"]: c["fence"] for c in beta.daemon.get("/v1/claims")["claims"]}
     assert rows == {task: fence, "task:other": answer["fence"]}
     epochs = {host["name"]: host["epoch"] for host in beta.status()["hosts"]}
-    assert epochs == {"alpha": 2, "beta": 1}
+    assert epochs["alpha"] > before["alpha"] and epochs["beta"] == before["beta"]
 
 
 def test_a_lost_local_store_finds_its_claims_in_the_ledger_again(pair_alone, task):

@@ -1,6 +1,7 @@
 """The mirror of shared claims and the ledger: kept equal by deaths, hints and renewals, each on its own."""
 
 import asyncio
+from types import SimpleNamespace
 
 import pytest
 
@@ -10,7 +11,8 @@ from headcount.core.item import Item
 from headcount.core.shared import decide_shared
 from headcount.core.verdict import alive
 from headcount.daemon.fleet.pace import Pace
-from headcount.store.shared import SharedUnavailable
+from headcount.daemon.routes.claims_shared import elsewhere
+from headcount.store.shared import SharedUnavailable, Superseded
 from tests.rig.ledgers import FleetDesk
 from tests.rig.values import process
 
@@ -129,3 +131,84 @@ async def test_a_line_is_cleared_of_questions_that_are_no_longer_open(desks):
 
 async def _unavailable(*_):
     raise SharedUnavailable("away")
+
+
+async def test_who_asks_again_while_the_untold_grant_is_given_back_keeps_what_it_is_told(desks):
+    """The asker is first at the item's lock, although the giving back was begun before."""
+    desk = await desks("one")
+    fence = await untold(desk, A)
+    free, told = desk.member.ledger.free, []
+
+    async def late(*given, **more):
+        told.append(await desk.acquire(TASK, A, request="lost"))
+        return await free(*given, **more)
+
+    desk.member.ledger.free = late
+    await desk.member._renew(desk.member.lease.sending())
+    assert told[0].claim.fence == fence
+    assert desk.holder(TASK) == A and not await is_free(desk)
+
+
+async def test_who_lines_up_while_a_renewal_is_on_its_way_keeps_its_place(desks):
+    desk = await desks("one")
+    await desk.acquire(TASK, A)
+    renew, waits = desk.member.ledger.renew, []
+
+    async def late(*given):
+        waits.append(asyncio.create_task(desk.acquire(TASK, B, wait=60)))
+        await until(lambda: lined_up(desk))
+        return await renew(*given)
+
+    desk.member.ledger.renew = late
+    await desk.member._renew(desk.member.lease.sending())
+    assert await lined_up(desk) == 1
+    waits[0].cancel()
+    await asyncio.gather(*waits, return_exceptions=True)
+
+
+async def test_an_answer_that_our_own_disk_held_up_beyond_the_lease_is_none(desks):
+    desk = await desks("one")
+    command = desk.loop.command
+
+    async def slow(given):
+        answer = await command(given)
+        desk.member.lease.given_up()
+        return answer
+
+    desk.loop.command = slow
+    with pytest.raises(SharedUnavailable):
+        await desk.acquire(TASK, A)
+
+
+async def test_a_guard_believes_the_ledger_and_not_a_mirror_that_has_not_heard_yet(desks, postgres):
+    one, two = await desks("one"), await desks("two")
+    await one.acquire(TASK, A)
+    link = two.member.link  # as if our lease had run out: the other has it, and no renewal has told us
+
+    async def taken(connection):
+        await connection.execute("UPDATE headcount.claims SET host = 'host-two', fence = fence + 1")
+
+    await link.run(taken)
+    service = SimpleNamespace(fleet=SimpleNamespace(is_joined=True, member=one.member), loop=one.loop)
+    assert one.holder(TASK) == A
+    (claim,) = await elsewhere(SimpleNamespace(service=service), [B], [TASK])
+    assert claim.item == TASK
+
+
+async def test_a_daemon_whose_place_was_taken_frees_nothing_of_the_other_when_it_leaves(desks):
+    first = await desks("one")
+    copy = await desks("one")  # the same host's id
+    fence = (await copy.acquire(TASK, A)).claim.fence
+    with pytest.raises(Superseded):
+        await first.member.ledger.leave()
+    assert (await copy.member.ledger.read([TASK]))[TASK].claim.fence == fence
+    assert [host.id for host in await copy.member.people.hosts()] == ["host-one"]
+
+
+async def test_no_life_of_a_host_has_the_number_of_an_earlier_one_also_after_it_left(desks):
+    first = await desks("one")
+    epoch = first.member.ledger._me.epoch
+    await first.member.rest("leaving")
+    await first.member.ledger.leave()
+    second = await desks("one")
+    assert second.member.ledger._me.epoch > epoch

@@ -57,3 +57,23 @@ def test_a_wrong_password_is_refused_without_being_repeated_and_nothing_stays(tm
         assert "wr0ng-pa55" not in alpha.daemon.log()
         assert not (alpha.directory / "fleet.pass").exists()
         assert not (alpha.directory / "fleet.json").exists()
+
+
+def test_a_changed_password_is_given_by_joining_anew_and_costs_no_claim(tmp_path):
+    with Postgres(auth="scram-sha-256", password=SECRET) as server, Host(tmp_path, "alpha", server) as alpha:
+        alpha.joined()
+        worker = alpha.worker()
+        fence = worker.claim("task:x")[1]["fence"]
+        server.ask("ALTER ROLE postgres PASSWORD 'an0ther'")
+        wrong = alpha.join(address=alpha.address.replace(SECRET, "wr0ng"))
+        assert wrong.status == 503
+        assert (alpha.directory / "fleet.pass").read_text().endswith(f":{SECRET}\n")
+        other = alpha.join(address=alpha.address.replace(alpha.database, "elsewhere"))
+        assert (other.status, other.code) == (409, "joined")
+        server.password = "an0ther"
+        assert alpha.join().status == 200
+        alpha.vouches()
+        assert worker.check("task:x", fence)
+        alpha.daemon.restart()
+        alpha.vouches()
+        assert alpha.worker().check("task:x", fence)

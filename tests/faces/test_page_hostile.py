@@ -218,9 +218,11 @@ def test_hostile_strings_in_the_lists_are_only_text(browser: Browser) -> None:
             "leftovers": [leftover(left) for _ in range(many)] + [leftover(left) | {"kind": "process"}]
         },
         "/v1/fleet": {
+            "joined": True,
             "hosts": [
-                {"id": hosts(), "name": hosts(), "state": hosts(), "sessions": hosts()} for _ in range(many)
-            ]
+                {"id": hosts(), "name": hosts(), "state": hosts(), "sessions": hosts(), "version": hosts()}
+                for _ in range(many)
+            ],
         },
         "/v1/today": {
             "since": at(9),

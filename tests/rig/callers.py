@@ -25,7 +25,7 @@ path, asked, answers = sys.argv[1:]
 class Unix(http.client.HTTPConnection):
     def connect(self):
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.sock.settimeout(10)
+        self.sock.settimeout(30)  # a busy machine is not a deaf daemon
         self.sock.connect(path)
 done = []
 for method, target, body, headers in json.load(open(asked)):

@@ -13,6 +13,7 @@ from typing import Any
 
 from tests.rig.callers import Answer, Errand, Request, detached
 from tests.rig.daemon import Daemon, eventually
+from tests.rig.namespaces import Cable
 from tests.rig.postgres import Postgres
 from tests.rig.proxy import Proxy
 from tests.rig.worker import Worker
@@ -28,13 +29,16 @@ class Host:
         postgres: Postgres,
         factor: float = FACTOR,
         database: str | None = None,
+        cable: Cable | None = None,
     ) -> None:
         self.name = name
         self.directory = directory / name
         self.postgres = postgres
         self.database = database or postgres.create()
         self.daemon = Daemon(self.directory, HEADCOUNT_FLEET_PACE=str(factor))
-        self.line = Proxy(postgres.port)
+        self.line: Proxy | Cable = Proxy(postgres.port) if cable is None else cable
+        if cable is not None:
+            self.daemon.wrapper = cable.wrapper
         self.workers: list[Worker] = []
 
     def __enter__(self) -> "Host":
@@ -45,11 +49,12 @@ class Host:
         for worker in self.workers:
             worker.close()
         self.daemon.stop()
-        self.line.__exit__()
+        if isinstance(self.line, Proxy):  # a cable belongs to who laid it
+            self.line.__exit__()
 
     @property
     def address(self) -> str:
-        return self.postgres.uri(port=self.line.port, database=self.database)
+        return self.postgres.uri(host=self.line.host, port=self.line.port, database=self.database)
 
     def operate(self, method: str, target: str, body: Any = None) -> Answer:
         errand = Errand(self.directory / "errands", self.daemon.socket, [Request(method, target, body)])

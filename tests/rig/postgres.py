@@ -37,7 +37,12 @@ def free_port() -> int:
 
 class Postgres:
     def __init__(
-        self, *settings: str, auth: str = "trust", password: str | None = None, durable: bool = False
+        self,
+        *settings: str,
+        auth: str = "trust",
+        password: str | None = None,
+        durable: bool = False,
+        network: str | None = None,
     ) -> None:
         self.directory = Path(tempfile.mkdtemp(prefix="headcount-pg-"))
         self.directory.chmod(0o755)
@@ -46,6 +51,7 @@ class Postgres:
         self.settings = settings if durable else ("fsync=off", "full_page_writes=off", *settings)
         self.password = password
         self._auth = auth
+        self._network = network  # besides loopback, who may come in
         self.process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> "Postgres":
@@ -61,6 +67,9 @@ class Postgres:
         subprocess.run(
             [*self._as_user(), str(binaries() / "initdb"), *words], check=True, stdout=subprocess.DEVNULL
         )
+        if self._network is not None:
+            with open(self.data / "pg_hba.conf", "a") as rules:
+                rules.write(f"host all all {self._network} {self._auth}\n")
         return self.start()
 
     def __exit__(self, *_: object) -> None:
@@ -110,9 +119,15 @@ class Postgres:
     def log(self) -> str:
         return (self.directory / "log").read_text()
 
-    def uri(self, port: int | None = None, database: str = "postgres", user: str = "postgres") -> str:
+    def uri(
+        self,
+        port: int | None = None,
+        database: str = "postgres",
+        user: str = "postgres",
+        host: str = "127.0.0.1",
+    ) -> str:
         secret = f":{self.password}" if self.password is not None else ""
-        return f"postgresql://{user}{secret}@127.0.0.1:{port or self.port}/{database}"
+        return f"postgresql://{user}{secret}@{host}:{port or self.port}/{database}"
 
     def fresh(self) -> str:
         """Without anything of earlier tests; its address."""

@@ -4,6 +4,7 @@ Rules of this file
   1. Cut cleanly: both ends see the connection close, and new ones are refused by being closed.
   2. Cut silently: everything is accepted and nothing is passed on, as by a switch that lost its power. What was
      swallowed is passed on when the line is whole again, as TCP would send it again.
+  3. It can be told to go silent by itself at a certain word, so that a test strikes at one moment and no other.
 """
 
 import contextlib
@@ -16,6 +17,8 @@ PIECE = 65_536
 
 
 class Proxy:
+    host = "127.0.0.1"
+
     def __init__(self, port: int) -> None:
         self._to = port
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)
@@ -29,6 +32,8 @@ class Proxy:
         self._selector.register(self._reader, selectors.EVENT_READ)
         self._lock = threading.Lock()
         self._closing = False
+        self._at = b""
+        self.struck = threading.Event()  # the word came
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
@@ -48,6 +53,11 @@ class Proxy:
 
     def mend(self) -> None:
         self.cut(WHOLE)
+
+    def silent_at(self, word: bytes) -> None:
+        """The piece that holds that word is the first to be swallowed."""
+        self.struck.clear()
+        self._at = word
 
     # --- in the thread -------------------------------------------------------------------------------
 
@@ -99,6 +109,9 @@ class Proxy:
             data = one.recv(PIECE)
         except OSError:
             data = b""
+        if self._at and self._at in data:
+            self._at, self._state = b"", SILENT
+            self.struck.set()
         if not data:
             if self._state == SILENT:  # the other end cannot hear that either
                 with contextlib.suppress(KeyError, ValueError):

@@ -208,7 +208,15 @@ def test_a_password_leaves_the_address_and_the_rest_is_passed_through():
 
 
 @pytest.mark.parametrize(
-    "text", ["host=db password=s3cr3t", "postgresql://u:s3cr3t@h:notaport/x?nonsense=1", ""]
+    "text",
+    [
+        "host=db password=s3cr3t",
+        "postgresql://u:s3cr3t@h:notaport/x?nonsense=1",
+        "",
+        "postgresql://u:s3@cr3t@127.0.0.1:5432/x",  # the commonest slip: letters that are not written as %40, %2F
+        "postgresql://u:top/s3cr3t@127.0.0.1:5432/x",
+        "postgresql://u:to:s3cr3t/p@127.0.0.1/x",
+    ],
 )
 def test_what_is_no_address_is_refused_without_being_repeated(text):
     with pytest.raises(BadAddress) as refused:

@@ -31,7 +31,7 @@ DOING = {
 def row_of(client: Client, holder: Any) -> dict[str, Any]:
     """The holder's session as `ps` shows it; empty when there is none or it cannot be asked."""
     session = holder.get("session") if isinstance(holder, dict) else None
-    if not session:
+    if not session or is_elsewhere(holder):
         return {}
     try:
         row = client.get(f"/v1/sessions/{quoted(str(session))}")
@@ -46,9 +46,18 @@ def name_of(holder: Any, row: dict[str, Any] | None = None) -> str:
         return "nobody"
     session = clean(holder.get("session"))
     if not session:
-        return f"process {clean(holder.get('pid'))}"
+        return f"process {clean(holder.get('pid'))}{_on(holder)}"
     name = clean((row or {}).get("name") or holder.get("name"))
-    return f"{session[:SHORT]} {name}".rstrip()
+    return f"{session[:SHORT]} {name}".rstrip() + _on(holder)
+
+
+def _on(holder: dict[str, Any]) -> str:
+    """Of a holder on another host: where."""
+    return f" on {clean(holder.get('host'))}" if is_elsewhere(holder) else ""
+
+
+def is_elsewhere(holder: Any) -> bool:
+    return isinstance(holder, dict) and holder.get("here") is False
 
 
 def state_of(row: dict[str, Any]) -> str:
@@ -76,10 +85,13 @@ def held_lines(client: Client, item: str, answer: dict[str, Any], again: str = "
     holder = answer.get("holder")
     if not isinstance(holder, dict):
         return [clean(answer.get("because")) or f"{clean(item)} cannot be had now."]
+    wait = f"Pick other work, or wait: {waiting(item, again)}"
+    if is_elsewhere(holder):  # the daemon's own sentence: how its host stands is a part of it
+        return [clean(answer.get("because")), wait]
     row = row_of(client, holder)
     other = clean(answer.get("held_item"))
     what = f" through {other}" if other and other != clean(item) else ""
     return [
         f"Held by {name_of(holder, row)}{since(answer.get('since'))}{what}{state_of(row)}.",
-        f"Pick other work, or wait: {waiting(item, again)}",
+        wait,
     ]

@@ -48,6 +48,7 @@ class World:
         leftovers: Iterable[Leftover] = (),
     ) -> None:
         self.place = place
+        self.known_as: str | None = None  # what this host is called in the fleet that it joined
         self._boots = boots  # of remembered sessions: on which machine each boot was
         self.book = book or Book()
         self.remains = Remains(leftovers)
@@ -169,7 +170,7 @@ class Draft:
 
     def start(self, at: float, **fields: Any) -> Session:
         seq = self.seq + 1
-        key = f"{fields['agent']}|{fields.get('conversation')}|{self.place.machine}|{seq}"
+        key = f"{fields['agent']}|{fields.get('conversation')}|{self.place.machine}|{seq}|{at!r}"
         id = SessionId(blake2s(key.encode("utf-8", "replace"), digest_size=6).hexdigest())
         return self.emit(EventType.SESSION_STARTED, at, id, **fields)
 

@@ -17,7 +17,9 @@ from headcount.wire.messages import ClaimAnswer, ClaimRow, Holder
 
 
 def holder_row(claim: Claim, world: World) -> Holder:
-    return holder_of(claim, hosted_by(claim, world))
+    row = holder_of(claim, hosted_by(claim, world))
+    row.here = claim.host is None or claim.host == world.known_as
+    return row
 
 
 def claim_row(claim: Claim, world: World) -> ClaimRow:
@@ -88,6 +90,8 @@ def _above(claim: Claim, world: World) -> str:
 
 
 def _name(claim: Claim, session: Session | None) -> str:
+    if session is None and claim.session is not None and claim.host is not None:
+        return f"{claim.session[:4]} on {claim.host}"
     if session is None:
         return f"process {claim.holder.pid}" if claim.holder else "nobody"
     return f"{session.id[:4]} {session.name or session.agent}"

@@ -129,7 +129,9 @@ def held_by(session: Session, world: World) -> list[str]:
 
 def hosted_by(claim: Claim, world: World) -> Session | None:
     """The session that speaks for the holder: the one that asked while its process hosts it, else what that
-    hosts now."""
+    hosts now. Of a holder on another host nothing here can speak."""
+    if claim.host is not None and claim.host != world.known_as:
+        return None
     asked = world.sessions.get(claim.session) if claim.session else None
     if asked is not None and asked.is_open and claim.is_held_by(asked.process):
         return asked

@@ -51,6 +51,9 @@ class SharedClaim(Struct, frozen=True):
     host: str | None  # None: free
     host_name: str | None = None
     vouched: bool = True  # its host's lease holds
+    age: float | None = None  # since its host was last heard of
+    free_in: float | None = None  # until others may take it, if its host stays away
+    told: str | None = None  # the holder's session as its host shows it, JSON
 
 
 class Host(Struct, frozen=True):
@@ -86,16 +89,26 @@ class SharedEvent(Struct, frozen=True):
 class SharedLedger(Protocol):
     async def enrol(self, name: str, version: str) -> Membership: ...
 
-    async def renew(self, open_requests: Sequence[str]) -> list[SharedClaim]:
-        """Our lease holds for another while; what the ledger has as ours. Raises `Superseded`."""
+    async def renew(self, is_open: Callable[[str], bool]) -> list[SharedClaim]:
+        """Our lease holds for another while; what the ledger has as ours. Requests of ours that are not open
+        leave their lines. Raises `Superseded`."""
 
     async def decide(self, command: SharedCommand, decide: Decide, floor: int) -> Answer:
         """Under the item's lock: what the rules say, stored. A grant's fence is above `floor`."""
 
     async def withdraw(self, item: Item, request: str) -> None: ...
 
-    async def free(self, item: Item, fence: int, because: Freed, forget: str | None = None) -> bool:
-        """If it is still ours with that fence. `forget`: the request, which nobody was answered."""
+    async def free(
+        self,
+        item: Item,
+        fence: int,
+        because: Freed,
+        forget: str | None = None,
+        *,
+        unless: Callable[[], bool] = ...,
+    ) -> bool:
+        """If it is still ours with that fence. `forget`: the request, which nobody was answered. `unless` is
+        asked under the item's lock."""
 
     async def read(self, items: Sequence[Item]) -> dict[Item, SharedClaim]: ...
 
@@ -105,4 +118,5 @@ class SharedLedger(Protocol):
     async def history(self, item: Item, limit: int) -> list[SharedEvent]: ...
 
     async def leave(self) -> int:
-        """All that is ours is freed, and the host is forgotten. Gives the number of claims."""
+        """All that is ours is freed, and the host is forgotten. Gives the number of claims. Raises `Superseded`:
+        what is there belongs to another daemon now."""

@@ -31,7 +31,7 @@ class FleetHost(msgspec.Struct, kw_only=True):
     sessions: int
     claims: int
     version: str
-    epoch: int  # lives of its daemon
+    epoch: int  # a life of its daemon; grows with each
 
 
 class FleetStatus(msgspec.Struct, kw_only=True):
@@ -39,13 +39,14 @@ class FleetStatus(msgspec.Struct, kw_only=True):
     database: str | None  # where it is, without what opens it
     name: str | None  # of this host
     vouched: bool  # this host's lease holds
-    fault: str | None  # why not
+    fault: str | None  # why not, or why it will not for long: the database cannot be asked
     hosts: list[FleetHost]
 
 
 class FleetLeft(msgspec.Struct, kw_only=True):
     left: bool
     freed: int  # claims of this host
+    closed: int = 0  # of those that could not be told of: others have them when lease and lock-delay are over
 
 
 class FleetSessions(msgspec.Struct, kw_only=True):

@@ -121,6 +121,7 @@ class Holder(msgspec.Struct, kw_only=True):
     pid: int | None
     name: str | None = None
     host: str | None = None  # of a shared claim: on which host of the fleet
+    here: bool = True  # false: on another host, so its session is not one of ours
 
 
 class LeftoverRow(msgspec.Struct, kw_only=True):
@@ -273,6 +274,9 @@ class ClaimRow(msgspec.Struct, kw_only=True):
     waiting: int  # how many wait for it
     shared: bool = False  # kept in the fleet's ledger
     vouched: bool = True  # false: its host has not been heard of for longer than its lease
+    free_in_s: float | None = (
+        None  # of one that is not vouched for: when others may take it, if its host stays away
+    )
 
 
 class Claims(msgspec.Struct, kw_only=True):
@@ -320,6 +324,7 @@ class ReleaseAnswer(msgspec.Struct, kw_only=True):
     fence: int
     because: str  # released, forced; or how it had ended before
     again: bool  # that claim was over already
+    host: str | None = None  # of a shared claim that another host's process held: which host
 
 
 class FenceCheck(msgspec.Struct, kw_only=True):

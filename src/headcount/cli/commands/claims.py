@@ -57,6 +57,8 @@ def run(args: Any) -> int:
         names = _names(client) if answer.get("claims") else {}
         screen = standard()
         printing.print_lines(table(answer.get("claims") or [], names, time.time(), screen))
+        for line in doubts(answer):
+            printing.note(line)
     return codes.DONE
 
 
@@ -116,17 +118,33 @@ def _drawn(rows: list[tuple[str, ...]]) -> list[str]:
 
 
 def _row(claim: dict[str, Any], names: dict[str, str], now: float) -> tuple[str, ...]:
-    from headcount.cli.holders import name_of
+    from headcount.cli.holders import is_elsewhere, name_of
 
     holder = claim.get("holder") or {}
     since = moments.parse(claim.get("since"))
     return (
         clean(claim.get("item")),
         f"#{clean(claim.get('fence'))}",
-        name_of(holder, {"name": names.get(str(holder.get("session")))}),
+        name_of(holder, {} if is_elsewhere(holder) else {"name": names.get(str(holder.get("session")))}),
         "-" if since is None else moments.span(now - since),
         clean(claim.get("note")),
     )
+
+
+def doubts(answer: dict[str, Any]) -> list[str]:
+    """Of shared claims: what nobody vouches for now, and that the list may lack some."""
+    rows = [row for row in answer.get("claims") or () if row.get("vouched") is False]
+    if answer.get("fleet"):
+        because = clean(answer["fleet"]).rstrip(".")
+        return [f"The fleet's claims cannot be read now ({because}): only those of this host are listed."]
+    return [_doubt(row) for row in rows]
+
+
+def _doubt(row: dict[str, Any]) -> str:
+    host = clean((row.get("holder") or {}).get("host")) or "its host"
+    left = row.get("free_in_s")
+    when = f"in {moments.span(float(left))}" if left else "to whoever asks"
+    return f"{clean(row.get('item'))} is in doubt: {host} is not heard of. It is free {when}, unless {host} comes back."
 
 
 def history_lines(answer: dict[str, Any], item: str, now: float) -> list[str]:

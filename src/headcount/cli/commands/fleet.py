@@ -64,6 +64,11 @@ def _leave(args: Any) -> int:
     else:
         freed = answer.get("freed") or 0
         print(f"Left. {freed} claim{'' if freed == 1 else 's'} of this host freed.")
+        if closed := answer.get("closed") or 0:
+            print(
+                f"{closed} could not be told of: the others get {'it' if closed == 1 else 'them'} when this host's "
+                "lease there and the lock-delay are over, in under a minute."
+            )
     return codes.DONE
 
 
@@ -73,7 +78,8 @@ def _status(args: Any) -> int:
         printing.print_document(answer)
     else:
         printing.print_lines(lines_of(answer))
-    return codes.UNAVAILABLE if answer.get("joined") and not answer.get("vouched") else codes.DONE
+    is_well = answer.get("vouched") and not answer.get("fault")
+    return codes.UNAVAILABLE if answer.get("joined") and not is_well else codes.DONE
 
 
 def lines_of(answer: dict[str, Any]) -> list[str]:
@@ -82,7 +88,11 @@ def lines_of(answer: dict[str, Any]) -> list[str]:
             "This host has joined no fleet. Join one: headcount fleet join postgresql://USER@HOST/DATABASE"
         ]
     lines = [f"{clean(answer.get('name'))} in the fleet at {clean(answer.get('database'))}"]
-    if not answer.get("vouched"):
+    if answer.get("vouched") and answer.get("fault"):
+        lines.append(
+            f"! {clean(answer.get('fault'))}. What is held is still vouched for, until the lease ends."
+        )
+    elif not answer.get("vouched"):
         lines.append(f"! shared claims cannot be vouched for: {clean(answer.get('fault'))}")
     hosts = answer.get("hosts") or []
     return [*lines, *_table(hosts)] if hosts else lines

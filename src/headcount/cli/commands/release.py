@@ -45,5 +45,11 @@ def run(args: Any) -> int:
         return codes.DONE
     item = clean(answer.get("item")) or clean(args.item)
     number = f" (claim #{clean(answer.get('fence'))})" if answer.get("fence") is not None else ""
-    print(f"{item} is free again{number}.")
+    print(f"{item} is free again{number}.{_elsewhere(answer)}")
     return codes.DONE
+
+
+def _elsewhere(answer: dict[str, Any]) -> str:
+    """Of a claim that was taken from another host: who may still believe in it."""
+    host = clean(answer.get("host"))
+    return f" It was held on {host}, which is told of it; until then its holder may go on." if host else ""

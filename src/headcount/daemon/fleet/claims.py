@@ -43,7 +43,7 @@ class SharedClaims:
         self._prove = prove
         self._pace = pace
         self._busy: Counter[Item] = Counter()
-        self._open: dict[str, Item] = {}  # requests that wait here
+        self._open: Counter[str] = Counter()  # requests that wait here; one may be asked twice at a time
         self._bells: dict[Item, set[asyncio.Event]] = defaultdict(set)
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -60,8 +60,9 @@ class SharedClaims:
         """A command on it is between the ledger and the mirror."""
         return self._busy[item] > 0
 
-    def open_requests(self) -> list[str]:
-        return list(self._open)
+    def is_open(self, request: str) -> bool:
+        """It waits here. It is so from before it stands in a line of the ledger."""
+        return self._open[request] > 0
 
     def ring(self, item: Item) -> None:
         """Something of it was freed: who waits here may try."""
@@ -86,7 +87,12 @@ class SharedClaims:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         task.add_done_callback(lambda done: done.cancelled() or done.exception())
-        return await asyncio.shield(task)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if not task.cancelled():
+                raise  # whoever asked has left
+            raise SharedUnavailable("this host is leaving the shared database") from None
 
     async def _commit(self, command: SharedCommand, left: float | None) -> Answer:
         seen: list[SharedItem] = []
@@ -99,7 +105,10 @@ class SharedClaims:
         try:
             answer = await self.ledger.decide(command, decide, self._loop.world.book.fence)
             self.lease.need()
-            return await self._mirrored(command, answer, ours=seen[0].ours)
+            answer = await self._mirrored(command, answer, ours=seen[0].ours)
+            if isinstance(answer, Granted):
+                self.lease.need()  # our own disk may have been slow
+            return answer
         finally:
             self._busy[command.item] -= 1
 
@@ -155,7 +164,7 @@ class SharedClaims:
     async def _in_line(self, asks: Acquire, until: float) -> Answer:
         bell = asyncio.Event()
         self._bells[asks.item].add(bell)
-        self._open[asks.request] = asks.item
+        self._open[asks.request] += 1
         answer: Answer | None = None
         in_line = False
         try:
@@ -172,8 +181,8 @@ class SharedClaims:
             self._bells[asks.item].discard(bell)
             if not self._bells[asks.item]:
                 del self._bells[asks.item]
-            self._open.pop(asks.request, None)
-            if answer is None or isinstance(answer, Waiting):
+            self._open -= Counter([asks.request])
+            if not self.is_open(asks.request) and (answer is None or isinstance(answer, Waiting)):
                 self._give_up(asks)
 
     async def _rung(self, bell: asyncio.Event, within: float) -> None:

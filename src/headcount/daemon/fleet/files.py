@@ -46,6 +46,17 @@ class FleetFiles:
         data = json.loads(read(str(self._joined), FILE_MOST))
         return Joined(data["name"], data["conninfo"])
 
+    def read_or_none(self) -> Joined | None:
+        """As `read`; what cannot be read is as if it was not there."""
+        try:
+            return self.read()
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def password_line(self) -> str | None:
+        """To be put back, never to be looked at."""
+        return self._passfile.read_text("utf-8") if self._passfile.exists() else None
+
     @property
     def passfile(self) -> str | None:
         return str(self._passfile) if self._passfile.exists() else None

@@ -5,11 +5,16 @@ Rules of this file
   2. Joining is refused while shared kinds of items are held here: their holders would be known to nobody else.
   3. Leaving frees what this host holds, for all to see.
   4. The password is written to its own file and is in no answer, log or event.
+  5. Joining and leaving are one at a time, and while one goes on nobody decides about shared items.
+  6. A fleet that cannot be gone on with (the driver is gone, a file is damaged) keeps nothing local from starting:
+     shared items are refused, and why is said.
 
 Not here: what runs while joined (member.py), routes (routes/fleet.py).
 """
 
+import asyncio
 import contextlib
+import logging
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,17 +22,20 @@ from typing import TYPE_CHECKING
 from headcount.core.claim import Freed
 from headcount.core.commands import SharedFreed
 from headcount.core.events import Event
-from headcount.core.evidence import FleetNews
+from headcount.core.evidence import FleetNews, Tick
 from headcount.core.item import Item, is_shared
 from headcount.core.shared import mirrored
 from headcount.daemon.fleet.files import FleetFiles, Joined, default_name
 from headcount.daemon.fleet.pace import Pace
 from headcount.daemon.loop import Loop, Prove
-from headcount.store.shared import SharedUnavailable
+from headcount.store.shared import SharedUnavailable, Superseded
 from headcount.system.clock import Clock
 
 if TYPE_CHECKING:
     from headcount.daemon.fleet.member import Member
+
+
+log = logging.getLogger("headcount.fleet")
 
 
 class NotJoined(Exception):
@@ -50,21 +58,26 @@ class Fleet:
         self._prove = prove
         self._pace = pace
         self._member: Member | None = None
+        self._changing = asyncio.Lock()
+        self._nobody: str | None = None  # why nobody decides about shared items now
         self.where = ""  # for people: the database, without what opens it
 
     @property
     def is_joined(self) -> bool:
-        return self._member is not None
+        return self._member is not None or self._nobody is not None
 
     @property
     def member(self) -> "Member":
+        """Raises `NotJoined`, or `SharedUnavailable` while nobody decides."""
+        if self._nobody is not None:
+            raise SharedUnavailable(self._nobody)
         if self._member is None:
             raise NotJoined
         return self._member
 
     def member_of(self, item: Item) -> "Member | None":
         """Who answers for that item, if it is not this daemon's own ledger."""
-        return self._member if is_shared(item) else None
+        return self.member if is_shared(item) and self.is_joined else None
 
     def noticed(self, events: Sequence[Event]) -> None:
         if self._member is not None:
@@ -74,17 +87,72 @@ class Fleet:
 
     def start(self) -> None:
         """Goes on with the fleet that was joined before; the database may be away."""
-        joined = self._files.read()
-        if joined is not None:
-            self._member = self._made(joined)
-            self._member.start()
+        try:
+            joined = self._files.read()
+            if joined is not None:
+                self._member = self._made(joined)
+                self._loop.world.known_as = joined.name
+                self._member.start()
+        except Exception as fault:  # also what a driver of another version makes of the address
+            log.exception("the fleet that was joined cannot be gone on with")
+            text = str(fault) if isinstance(fault, JoinRefused) else type(fault).__name__
+            self._nobody = (
+                f"the fleet cannot be gone on with: {text} To forget it: headcount fleet leave --anyway"
+            )
 
     async def close(self) -> None:
         if self._member is not None:
             await self._member.close()
 
     async def join(self, address: str, name: str | None) -> "Member":
-        self._check_can_join()
+        async with self._changing:
+            if self._member is not None or self._nobody is not None:
+                return await self._given_anew(address, name)
+            with self._nobody_decides("this host is just joining a fleet"):
+                await self._check_nothing_held()
+                member = await self._enrolled(address, name)
+            self._member, self._loop.world.known_as = member, member.name
+        member.start()
+        self._loop.put(FleetNews("joined", self._clock.now(), self.where))
+        return member
+
+    async def _given_anew(self, address: str, name: str | None) -> "Member":
+        """The fleet that was joined, with another password, user or options: a new life of this host there, in
+        which the living keep their claims. Another fleet is refused."""
+        with _driver():
+            from headcount.store.postgres.address import is_same_place, parse_address, passfile_line
+        before, parsed = self._files.read_or_none(), parse_address(address)
+        if (
+            before is None
+            or not is_same_place(before.conninfo, parsed.conninfo)
+            or name not in (None, before.name)
+        ):
+            raise JoinRefused(
+                "joined",
+                f"This host has joined a fleet already ({self.where or 'its file is damaged'}). "
+                "Leave it first: headcount fleet leave",
+            )
+        old, password = self._member, self._files.password_line()
+        joined = Joined(before.name, parsed.conninfo)
+        with self._nobody_decides("this host is just joining its fleet anew"):
+            if old is not None:
+                await old.close()
+            self._files.write_password(None if parsed.password is None else passfile_line(parsed.password))
+            member = self._made(joined)
+            try:
+                await member.enrol()
+                self._files.write(joined)
+            except BaseException:
+                await member.close()
+                self._files.write_password(password)
+                self._member = self._made(before)
+                self._member.start()
+                raise
+            self._member, self._loop.world.known_as = member, member.name
+        member.start()
+        return member
+
+    async def _enrolled(self, address: str, name: str | None) -> "Member":
         with _driver():
             from headcount.store.postgres.address import parse_address, passfile_line
         parsed = parse_address(address)
@@ -95,32 +163,52 @@ class Fleet:
             if await self._is_taken(member):
                 raise JoinRefused("name-taken", f"Another living host of that fleet is called {member.name}.")
             await member.enrol()
-        except (SharedUnavailable, JoinRefused):
+            self._files.write(joined)
+        except BaseException:  # also a stop, or a caller that is cut off: nothing of it stays
             self._files.remove()
             await member.close()
             raise
-        self._files.write(joined)
-        self._member = member
-        member.start()
-        self._loop.put(FleetNews("joined", self._clock.now(), self.where))
         return member
 
-    async def leave(self, *, anyway: bool) -> int:
-        """How many claims were freed. `anyway`: also when the database cannot be told."""
-        member = self.member
-        freed = 0
-        try:
-            freed = await member.ledger.leave()
-        except SharedUnavailable:
-            if not anyway:
-                raise
-        self._member = None
-        await member.close()
-        self._files.remove()
+    async def leave(self, *, anyway: bool) -> tuple[int, int]:
+        """How many claims were freed, and how many stay closed for a while. `anyway`: also when the database
+        cannot be told."""
+        async with self._changing:
+            freed = closed = 0
+            try:
+                freed = await self._taken_leave(self.member)
+            except SharedUnavailable:
+                if not anyway:
+                    raise
+                closed = len(mirrored(self._loop.world))
+            member, self._member, self._nobody = self._member, None, None
+            if member is not None:
+                await member.close()
+            self._files.remove()
+            self._loop.world.known_as = None
         for claim in mirrored(self._loop.world):
             self._loop.put(SharedFreed(claim.item, claim.fence, Freed.FORCED, "fleet leave"))
         self._loop.put(FleetNews("left", self._clock.now(), self.where))
-        return freed
+        return freed, closed
+
+    async def _taken_leave(self, member: "Member") -> int:
+        """It vouches for nothing before the others may take it, and does not enrol again behind our back."""
+        await member.rest("this host is just leaving the fleet")
+        try:
+            return await member.ledger.leave()
+        except Superseded:
+            return 0  # what is there is another daemon's
+        except BaseException:
+            member.start()
+            raise
+
+    @contextlib.contextmanager
+    def _nobody_decides(self, because: str) -> Iterator[None]:
+        self._nobody = because
+        try:
+            yield
+        finally:
+            self._nobody = None
 
     async def _is_taken(self, member: "Member") -> bool:
         from headcount.store.postgres.schema import migrate
@@ -128,9 +216,10 @@ class Fleet:
         await migrate(member.link)
         return await member.ledger.namesake(member.name)
 
-    def _check_can_join(self) -> None:
-        if self._member is not None:
-            raise JoinRefused("joined", f"This host has joined a fleet already ({self.where}).")
+    async def _check_nothing_held(self) -> None:
+        """Whoever was let in before is decided first."""
+        await asyncio.sleep(0)
+        await self._loop.ask(Tick())
         held = mirrored(self._loop.world)
         if held:
             named = ", ".join(claim.item for claim in held[:5])

@@ -15,6 +15,8 @@ import logging
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from headcount import __version__
 from headcount.core.events import Event
 from headcount.core.evidence import FleetNews
@@ -25,11 +27,12 @@ from headcount.daemon.fleet.mirror import Mirror
 from headcount.daemon.fleet.pace import Pace
 from headcount.daemon.fleet.roster import Roster
 from headcount.daemon.loop import Loop, Prove
+from headcount.store.postgres.door import Connection
 from headcount.store.postgres.ledger import CHANNEL, PostgresLedger
 from headcount.store.postgres.link import Link
 from headcount.store.postgres.roster import PostgresRoster
 from headcount.store.postgres.schema import migrate
-from headcount.store.shared import Forgotten, Membership, SharedUnavailable, Superseded
+from headcount.store.shared import Forgotten, Host, Membership, SharedUnavailable, Superseded
 from headcount.system.clock import Clock
 from headcount.times import PRUNE_EVERY
 
@@ -57,6 +60,7 @@ class Member:
         self._settled = False  # what the ledger has as ours was compared once in this life
         self._was_away = False
         self._tasks: list[asyncio.Task[None]] = []
+        self._hosts: tuple[float, list[Host]] = (clock.boottime(), [])  # as read last, and when
 
     # --- its life --------------------------------------------------------------------------------------
 
@@ -78,18 +82,35 @@ class Member:
         ):
             self._tasks.append(asyncio.create_task(_unbroken(work, self._pace), name=name))
 
-    async def close(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-        if self._tasks:
-            await asyncio.wait(self._tasks)
-        await self.claims.close()
+    async def rest(self, because: str) -> None:
+        """Nothing goes on by itself, and nothing is vouched for, until it is started again."""
         self.lease.given_up()
+        self.lease.fault = because
+        tasks, self._tasks = self._tasks, []
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+    async def close(self) -> None:
+        await self.rest("this host has left the shared database")
+        await self.claims.close()
         await self.link.close()
 
     def noticed(self, events: Sequence[Event]) -> None:
         self._mirror.noticed(events)
         self._roster.noticed(events)
+
+    async def hosts(self) -> list[Host]:
+        read = self._clock.boottime()
+        self._hosts = (read, await self.people.hosts())
+        return self._hosts[1]
+
+    def last_hosts(self) -> list[Host]:
+        """As they were when the database answered last, each that much older; nobody vouches for any of them."""
+        read, hosts = self._hosts
+        older = self._clock.boottime() - read
+        return [replace(each, age=each.age + older, vouched=False) for each in hosts]
 
     # --- the lease -------------------------------------------------------------------------------------
 
@@ -115,9 +136,11 @@ class Member:
 
     async def _renew(self, sent: float) -> None:
         before = self._mirror.held()
-        ours = await self.ledger.renew(self.claims.open_requests())
+        ours = await self.ledger.renew(self.claims.is_open)
         self.lease.renewed(sent)
         await self._mirror.settle(before, ours, starting=not self._settled)
+        if not self._hosts[1]:
+            await self.hosts()  # so that there is a last word of each, should the database go away
         if not self._settled or self._was_away:
             self._roster.send_all()
             self.claims.ring_all()
@@ -146,27 +169,22 @@ class Member:
     async def _listen(self) -> None:
         """Only ever a hint: behind a pooler nothing may come of it, and everybody looks again by themselves."""
         while True:
-            with contextlib.suppress(SharedUnavailable):
-                await self._hear()
+            try:
+                await self.link.attend(self._begin_to_hear, self._hear)
+            except SharedUnavailable as fault:
+                log.info("hints of the fleet are not heard now: %s", fault)
             await asyncio.sleep(self._pace.retry_most)
 
-    async def _hear(self) -> None:
-        import psycopg
+    async def _begin_to_hear(self, connection: Connection) -> None:
+        await connection.execute(f"LISTEN {CHANNEL}")
+        self.claims.ring_all()
+        self._roster.send_all()  # it may have been restarted, and the roster need not have outlived that
 
-        connection = await self.link.connect()
-        try:
-            await connection.execute(f"LISTEN {CHANNEL}")
-            self.claims.ring_all()
-            self._roster.send_all()  # it may have been restarted, and the roster need not have outlived that
-            async for hint in connection.notifies():
-                item = Item(hint.payload)
-                self.claims.ring(item)
-                await self._mirror.look_at(item)
-        except (psycopg.Error, OSError) as error:
-            log.info("hints of the fleet are not heard now: %s", type(error).__name__)
-        finally:
-            with contextlib.suppress(psycopg.Error, OSError):
-                await connection.close()
+    async def _hear(self, connection: Connection) -> None:
+        async for hint in connection.notifies():
+            item = Item(hint.payload)
+            self.claims.ring(item)
+            await self._mirror.look_at(item)
 
     async def _tidy(self) -> None:
         while True:

@@ -115,9 +115,14 @@ class Mirror:
         if starting and not is_dead:
             self._loop.put(SharedGranted(claim))
         else:
+            because = Freed.DIED if is_dead else Freed.RELEASED
             await self._ledger.free(
-                claim.item, claim.fence, Freed.DIED if is_dead else Freed.RELEASED, claim.request
+                claim.item, claim.fence, because, claim.request, unless=lambda: self._is_asked_for(claim)
             )
+
+    def _is_asked_for(self, claim: Claim) -> bool:
+        """Somebody asked again meanwhile and is just being told of it, or was."""
+        return self._claims.is_busy(claim.item) or self._knows(claim)
 
     def _still_has(self, claim: Claim) -> bool:
         return not self._claims.is_busy(claim.item) and self._knows(claim)

@@ -113,6 +113,7 @@ async def release(call: Call) -> ReleaseAnswer:
             fence=answer.claim.fence,
             because=answer.because.value,
             again=answer.again,
+            host=None if answer.claim.host == call.service.loop.world.known_as else answer.claim.host,
         )
     raise _fault(call, answer)
 
@@ -276,7 +277,7 @@ async def _told(call: Call, answer: Answer, item: Item) -> Any:
     assert isinstance(answer, Held | NotGiven)
     told = refused(answer, item, world)
     if (member := call.service.fleet.member_of(item)) is not None and isinstance(answer, Held):
-        told.because += await shared.doubt(member, item)
+        await shared.say_who(member, item, told)
     return json_answer(told, 409)
 
 

@@ -16,10 +16,19 @@ from headcount.core.identity import ProcessIdentity
 from headcount.core.item import BadItem, Item, is_shared, parse_item
 from headcount.core.verdict import Standing
 from headcount.daemon.claim_view import claim_row, holder_row
+from headcount.daemon.elsewhere import holder_elsewhere, sentence_elsewhere
 from headcount.daemon.routes.route import Call
 from headcount.daemon.view import holder_of, time_text
 from headcount.store.shared import SharedClaim, SharedEvent, SharedUnavailable
-from headcount.wire.messages import CheckAnswer, ClaimHistory, ClaimRow, Claims, EventRow
+from headcount.wire.messages import (
+    CheckAnswer,
+    ClaimAnswer,
+    ClaimHistory,
+    ClaimRow,
+    Claims,
+    EventRow,
+    Holder,
+)
 
 if TYPE_CHECKING:
     from headcount.daemon.fleet.member import Member
@@ -46,22 +55,33 @@ async def with_shared(call: Call, local: Claims) -> Claims:
 def _row(call: Call, each: SharedClaim, waiting: int) -> ClaimRow:
     row = claim_row(each.claim, call.service.loop.world)
     row.shared, row.vouched, row.waiting = True, each.vouched, waiting
+    row.holder = _holder(call, each)
+    if not each.vouched and each.free_in is not None:
+        row.free_in_s = round(max(0.0, each.free_in), 3)
     return row
+
+
+def _holder(call: Call, each: SharedClaim) -> Holder:
+    if each.host == call.service.fleet.member.host:
+        return holder_row(each.claim, call.service.loop.world)
+    return holder_elsewhere(each)
 
 
 async def history(call: Call, member: "Member", item: Item, limit: int) -> ClaimHistory:
     events = await member.ledger.history(item, limit)
-    return ClaimHistory(item=item, history=[_event(each) for each in events])
+    return ClaimHistory(item=item, history=[_event(each, member.name) for each in events])
 
 
-def _event(event: SharedEvent) -> EventRow:
+def _event(event: SharedEvent, here: str) -> EventRow:
+    holder = holder_of(event.claim, None)
+    holder.here = event.claim.host in (None, here)
     return EventRow(
         seq=event.seq,
         at=time_text(event.at),
         type="claim.granted" if event.granted else "claim.released",
         item=event.claim.item,
         fence=event.claim.fence,
-        holder=holder_of(event.claim, None),
+        holder=holder,
         because=event.because,
         by=event.by,
     )
@@ -75,32 +95,27 @@ async def claim_on(member: "Member", item: Item) -> Claim | None:
 
 async def elsewhere(call: Call, own: Sequence[ProcessIdentity], texts: Sequence[str]) -> list[Claim]:
     """Others' claims on other hosts, for a guard: without the database it lets pass, as a guard does."""
-    fleet, mirror = call.service.fleet, call.service.loop.world.book.claims
+    fleet = call.service.fleet
     items = [item for item in map(parse_item, texts) if not isinstance(item, BadItem) and is_shared(item)]
     if not fleet.is_joined or not items:
         return []
     try:
-        found = await fleet.member.ledger.read(items)
+        member = fleet.member
+        found = await member.ledger.read(items)
     except SharedUnavailable:
         return []
-    claims = [each.claim for each in found.values() if each.host is not None]
-    known = {item for item in items if item in mirror and mirror[item].is_held}
-    return [
-        claim
-        for claim in claims
-        if claim.item not in known and not any(claim.is_held_by(process) for process in own)
-    ]
+    claims = [each.claim for each in found.values() if each.host not in (None, member.host)]
+    return [claim for claim in claims if not any(claim.is_held_by(process) for process in own)]
 
 
-async def doubt(member: "Member", item: Item) -> str:
-    """Said beside who holds it, when its host is away."""
+async def say_who(member: "Member", item: Item, told: ClaimAnswer) -> None:
+    """A refusal names a holder on another host by what that host said of it."""
     try:
         found = (await member.ledger.read([item])).get(item)
     except SharedUnavailable:
-        return ""
-    if found is None or found.host is None or found.vouched:
-        return ""
-    return f" Its host {found.claim.host or found.host} has not been heard of since; it is free if that stays so."
+        return
+    if found is not None and found.host not in (None, member.host):
+        told.holder, told.because = holder_elsewhere(found), sentence_elsewhere(found)
 
 
 async def check(call: Call, member: "Member", item: Item, fence: int) -> CheckAnswer:
@@ -113,7 +128,7 @@ async def check(call: Call, member: "Member", item: Item, fence: int) -> CheckAn
     current, because = _judged(call, member, found, fence)
     if current:
         member.lease.need()  # the answer may have been long on its way
-    holder = holder_row(found.claim, call.service.loop.world)
+    holder = _holder(call, found)
     return CheckAnswer(item=item, current=current, fence=found.claim.fence, holder=holder, because=because)
 
 

@@ -7,7 +7,7 @@ Rules of this file
 Not here: what joining does (daemon/fleet/fleet.py), shared claims (claims_shared.py).
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -25,6 +25,9 @@ from headcount.wire.fleet_messages import (
     LeaveWish,
 )
 
+if TYPE_CHECKING:
+    from headcount.daemon.fleet.member import Member
+
 NAME_MOST = 64
 ADDRESSES = ("postgresql://", "postgres://")
 
@@ -33,11 +36,22 @@ async def status(call: Call) -> FleetStatus:
     fleet = call.service.fleet
     if not fleet.is_joined:
         return FleetStatus(joined=False, database=None, name=None, vouched=False, fault=None, hosts=[])
-    member, fault = fleet.member, None
     try:
-        hosts = await _hosts(call)
+        member = fleet.member
+    except SharedUnavailable as fault:
+        return FleetStatus(
+            joined=True, database=fleet.where or None, name=None, vouched=False, fault=str(fault), hosts=[]
+        )
+    return await _status_of(call, member)
+
+
+async def _status_of(call: Call, member: "Member") -> FleetStatus:
+    fleet, fault = call.service.fleet, None
+    try:
+        hosts = await _hosts(member)
     except SharedUnavailable as unavailable:
-        hosts, fault = [], str(unavailable)
+        fault = str(unavailable)
+        hosts = [_host(each, member.host) for each in member.last_hosts()]
     vouched = member.lease.holds
     if not vouched:
         fault = fault or member.lease.fault or "the lease ran out"
@@ -52,7 +66,7 @@ async def list_sessions(call: Call) -> FleetSessions:
     except NotJoined:
         raise _not_joined() from None
     rows = await member.people.sessions()
-    return FleetSessions(sessions=[_session(row) for row in rows], hosts=await _hosts(call))
+    return FleetSessions(sessions=[_session(row) for row in rows], hosts=await _hosts(member))
 
 
 async def join(call: Call) -> FleetStatus:
@@ -76,10 +90,17 @@ async def join(call: Call) -> FleetStatus:
 async def leave(call: Call) -> FleetLeft:
     wish = await call.body(LeaveWish)
     try:
-        freed = await call.service.fleet.leave(anyway=wish.anyway)
+        freed, closed = await call.service.fleet.leave(anyway=wish.anyway)
     except NotJoined:
         raise _not_joined() from None
-    return FleetLeft(left=True, freed=freed)
+    except SharedUnavailable as fault:
+        raise Refused(
+            503,
+            "fleet-unavailable",
+            f"The fleet cannot be told: {fault}.",
+            "To leave without telling it: headcount fleet leave --anyway",
+        ) from None
+    return FleetLeft(left=True, freed=freed, closed=closed)
 
 
 def _not_joined() -> Refused:
@@ -88,9 +109,8 @@ def _not_joined() -> Refused:
     )
 
 
-async def _hosts(call: Call) -> list[FleetHost]:
-    member = call.service.fleet.member
-    return [_host(each, member.host) for each in await member.people.hosts()]
+async def _hosts(member: "Member") -> list[FleetHost]:
+    return [_host(each, member.host) for each in await member.hosts()]
 
 
 def _host(host: Host, here: str) -> FleetHost:

@@ -25,6 +25,8 @@ DEFAULTS = {
     "keepalives_count": "3",
 }
 LINE_ENDS = ("\n", "\r", "\0")
+WRITABLE = {"target_session_attrs": "read-write"}  # of several hosts, some may be standbys
+PLACE = ("host", "hostaddr", "port", "dbname")
 SHOWN = ("host", "hostaddr", "port", "dbname", "user", "sslmode")
 
 
@@ -44,6 +46,11 @@ def parse_address(text: str) -> Address:
         options = dict(conninfo_to_dict(text))
     except psycopg.Error:
         raise BadAddress("That address cannot be read. It is postgresql://USER@HOST:PORT/DATABASE.") from None
+    if _is_split_wrong(text, str(options.get("host") or ""), str(options.get("port") or "")):
+        raise BadAddress(
+            "That address cannot be read. In a password @ is written %40, / is %2F, : is %3A and ? is %3F: "
+            "postgresql://USER:PASSWORD@HOST:PORT/DATABASE."
+        )
     password = options.pop("password", None)
     if password is not None and any(end in str(password) for end in LINE_ENDS):
         raise BadAddress("The password of that address holds a line end, which a password file cannot.")
@@ -52,9 +59,17 @@ def parse_address(text: str) -> Address:
     return Address(_joined(options), None if password is None else str(password))
 
 
+def _is_split_wrong(text: str, host: str, port: str) -> bool:
+    """A letter of the password was taken for a border of the address: part of it would be a host's name."""
+    path = text.partition("://")[2].partition("?")[0].partition("/")[2]
+    return "@" in host or "@" in path or not all(each.isdigit() for each in port.split(",") if each)
+
+
 def with_passfile(conninfo: str, passfile: str | None) -> str:
     """As the driver gets it. What the address says wins over our defaults."""
-    options: dict[str, str | int | None] = {**DEFAULTS, **conninfo_to_dict(conninfo)}
+    given = conninfo_to_dict(conninfo)
+    several = "," in str(given.get("host") or given.get("hostaddr") or "")
+    options: dict[str, str | int | None] = {**DEFAULTS, **(WRITABLE if several else {}), **given}
     if passfile is not None:
         options["passfile"] = passfile
     return _joined(options)
@@ -62,6 +77,12 @@ def with_passfile(conninfo: str, passfile: str | None) -> str:
 
 def _joined(options: Mapping[str, str | int | None]) -> str:
     return make_conninfo(**{name: str(value) for name, value in options.items() if value is not None})
+
+
+def is_same_place(one: str, other: str) -> bool:
+    """The same database, whoever comes in and however."""
+    first, second = (conninfo_to_dict(each) for each in (one, other))
+    return all(first.get(name) == second.get(name) for name in PLACE)
 
 
 def shown(conninfo: str) -> str:

@@ -11,7 +11,7 @@ Rules of this file
 Not here: the connection (link.py), our own lease's deadline (daemon/fleet/lease.py).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -23,7 +23,8 @@ from headcount.core.claim import Answer, Claim, Freed, Granted, Waiting, freed
 from headcount.core.commands import Acquire
 from headcount.core.item import Item
 from headcount.core.shared import SharedCommand, SharedDecision, SharedItem
-from headcount.store.postgres.link import Connection, Link
+from headcount.store.postgres.door import Connection
+from headcount.store.postgres.link import Link
 from headcount.store.postgres.queries import query
 from headcount.store.postgres.rows import (
     Row,
@@ -77,21 +78,25 @@ class PostgresLedger:
         """Whether another living host is called so."""
         return bool(await self._link.run(partial(_rows, "namesake", {"name": name, "host": self._me.host})))
 
-    async def renew(self, open_requests: Sequence[str]) -> list[SharedClaim]:
-        return await self._link.run(partial(self._renewed, list(open_requests)))
+    async def renew(self, is_open: Callable[[str], bool]) -> list[SharedClaim]:
+        return await self._link.run(partial(self._renewed, is_open))
 
-    async def _renewed(self, open_requests: list[str], connection: Connection) -> list[SharedClaim]:
+    async def _renewed(self, is_open: Callable[[str], bool], connection: Connection) -> list[SharedClaim]:
         me = {"host": self._me.host, "epoch": self._me.epoch, "ttl": self._ttl}
         if (await connection.execute(query("renew"), me)).rowcount != 1:
             await self._check_own_lease(connection)
-        await connection.execute(query("leave_lines"), {**me, "open": open_requests})
+        waiting = [row[0] for row in await _rows("lines_of_host", me, connection)]
+        closed = [request for request in waiting if not is_open(request)]  # asked after they were read
+        if closed:
+            await connection.execute(query("leave_lines"), {"closed": closed})
         return shared_claims(await _rows("claims_of_host", me, connection))
 
     async def leave(self) -> int:
+        await self._link.run(self._check_own_place)
         claims = await self._link.run(partial(_rows, "claims_of_host", {"host": self._me.host}))
         for each in shared_claims(claims):
             await self.free(each.claim.item, each.claim.fence, Freed.FORCED, by="fleet leave")
-        await self._link.run(partial(_execute, "leave", {"host": self._me.host}))
+        await self._link.run(partial(_execute, "leave", {"host": self._me.host, "epoch": self._me.epoch}))
         await self._link.run(partial(_execute, "forget_sessions_of_nobody", {}))
         return len(claims)
 
@@ -119,12 +124,16 @@ class PostgresLedger:
         )
         return await self._store(connection, command, decision, taken, floor)
 
-    async def _check_own_lease(self, connection: Connection) -> None:
+    async def _check_own_place(self, connection: Connection) -> Row | None:
         lease = await self._lease(connection, self._me.host)
+        if lease is not None and lease[2] != self._me.epoch:
+            raise Superseded("another daemon has taken this host's place in the fleet")
+        return lease
+
+    async def _check_own_lease(self, connection: Connection) -> None:
+        lease = await self._check_own_place(connection)
         if lease is None:
             raise Forgotten("this host is not in the fleet's list any more")
-        if lease[2] != self._me.epoch:
-            raise Superseded("another daemon has taken this host's place in the fleet")
         if not lease[0]:
             raise SharedUnavailable("this host's lease in the fleet ran out and is not renewed yet")
 
@@ -205,9 +214,15 @@ class PostgresLedger:
         await connection.execute(query("tell"), {**row, "body": claim_text(claim)})
 
     async def free(
-        self, item: Item, fence: int, because: Freed, forget: str | None = None, by: str | None = None
+        self,
+        item: Item,
+        fence: int,
+        because: Freed,
+        forget: str | None = None,
+        by: str | None = None,
+        unless: Callable[[], bool] = lambda: False,
     ) -> bool:
-        return await self._link.run(partial(self._freed, item, fence, because, forget, by))
+        return await self._link.run(partial(self._freed, item, fence, because, forget, by, unless))
 
     async def _freed(
         self,
@@ -216,10 +231,11 @@ class PostgresLedger:
         because: Freed,
         forget: str | None,
         by: str | None,
+        unless: Callable[[], bool],
         connection: Connection,
     ) -> bool:
         locked = await _lock(connection, item)
-        if locked.claim is None or locked.host != self._me.host or locked.claim.fence != fence:
+        if locked.claim is None or locked.host != self._me.host or locked.claim.fence != fence or unless():
             return False
         await self._put_free(connection, freed(locked.claim, because, locked.now), by)
         if forget is not None:
@@ -233,11 +249,13 @@ class PostgresLedger:
     # --- reading -------------------------------------------------------------------------------------
 
     async def read(self, items: Sequence[Item]) -> dict[Item, SharedClaim]:
-        rows = await self._link.run(partial(_rows, "read_items", {"items": list(items)}))
+        rows = await self._link.run(
+            partial(_rows, "read_items", {"items": list(items), "lock_delay": self._lock_delay})
+        )
         return by_item(shared_claims(rows))
 
     async def held(self) -> tuple[list[SharedClaim], dict[Item, int]]:
-        return await self._link.run(_held)
+        return await self._link.run(partial(_held, self._lock_delay))
 
     async def history(self, item: Item, limit: int) -> list[SharedEvent]:
         rows = await self._link.run(partial(_rows, "item_history", {"item": item, "limit": limit}))
@@ -249,8 +267,8 @@ def _by(ended: Claim | None) -> str | None:
     return "operator" if ended is not None and ended.freed is Freed.FORCED else None
 
 
-async def _held(connection: Connection) -> tuple[list[SharedClaim], dict[Item, int]]:
-    claims = shared_claims(await _rows("list_claims", {}, connection))
+async def _held(lock_delay: float, connection: Connection) -> tuple[list[SharedClaim], dict[Item, int]]:
+    claims = shared_claims(await _rows("list_claims", {"lock_delay": lock_delay}, connection))
     return claims, {Item(item): count for item, count in await _rows("count_waiters", {}, connection)}
 
 

@@ -2,30 +2,32 @@
 
 Rules of this file
   1. A call has a deadline that also holds on a line that swallows everything: the socket is shut under the
-     driver, which then fails. Cancelling would wait for the very server that does not answer.
+     driver, which then fails. Cancelling would wait for the very server that does not answer, for ten seconds:
+     nothing that talks to the server is ever cancelled.
   2. Nothing is kept in a session, no statement is prepared: a pooler in transaction mode may stand between.
   3. The server is told to end what we leave open, in the first statement of each transaction.
   4. Whoever asked may go away; a transaction that has begun is finished.
+  5. What is closed stays closed: who comes too late is refused, and no line is opened again.
 
-Not here: what is asked (ledger.py, roster.py), when to try again (daemon/fleet/).
+Not here: where the server is (door.py), what is asked (ledger.py, roster.py), when to try again (daemon/fleet/).
 """
 
 import asyncio
 import contextlib
 import os
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
 import psycopg
 from psycopg import errors
 
+from headcount.store.postgres.door import Connection, Door
 from headcount.store.postgres.queries import query
 from headcount.store.shared import SharedUnavailable
 from headcount.times import FLEET_IDLE_WITHIN
 
 T = TypeVar("T")
-Connection = psycopg.AsyncConnection[tuple[Any, ...]]
 Work = Callable[[Connection], Awaitable[T]]
 
 CONNECTIONS_MOST = 4
@@ -58,8 +60,9 @@ class _Attempt:
 
 class Link:
     def __init__(self, conninfo: str, within: float, most: int = CONNECTIONS_MOST) -> None:
-        self._conninfo = conninfo
+        self._door = Door(conninfo, within)
         self._within = within
+        self._closed = False
         self._idle: list[Connection] = []
         self._slots = asyncio.Semaphore(most)
         self._open: dict[asyncio.Task[Any], _Attempt] = {}
@@ -67,29 +70,31 @@ class Link:
     async def run(self, work: Work[T]) -> T:
         """One transaction; raises `SharedUnavailable`, after which its outcome is not known."""
         attempt = _Attempt()
-        task: asyncio.Task[T] = asyncio.create_task(self._bounded(work, attempt))
-        attempt.task = task
-        self._open[task] = attempt
-        task.add_done_callback(self._forget)
+        task = self._started(self._bounded(work, attempt), attempt)
         timer = asyncio.get_running_loop().call_later(self._within, attempt.cut)
         task.add_done_callback(lambda _: timer.cancel())
         return await asyncio.shield(task)
 
-    async def connect(self) -> Connection:
-        """A connection of one's own, for listening; the caller closes it."""
+    async def attend(self, begin: Work[Any], then: Work[None]) -> None:
+        """A connection of one's own: `begin` has the deadline of a call, `then` goes on until the line ends.
+        Whoever cancels this cuts it, and is gone at once."""
+        attempt = _Attempt()
+        task = self._started(self._attended(begin, then, attempt), attempt)
         try:
-            return await psycopg.AsyncConnection.connect(
-                self._conninfo,
-                autocommit=True,
-                prepare_threshold=None,
-                connect_timeout=max(2, round(self._within)),
-                application_name="headcount",
-            )
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            attempt.cut()
+            raise
+
+    async def connect(self) -> Connection:
+        try:
+            return await self._door.open()
         except (psycopg.Error, OSError) as error:
             raise told(error) from error
 
     async def close(self) -> None:
         """What is on its way is cut, not cancelled: that too would wait for the server."""
+        self._closed = True
         for attempt in list(self._open.values()):
             attempt.cut()
         if self._open:
@@ -97,6 +102,15 @@ class Link:
         idle, self._idle = self._idle, []
         for connection in idle:
             await _close(connection)
+
+    def _started(self, work: Coroutine[Any, Any, T], attempt: _Attempt) -> asyncio.Task[T]:
+        if self._closed:
+            work.close()
+            raise SharedUnavailable("this host is leaving the shared database")
+        task = attempt.task = asyncio.create_task(work)
+        self._open[task] = attempt
+        task.add_done_callback(self._forget)
+        return task
 
     def _forget(self, task: asyncio.Task[Any]) -> None:
         self._open.pop(task, None)
@@ -107,6 +121,8 @@ class Link:
         try:
             async with self._slots:
                 for _ in range(AGAIN_MOST):
+                    if attempt.is_cut:  # it ended by itself in that very moment, and is not begun again
+                        raise asyncio.CancelledError
                     with contextlib.suppress(errors.DeadlockDetected, errors.SerializationFailure):
                         while self._idle:
                             with contextlib.suppress(_Stale):
@@ -121,6 +137,20 @@ class Link:
             if attempt.is_cut:
                 raise SharedUnavailable("the shared database did not answer in time") from None
             raise told(error) from error
+
+    async def _attended(self, begin: Work[Any], then: Work[None], attempt: _Attempt) -> None:
+        connection = attempt.connection = await self.connect()
+        timer = asyncio.get_running_loop().call_later(self._within, attempt.cut)
+        try:
+            await begin(connection)
+            timer.cancel()
+            await then(connection)
+        except (psycopg.Error, OSError) as error:
+            raise told(error) from error
+        finally:
+            timer.cancel()
+            attempt.connection = None
+            await _close(connection)
 
     async def _once(
         self, connection: Connection, work: Work[T], attempt: _Attempt, *, kept: bool = False

@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from headcount.store.postgres.link import Connection, Link
+from headcount.store.postgres.door import Connection
+from headcount.store.postgres.link import Link
 from headcount.store.postgres.queries import query
 from headcount.store.postgres.rows import host_of, roster_row
 from headcount.store.shared import Host, RosterRow

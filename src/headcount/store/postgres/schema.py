@@ -9,7 +9,8 @@ Rules of this file
 Not here: rights of roles (docs/fleet.md).
 """
 
-from headcount.store.postgres.link import Connection, Link
+from headcount.store.postgres.door import Connection
+from headcount.store.postgres.link import Link
 from headcount.store.postgres.queries import MIGRATIONS, SCHEMA_VERSION, query
 from headcount.store.shared import SharedNewerSchema
 

@@ -22,7 +22,7 @@ const TABS = [["board", "Board"], ["timeline", "Timeline"], ["claims", "Claims"]
 const EVERY_SECOND = 1000, TODAY_EVERY = 60;
 
 function tabs() {
-  const shown = state.fleet?.hosts?.length ? [...TABS, ["fleet", "Fleet"]] : TABS;
+  const shown = state.fleet?.joined ? [...TABS, ["fleet", "Fleet"]] : TABS;
   return html`<nav aria-label="Views">${shown.map(([view, word]) => html`<a href=${`#/${view}`} aria-current=${state.view === view ? "page" : null}>${word}</a>`)}</nav>`;
 }
 

@@ -2,9 +2,12 @@
 -- transaction mode may stand between.
 
 -- name: bound_transaction
--- Local to the transaction. The server ends what a host that was cut off left open.
+-- Local to the transaction. The server ends what a host that was cut off left open, and a commit is on its disk (and
+-- on its standby's, if there is one that it waits for) before it is answered, whatever its default is.
 SELECT set_config('statement_timeout', %(statement)s, true),
-       set_config('idle_in_transaction_session_timeout', %(idle)s, true)
+       set_config('idle_in_transaction_session_timeout', %(idle)s, true),
+       CASE WHEN current_setting('synchronous_commit') IN ('off', 'local')
+            THEN set_config('synchronous_commit', 'on', true) END
 
 -- name: lock_migrations
 SELECT pg_advisory_xact_lock(%(key)s)
@@ -26,12 +29,13 @@ SELECT coalesce(max(version), 0) FROM headcount.schema_version
 INSERT INTO headcount.schema_version (version) VALUES (%(version)s)
 
 -- name: enrol
--- A new life of this host: what an earlier one left open is told apart by the epoch.
+-- A new life of this host: what an earlier one left open is told apart by the epoch. It begins at the time, so that
+-- it is never one that was given before, also when the row was deleted meanwhile.
 INSERT INTO headcount.hosts (id, name, epoch, version, started_at, renewed_at, expires_at)
-VALUES (%(host)s, %(name)s, 1, %(version)s, clock_timestamp(), clock_timestamp(),
+VALUES (%(host)s, %(name)s, (extract(epoch FROM clock_timestamp()) * 1000)::bigint, %(version)s, clock_timestamp(), clock_timestamp(),
         clock_timestamp() + make_interval(secs => %(ttl)s))
 ON CONFLICT (id) DO UPDATE SET
-  name = excluded.name, version = excluded.version, epoch = hosts.epoch + 1,
+  name = excluded.name, version = excluded.version, epoch = greatest(hosts.epoch + 1, excluded.epoch),
   started_at = excluded.started_at, renewed_at = excluded.renewed_at, expires_at = excluded.expires_at
 RETURNING epoch
 
@@ -43,7 +47,7 @@ UPDATE headcount.hosts SET renewed_at = clock_timestamp(), expires_at = clock_ti
 WHERE id = %(host)s AND epoch = %(epoch)s
 
 -- name: leave
-DELETE FROM headcount.hosts WHERE id = %(host)s
+DELETE FROM headcount.hosts WHERE id = %(host)s AND epoch = %(epoch)s
 
 -- name: list_hosts
 SELECT h.id, h.name, h.epoch, h.version,
@@ -100,8 +104,11 @@ VALUES (%(item)s, %(request)s, %(host)s, %(epoch)s, %(body)s) ON CONFLICT (reque
 -- name: leave_line
 DELETE FROM headcount.waiters WHERE request = %(request)s
 
+-- name: lines_of_host
+SELECT request FROM headcount.waiters WHERE host = %(host)s
+
 -- name: leave_lines
-DELETE FROM headcount.waiters WHERE host = %(host)s AND NOT (request = ANY(%(open)s))
+DELETE FROM headcount.waiters WHERE request = ANY(%(closed)s)
 
 -- name: free_item
 UPDATE headcount.claims SET host = NULL, body = %(body)s WHERE item = %(item)s AND fence = %(fence)s
@@ -134,12 +141,20 @@ WHERE %(always)s OR EXISTS (SELECT FROM headcount.waiters WHERE item = %(item)s)
 SELECT item, fence, host, body FROM headcount.claims WHERE host = %(host)s
 
 -- name: read_items
-SELECT c.item, c.fence, c.host, c.body, h.name, coalesce(h.expires_at > clock_timestamp(), false)
-FROM headcount.claims c LEFT JOIN headcount.hosts h ON h.id = c.host WHERE c.item = ANY(%(items)s)
+SELECT c.item, c.fence, c.host, c.body, h.name, coalesce(h.expires_at > clock_timestamp(), false),
+       extract(epoch FROM clock_timestamp() - h.renewed_at)::float8,
+       extract(epoch FROM h.expires_at + make_interval(secs => %(lock_delay)s) - clock_timestamp())::float8, s.body
+FROM headcount.claims c LEFT JOIN headcount.hosts h ON h.id = c.host
+LEFT JOIN headcount.sessions s ON s.host = c.host AND s.id = c.body::json ->> 'session'
+WHERE c.item = ANY(%(items)s)
 
 -- name: list_claims
-SELECT c.item, c.fence, c.host, c.body, h.name, coalesce(h.expires_at > clock_timestamp(), false)
-FROM headcount.claims c LEFT JOIN headcount.hosts h ON h.id = c.host WHERE c.host IS NOT NULL ORDER BY c.fence
+SELECT c.item, c.fence, c.host, c.body, h.name, coalesce(h.expires_at > clock_timestamp(), false),
+       extract(epoch FROM clock_timestamp() - h.renewed_at)::float8,
+       extract(epoch FROM h.expires_at + make_interval(secs => %(lock_delay)s) - clock_timestamp())::float8, s.body
+FROM headcount.claims c LEFT JOIN headcount.hosts h ON h.id = c.host
+LEFT JOIN headcount.sessions s ON s.host = c.host AND s.id = c.body::json ->> 'session'
+WHERE c.host IS NOT NULL ORDER BY c.fence
 
 -- name: count_waiters
 SELECT item, count(*) FROM headcount.waiters GROUP BY item

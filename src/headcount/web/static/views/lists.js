@@ -14,12 +14,26 @@ import { bytes, clean, clock, exactSpan, memoryOf, quoted, seconds, span } from 
 function who(holder) {
   if (!holder) return "nobody";
   const name = clean(holder.name) || (holder.session ? clean(holder.session).slice(0, 4) : `process ${holder.pid}`);
+  if (holder.here === false) return `${name} on ${clean(holder.host)}`;
   return holder.session ? html`<a href=${`#/session/${quoted(holder.session)}`}>${name}</a>` : name;
+}
+
+function holding(claim) {
+  const item = clean(claim.item);
+  if (claim.holder?.here !== false) return `${item} is held by a living process. It may go on working as if it still held it.`;
+  const held = `${item} is held by ${who(claim.holder)}`;
+  return claim.vouched === false ? `${held}, of which nothing is known now. If it lives it may go on working as if it still held it.` : `${held}. It may go on working as if it still held it.`;
+}
+
+function doubt(claim) {
+  if (claim.vouched !== false) return null;
+  const free = claim.free_in_s === null || claim.free_in_s === undefined ? "" : `; free in ${span(claim.free_in_s)} unless its host comes back`;
+  return html`<p class="alarm">In doubt: nobody vouches for it now${free}.</p>`;
 }
 
 function force(claim) {
   const item = clean(claim.item);
-  confirm("Take this claim away", [`${item} is held by a living process. It may go on working as if it still held it.`, "Its next check of claim number " + claim.fence + " fails."], `headcount release --force ${shellQuoted(item)}`, "Take it away", async () => {
+  confirm("Take this claim away", [holding(claim), "Its next check of claim number " + claim.fence + " fails."], `headcount release --force ${shellQuoted(item)}`, "Take it away", async () => {
     await ask("DELETE", `/v1/claims/${quoted(claim.item)}?force=1`);
     return `${item} is free.`;
   });
@@ -34,10 +48,12 @@ export function claims() {
   const rows = state.claims.claims;
   return html`<h1>Claims</h1>
     ${state.claims.loss ? html`<p class="alarm">The store was lost: nothing is granted until headcount claims --accept-loss</p>` : null}
+    ${state.claims.fleet ? html`<p class="alarm">The fleet's claims cannot be read now: only those of this machine are listed. ${clean(state.claims.fleet)}</p>` : null}
     ${rows.length ? html`<ul class="cards">${rows.map((claim) => html`
       <li key=${claim.item} class=${claim.waiting ? "contested" : ""} data-item=${claim.item}>
         <div class="head"><code>${clean(claim.item)}</code><span class="fence">claim #${claim.fence}</span></div>
         <p>Held by ${who(claim.holder)} since ${clock(seconds(claim.since))} (${span(state.now - seconds(claim.since))})${claim.waiting ? html`, <b>${claim.waiting} ${claim.waiting === 1 ? "waits" : "wait"} for it</b>` : null}</p>
+        ${doubt(claim)}
         ${claim.note ? html`<p class="doing">${clean(claim.note)}</p>` : null}
         <p><button onClick=${() => act(async () => { await readHistory(claim.item); return " "; })}>History</button> <button onClick=${() => force(claim)}>Take away…</button></p>
       </li>`)}</ul>` : html`<p class="empty">Nothing is claimed. An agent claims with: headcount claim task:NAME</p>`}
@@ -73,12 +89,16 @@ export function leftovers() {
       </li>`)}</ul>`;
 }
 
+const counted = (count, word) => `${count} ${word}${String(count) === "1" ? "" : "s"}`;
+
 export function fleet() {
-  const hosts = state.fleet?.hosts || [];
+  if (!state.fleet?.joined) return html`<h1>Fleet</h1><p class="empty">This machine is in no fleet. Join one with: headcount fleet join</p>`;
+  const { hosts, fault, vouched } = state.fleet;
   return html`<h1>Fleet</h1>
-    ${hosts.length ? html`<ul class="cards">${hosts.map((host) => html`
-      <li key=${host.id || host.name} data-host=${host.id || host.name}><div class="head"><b>${clean(host.name || host.id)}</b><span>${clean(host.state || host.liveness || "")}</span></div>
-        <p>${clean(host.sessions ?? "")}${host.sessions !== undefined ? " sessions" : ""}${host.seen_at ? `, seen ${span(state.now - seconds(host.seen_at))} ago` : ""}</p></li>`)}</ul>` : html`<p class="empty">This machine is in no fleet. Join one with: headcount fleet join</p>`}`;
+    ${fault ? html`<p class="alarm">${vouched ? "" : "Shared claims cannot be vouched for: "}${clean(fault)}</p>` : null}
+    <ul class="cards">${hosts.map((host) => html`
+      <li key=${host.id} data-host=${host.id}><div class="head"><b>${clean(host.name)}${host.here ? " (here)" : ""}</b><span>${clean(host.state)}</span></div>
+        <p>${counted(clean(host.sessions), "session")}, ${counted(clean(host.claims), "claim")}, seen ${span(host.age_s)} ago, headcount ${clean(host.version)}</p></li>`)}</ul>`;
 }
 
 export function today() {
