@@ -294,3 +294,12 @@ def test_tui_json_is_ps_json(home: Path) -> None:
     got = run(home, "tui", "--json")
     assert got.returncode == 0, got.stderr
     assert set(json.loads(got.stdout)) == set(json.loads(run(home, "ps", "--json").stdout))
+
+
+def test_settings_that_cannot_be_read_end_every_verb_with_the_same_word_and_code(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    (home / "config.toml").write_text("no_such_setting = 1\n")
+    said = {run(home, *words).returncode for words in (["up"], ["up", "--json"], ["notify", "test"], ["ps"])}
+    assert said == {4}
+    assert "unknown setting 'no_such_setting'" in run(home, "up").stderr
