@@ -240,3 +240,11 @@ def test_a_program_that_asked_for_json_gets_the_fault_as_a_document(
     told = capsys.readouterr()
     assert json.loads(told.out)["error"]["code"] == "unavailable"
     assert "headcount up" in told.err
+
+
+def test_what_mcp_install_leaves_to_its_user_is_no_success(headcount: Run, tmp_path: Path) -> None:
+    nowhere = {"PATH": "/nonexistent"}
+    planned = headcount("mcp", "install", "--agent", "claude-code", "--dry-run", env=nowhere)
+    assert planned.returncode == 0 and "would run: claude mcp add-json" in planned.stdout
+    done = headcount("mcp", "install", "--agent", "claude-code", env=nowhere)
+    assert done.returncode == 1 and "no claude on your PATH; run: claude mcp add-json" in done.stdout

@@ -9,6 +9,7 @@ Rules of this file
 Not here: the entry's text (mcp_entry.py), reading and writing files (settings_file.py).
 """
 
+import contextlib
 import json
 import os
 import shutil
@@ -194,14 +195,18 @@ def _written(
             before is not None and known is not None and known.written == settings_file.fingerprint(before)
         )
         original = known.original if untouched and known is not None else before
+        made = known.made_directory if known is not None else not target.path.parent.exists()
         try:
             settings_file.remember(
-                memory, Remembered(original, settings_file.fingerprint(after)), target.path
+                memory, Remembered(original, settings_file.fingerprint(after), made), target.path
             )
         except OSError as error:
             return Refusal(target.path, f"what is there cannot be remembered ({error.strerror})")
     refusal = settings_file.replace(target.path, before, after)
     if refusal is None and not keeps:
+        if known is not None and known.made_directory and after is None:
+            with contextlib.suppress(OSError):  # somebody put something there: it stays
+                target.path.parent.rmdir()
         settings_file.forget(memory)
     return refusal
 
