@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headcount.cli import printing
+from headcount.cli.rows import AGENTS_CALLED
 from headcount.cli.sanitize import clean
 from headcount.client.faults import ClientFault
 from headcount.paths import Places
@@ -46,8 +47,14 @@ NOTE = (
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
     actions = ["serve", "install", "uninstall", "status", "skill"]
     parser.add_argument("action", nargs="?", choices=actions, default="serve")
-    parser.add_argument("--agent", choices=AGENTS, help="only this agent; else all that are used here")
+    parser.add_argument(
+        "--agent", type=_called, choices=AGENTS, help="only this agent; else all that are used here"
+    )
     parser.add_argument("--dry-run", action="store_true", help="show what would change, write nothing")
+
+
+def _called(word: str) -> str:
+    return AGENTS_CALLED.get(word, word)
 
 
 def run(args: Any) -> int:
