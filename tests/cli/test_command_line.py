@@ -293,3 +293,33 @@ def test_a_service_that_is_not_installed_is_taken_away_without_a_systemd(
     assert headcount("service", "install", env=alone).returncode == codes.UNAVAILABLE
     status = headcount("service", "status", env=alone).stdout
     assert "no user systemd" in status and "Next" not in status
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["ps", "--fleet", "--host", "ws"], "two lists"),
+        (["ps", "--host", ""], "No host was named"),
+        (["fleet", "status", "--name", "x"], "--name is of fleet join"),
+        (["fleet", "join", "postgresql://h/d", "--anyway"], "--anyway is of fleet leave"),
+        (["fleet", "leave", "postgresql://h/d"], "an address is of fleet join"),
+        (["fleet", "join", "postgresql://h/d", "--name", ""], "a host has a name"),
+    ],
+)
+def test_an_option_that_would_be_ignored_is_a_wrong_call(
+    headcount: Run, server: WireServer, words: list[str], said: str
+) -> None:
+    got = headcount(*words)
+    assert got.returncode == codes.USAGE and said in got.stderr
+
+
+def test_down_on_a_host_of_a_fleet_says_what_becomes_of_shared_claims(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HEADCOUNT_HOME", str(tmp_path))
+    monkeypatch.setattr("headcount.client.reach.Client.stop", lambda self: True)
+    assert main(["down"]) == 0
+    assert "fleet" not in capsys.readouterr().out
+    (tmp_path / "fleet.json").write_text("{}")
+    assert main(["down"]) == 0
+    assert "open to others in 45 s" in capsys.readouterr().out
