@@ -159,3 +159,28 @@ def test_without_its_own_command_claude_codes_file_is_left_alone(
     assert done.command[:6] == ("claude", "mcp", "add-json", "--scope", "user", "headcount")
     assert json.loads(done.command[6]) == SERVER.usual()
     assert target.path.read_text() == '{"projects": {}}'
+
+
+@pytest.mark.parametrize("agent", ["codex", "opencode", "gemini"])
+def test_an_agent_that_was_never_used_here_is_not_used_here_afterwards(tmp_path: Path, agent: str) -> None:
+    target = mcp_install.targets({}, tmp_path)[agent]
+    for server in (SERVER, OTHER):
+        mcp_install.install(target, server, tmp_path / "state", dry=False)
+    assert mcp_install.is_there(target)
+    mcp_install.uninstall(target, tmp_path / "state", dry=False)
+    assert not mcp_install.is_there(target) and not target.path.parent.exists()
+
+
+def test_a_directory_that_somebody_uses_meanwhile_stays(tmp_path: Path) -> None:
+    target = mcp_install.targets({}, tmp_path)["codex"]
+    mcp_install.install(target, SERVER, tmp_path / "state", dry=False)
+    (target.path.parent / "auth.json").write_text("{}")
+    mcp_install.uninstall(target, tmp_path / "state", dry=False)
+    assert [each.name for each in target.path.parent.iterdir()] == ["auth.json"]
+
+
+def test_a_directory_that_was_there_stays(home: Path) -> None:
+    target = mcp_install.targets({}, home)["codex"]
+    mcp_install.install(target, SERVER, home / "state", dry=False)
+    mcp_install.uninstall(target, home / "state", dry=False)
+    assert target.path.parent.is_dir()

@@ -7,9 +7,11 @@ import subprocess
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from headcount.cli.commands import launch
 from tests.rig.agent import Agent
 from tests.rig.daemon import Daemon, eventually
 from tests.rig.inside import command, environment, inside, outside, settled, shell
@@ -255,6 +257,38 @@ def test_a_launched_command_is_the_registered_process_and_finds_its_token_file(
     finally:
         launched.kill()
         launched.wait(10)
+
+
+@pytest.mark.parametrize(
+    ("given", "agent"),
+    [
+        ("claude", "claude-code"),
+        ("claude-code", "claude-code"),
+        ("codex", "codex"),
+        (None, "sleep"),
+        ("my-bot", "my-bot"),
+    ],
+)
+def test_an_agent_is_called_as_its_row_shows_it_or_by_its_name(given: str | None, agent: str) -> None:
+    assert launch.agent_of(SimpleNamespace(agent=given, command=["/bin/sleep"])) == agent
+
+
+def test_an_agent_that_nobody_can_read_is_launched_and_said(daemon: Daemon) -> None:
+    """Whoever embeds an agent names it; a slip of the pen looks the same, so the known names are said."""
+    done = subprocess.run(
+        command("launch", "--agent", "cladue", "--", "true"),
+        env=environment(daemon),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0 and '"cladue"' in done.stderr and "claude-code, codex" in done.stderr
+    known = subprocess.run(
+        command("launch", "--agent", "claude", "--", "true"),
+        env=environment(daemon),
+        capture_output=True,
+        text=True,
+    )
+    assert (known.returncode, known.stderr) == (0, "")
 
 
 def test_a_conversation_that_is_alive_elsewhere_is_not_launched_twice(

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from headcount import __version__
+from headcount.cli.commands import jump
 from headcount.cli.main import main
 from headcount.cli.verbs import VERBS
 from headcount.wire import codes
@@ -240,3 +241,85 @@ def test_a_program_that_asked_for_json_gets_the_fault_as_a_document(
     told = capsys.readouterr()
     assert json.loads(told.out)["error"]["code"] == "unavailable"
     assert "headcount up" in told.err
+
+
+def test_what_mcp_install_leaves_to_its_user_is_no_success(headcount: Run, tmp_path: Path) -> None:
+    nowhere = {"PATH": "/nonexistent"}
+    planned = headcount("mcp", "install", "--agent", "claude-code", "--dry-run", env=nowhere)
+    assert planned.returncode == 0 and "would run: claude mcp add-json" in planned.stdout
+    done = headcount("mcp", "install", "--agent", "claude-code", env=nowhere)
+    assert done.returncode == 1 and "no claude on your PATH; run: claude mcp add-json" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["web", "--print", "--close"], "--close closes it"),
+        (["explain", "x", "--bundle", ""], "no file was named"),
+        (["explain", "x", "--paths"], "--bundle --paths"),
+        (["service", "status", "--print"], "service install --print"),
+    ],
+)
+def test_options_that_contradict_each_other_are_a_wrong_call(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == codes.USAGE
+    assert said in capsys.readouterr().err
+
+
+def test_what_completes_a_session_is_a_document_for_programs(headcount: Run, server: WireServer) -> None:
+    said = json.loads(headcount("completion", "sessions", "--json").stdout)
+    assert "seeds" in said["sessions"]
+    assert headcount("completion", "sessions").stdout.split() == said["sessions"]
+
+
+def test_mcp_takes_the_word_that_the_rows_show(headcount: Run) -> None:
+    said = json.loads(headcount("mcp", "status", "--agent", "claude", "--json").stdout)
+    assert [each["agent"] for each in said["agents"]] == ["claude-code"]
+
+
+@pytest.mark.parametrize(("resume", "verb"), [("claude --resume x", "resume"), (None, "show")])
+def test_an_ended_session_is_gone_on_with_only_where_that_works(resume: str | None, verb: str) -> None:
+    raw = session("7f3aaaaa", liveness="ended", ended={"kind": "killed", "signal": 9}, resume=resume)
+    assert jump._ended(raw)[1] == f"headcount {verb} 7f3a"
+
+
+def test_a_service_that_is_not_installed_is_taken_away_without_a_systemd(
+    headcount: Run, tmp_path: Path
+) -> None:
+    alone = {"PATH": "/nonexistent", "XDG_CONFIG_HOME": str(tmp_path / "config")}
+    gone = headcount("service", "uninstall", env=alone)
+    assert gone.returncode == 0 and "not installed" in gone.stdout
+    assert headcount("service", "install", env=alone).returncode == codes.UNAVAILABLE
+    status = headcount("service", "status", env=alone).stdout
+    assert "no user systemd" in status and "Next" not in status
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["ps", "--fleet", "--host", "ws"], "two lists"),
+        (["ps", "--host", ""], "No host was named"),
+        (["fleet", "status", "--name", "x"], "--name is of fleet join"),
+        (["fleet", "join", "postgresql://h/d", "--anyway"], "--anyway is of fleet leave"),
+        (["fleet", "leave", "postgresql://h/d"], "an address is of fleet join"),
+        (["fleet", "join", "postgresql://h/d", "--name", ""], "a host has a name"),
+    ],
+)
+def test_an_option_that_would_be_ignored_is_a_wrong_call(
+    headcount: Run, server: WireServer, words: list[str], said: str
+) -> None:
+    got = headcount(*words)
+    assert got.returncode == codes.USAGE and said in got.stderr
+
+
+def test_down_on_a_host_of_a_fleet_says_what_becomes_of_shared_claims(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HEADCOUNT_HOME", str(tmp_path))
+    monkeypatch.setattr("headcount.client.reach.Client.stop", lambda self: True)
+    assert main(["down"]) == 0
+    assert "fleet" not in capsys.readouterr().out
+    (tmp_path / "fleet.json").write_text("{}")
+    assert main(["down"]) == 0
+    assert "open to others in 45 s" in capsys.readouterr().out

@@ -131,7 +131,61 @@ def test_what_another_host_says_is_cleaned_before_it_is_shown(daemon, tmp_path):
 
 @pytest.mark.parametrize("name", ["-oProxyCommand=x", "a b", ",", ""])
 def test_a_name_that_could_be_an_option_is_refused(daemon, name):
-    assert run(daemon, "ps", f"--host={name}", ssh="/nowhere/ssh").returncode == (2 if name else 0)
+    assert run(daemon, "ps", f"--host={name}", ssh="/nowhere/ssh").returncode == 2
+
+
+def answering(tmp_path: Path, *lines: str) -> str:
+    program = tmp_path / "ssh"
+    program.write_text("#!/bin/sh\ncat <<'E'\n" + "\n".join(lines) + "\nE\n")
+    program.chmod(0o755)
+    return str(program)
+
+
+def test_a_shell_that_greets_everybody_hides_no_rows(tmp_path):
+    answer = json.dumps({"sessions": [{"id": "abcd", "name": "far"}]})
+    ssh = answering(tmp_path, "Last login: Mon Nov 16", '{"motd": 1}', answer, "bye")
+    env = {"HEADCOUNT_SSH": ssh, "HEADCOUNT_HOME": str(tmp_path)}
+    known = remote.ask("ws", ended=False, env=env)
+    assert (known.fault, [row["name"] for row in known.sessions]) == (None, ["far"])
+    with pytest.raises(ValueError, match="Expecting value"):  # the naive way takes all for one document
+        json.loads("Last login: Mon Nov 16\n" + answer)
+
+
+def test_a_host_that_says_something_else_is_unknown_with_its_words(tmp_path):
+    env = {"HEADCOUNT_SSH": answering(tmp_path, "Last login"), "HEADCOUNT_HOME": str(tmp_path)}
+    assert remote.ask("ws", ended=False, env=env).fault == 'it said something else: "Last login"'
+
+
+def test_what_should_be_text_and_is_not_is_not_known(tmp_path):
+    row = {"id": "abcd", "agent": 5, "name": ["a"], "cwd": {}, "pid": 7, "alarms": []}
+    env = {
+        "HEADCOUNT_SSH": answering(tmp_path, json.dumps({"sessions": [row]})),
+        "HEADCOUNT_HOME": str(tmp_path),
+    }
+    (known,) = remote.ask("ws", ended=False, env=env).sessions
+    assert known == {"id": "abcd", "agent": None, "name": None, "cwd": None, "pid": 7, "alarms": []}
+    env["HEADCOUNT_SSH"] = answering(tmp_path, '{"sessions": [{"id": 5}]}')
+    assert remote.ask("ws", ended=False, env=env).fault is not None
+
+
+def test_watch_says_why_a_host_is_not_heard(tmp_path):
+    ssh = tmp_path / "ssh"
+    ssh.write_text("#!/bin/sh\necho 'ssh: Could not resolve hostname ws' >&2; exit 255\n")
+    ssh.chmod(0o755)
+    for program, why in ((str(ssh), "Could not resolve hostname ws"), ("/nowhere/ssh", "could not be run")):
+        heard = told_of("ws", program, tmp_path)
+        assert (heard["type"], heard["host"]) == ("host.silent", "ws") and why in heard["facts"]["because"]
+
+
+def told_of(host: str, ssh: str, home: Path) -> dict[str, object]:
+    code = (
+        "import json, queue, threading; from headcount.cli import remote_watch as w; told = queue.Queue(); "
+        f"threading.Thread(target=w._there, args=({host!r}, told, {{}}), daemon=True).start(); "
+        "print(json.dumps(told.get(timeout=30)))"
+    )
+    env = {**os.environ, "HEADCOUNT_SSH": ssh, "HEADCOUNT_HOME": str(home)}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
 
 
 def test_the_name_of_a_host_stands_behind_the_end_of_options():

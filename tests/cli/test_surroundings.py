@@ -26,6 +26,7 @@ UNIT = {"installed": True, "systemd": True, "enabled": "enabled", "active": "act
         (surroundings.mcp_finding({"codex": "installed"}, True, "x"), "ok"),
         (surroundings.mcp_finding({"codex": "installed"}, False, "x"), "finding"),
         (surroundings.mcp_finding({"codex": "absent"}, True, "x"), "note"),
+        (surroundings.mcp_finding({"codex": "absent"}, False, "x"), "note"),
         (surroundings.notices_finding(Config(), NONE.get), "ok"),
         (surroundings.notices_finding(Config(notify_webhook_url="http://x"), NONE.get), "ok"),
         (surroundings.notices_finding(Config(notify_command=("say",)), NONE.get), "finding"),
@@ -89,3 +90,8 @@ def test_a_setting_that_keeps_the_daemon_from_starting_is_found(daemon: Daemon) 
     (daemon.home / "config.toml").write_text("no_such_setting = 1\n")
     found = json.loads(outside(daemon, "doctor", "--json").out)["findings"]
     assert [each["check"] for each in found if "no_such_setting" in each["says"]] == ["settings"]
+
+
+def test_an_install_that_would_refuse_is_not_advised_without_what_it_needs() -> None:
+    assert surroundings.mcp_finding({}, True, "get it").next == "headcount mcp install"
+    assert surroundings.mcp_finding({}, False, "get it").next == "get it; then: headcount mcp install"

@@ -253,3 +253,53 @@ def test_a_demo_that_is_interrupted_leaves_nothing(tmp_path: Path) -> None:
     playing.stdout.close()
     assert list(tmp_path.iterdir()) == []
     assert processes_below(tmp_path) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_demo_whose_terminal_is_closed_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
+    """By default either ends Python on the spot: nobody would be left to end the demo's daemon."""
+    playing = subprocess.Popen(
+        command("demo"),
+        env=environment(tmp_path / "unused", TMPDIR=str(tmp_path)),
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert playing.stdout is not None
+    while "started" not in playing.stdout.readline():
+        pass
+    (stage,) = tmp_path.iterdir()
+    daemon = int(json.loads((run(stage / "home", "status", "--json")).stdout)["pid"])
+    assert not is_over(daemon)
+    playing.send_signal(number)
+    assert playing.wait(SOON) == 128 + number
+    playing.stdout.close()
+    eventually(lambda: is_over(daemon))
+    assert list(tmp_path.iterdir()) == []
+    assert processes_below(tmp_path) == []
+
+
+def test_a_demo_says_the_resume_once(tmp_path: Path) -> None:
+    said = run(tmp_path / "unused", "demo", "--seconds", "3", TMPDIR=str(tmp_path)).stdout
+    assert said.count("resume: ") == 1 and "headcount resume" not in said
+
+
+def test_a_demo_says_that_a_daemon_of_the_house_sees_its_cast(home: Path, tmp_path: Path) -> None:
+    alone = run(home, "demo", "--seconds", "1", TMPDIR=str(tmp_path)).stdout
+    assert "sees them too" not in alone
+    assert run(home, "up").returncode == 0
+    assert "sees them too" in run(home, "demo", "--seconds", "1", TMPDIR=str(tmp_path)).stdout
+
+
+def test_tui_json_is_ps_json(home: Path) -> None:
+    got = run(home, "tui", "--json")
+    assert got.returncode == 0, got.stderr
+    assert set(json.loads(got.stdout)) == set(json.loads(run(home, "ps", "--json").stdout))
+
+
+def test_settings_that_cannot_be_read_end_every_verb_with_the_same_word_and_code(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    (home / "config.toml").write_text("no_such_setting = 1\n")
+    said = {run(home, *words).returncode for words in (["up"], ["up", "--json"], ["notify", "test"], ["ps"])}
+    assert said == {4}
+    assert "unknown setting 'no_such_setting'" in run(home, "up").stderr

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from headcount.daemon.config import BadSetting, Config
 from headcount.daemon.credentials import Credentials
 from headcount.daemon.routes.table import ROUTES
 from headcount.system.loopback import open_loopback, uid_of_peer
@@ -350,3 +351,32 @@ def test_every_route_is_in_the_matrix_of_the_page() -> None:
     assert {(route.method, route.path) for route in ROUTES} == {
         (method, template) for method, template, _, _ in rows("x", 1)
     }
+
+
+def test_another_port_that_was_set_is_obeyed_although_a_tab_is_remembered(door: Door) -> None:
+    door.log_in()
+    door.daemon.kill()
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        wanted = free.getsockname()[1]
+    (door.daemon.home / "config.toml").write_text(f"web_port = {wanted}\n")
+    door.daemon.ready()
+    eventually(lambda: not (door.daemon.home / "web.json").exists())
+    again = Door(door.daemon, door.directory)
+    assert again.port == wanted != door.port
+    again.credential = door.credential
+    assert again.ask("GET", "/v1/sessions").status == 401
+
+
+@pytest.mark.parametrize("port", ["99999", "-1", "22.5", "true", '"80"'])
+def test_what_is_no_port_is_refused_at_the_start(tmp_path: Path, port: str) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text(f"web_port = {port}\n")
+    with pytest.raises(BadSetting, match=r"web_port must be a port, 1 to 65535"):
+        Config.read(path, {})
+
+
+def test_port_0_is_any_free_one(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text("web_port = 0\n")
+    assert Config.read(path, {}).web_port == 0

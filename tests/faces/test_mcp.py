@@ -145,6 +145,20 @@ def test_it_ends_with_its_pipe_without_a_word_beside_the_protocol(daemon: Daemon
     assert [json.loads(line)["id"] for line in done.stdout.splitlines()] == [0]
 
 
+def test_what_is_no_message_is_one_line_on_stderr(daemon: Daemon) -> None:
+    """Not a page of the library that read it: agents show this to their users."""
+    done = subprocess.run(
+        command("mcp"), input="no\n", env=environment(daemon), capture_output=True, text=True, timeout=60
+    )
+    (line,) = done.stderr.splitlines()
+    assert done.returncode == 0 and line.startswith("headcount mcp: ")
+
+
+def test_a_tool_that_does_not_exist_names_those_that_do(daemon: Daemon, agent: Agents) -> None:
+    said = speak(agent(), daemon, ("nosuch", {}))
+    assert said.failed == [True] and 'no tool "nosuch"' in said.text[0] and "who_is_here" in said.text[0]
+
+
 def test_whoever_hangs_up_while_waiting_gives_its_place_up(daemon: Daemon, agent: Agents) -> None:
     one, two = agent(), agent()
     settled(one, daemon)
@@ -177,6 +191,7 @@ def test_outside_every_agent_one_may_look_and_hold_nothing(daemon: Daemon, agent
     assert said.data[0]["session"] is None
     assert said.data[1]["granted"] is False and said.data[1]["code"] == "not-an-agent"
     assert said.data[2]["claims"] == []
+    assert "--as" not in said.text[1] and "hold nothing" in said.text[1]
 
 
 def test_the_agent_is_taught_when_to_claim_and_what_each_tool_does(daemon: Daemon, agent: Agents) -> None:
@@ -222,4 +237,4 @@ def test_without_the_extra_the_way_to_it_is_named(daemon: Daemon, action: tuple[
         text=True,
         stdin=subprocess.DEVNULL,
     )
-    assert done.returncode == 1 and "headcount[mcp]" in done.stderr
+    assert done.returncode == 1 and "pip install '.[mcp]'" in done.stderr

@@ -160,7 +160,7 @@ def _changed(target: Target, server: Server | None, state: Path, *, dry: bool) -
     done = Done(target.agent, target.path, before != after, before, after)
     if dry or not done.changed:
         return done
-    plan = Plan(target.path, before, after, memory, _remembered(server, before, after, known))
+    plan = Plan(target.path, before, after, memory, _remembered(target, server, before, after, known))
     return carry_out(plan) or done
 
 
@@ -181,7 +181,7 @@ def _after(
 
 
 def _remembered(
-    server: Server | None, before: bytes | None, after: bytes | None, known: Remembered | None
+    target: Target, server: Server | None, before: bytes | None, after: bytes | None, known: Remembered | None
 ) -> Remembered | None:
     """What an uninstall should give back; None: this is the uninstall."""
     if server is None or after is None:
@@ -190,4 +190,5 @@ def _remembered(
         before is not None and known is not None and known.written == settings_file.fingerprint(before)
     )
     original = known.original if untouched and known is not None else before
-    return Remembered(original, settings_file.fingerprint(after))
+    made = known.made_directory if known is not None else not target.path.parent.exists()
+    return Remembered(original, settings_file.fingerprint(after), made)

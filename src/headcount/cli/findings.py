@@ -307,9 +307,13 @@ def _strangers(facts: Facts) -> Finding:
 
 def _warnings(facts: Facts) -> list[Finding]:
     return [
-        Finding("warning", "finding", str(warning), f"see {facts.places.log}")
+        Finding("warning", "finding", str(warning), _next_of_warning(str(warning), facts))
         for warning in facts.status.get("warnings") or ()
     ]
+
+
+def _next_of_warning(warning: str, facts: Facts) -> str:
+    return "headcount fleet status" if "the fleet" in warning else f"see {facts.places.log}"
 
 
 def _mode(seen: FileFacts) -> str:

@@ -28,7 +28,6 @@ from headcount.wire import codes
 HERE = "here"
 SSH = "HEADCOUNT_SSH"  # another program than ssh, with its arguments
 WORDS_MOST = 200
-
 SCALARS = (str, int, float, type(None))
 DOCUMENTS = frozenset({"ended", "tmux", "tokens"})
 LISTS: dict[str, type] = {"background": dict, "alarms": str, "groups": str, "claims": str}
@@ -100,20 +99,24 @@ def ask(host: str, *, ended: bool, env: Mapping[str, str] = os.environ) -> Known
         return _last(host, f"ssh could not be run: {error.strerror}", env)
     sessions = _sessions(done.stdout)
     if sessions is None:
-        return _last(host, _why(done.returncode, done.stderr), env)
+        return _last(host, why(done.returncode, done.stderr, done.stdout), env)
     known = Known(host, sessions, time.time(), None)
     _keep(known, env)
     return known
 
 
 def _sessions(output: bytes) -> list[dict[str, Any]] | None:
-    try:
-        rows = json.loads(output)["sessions"]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return None
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        return None
-    return [_plain(row) for row in rows]
+    """The answer is a line; a shell that greets everybody puts its own before and after it."""
+    for line in (output, *output.splitlines()):
+        try:
+            rows = json.loads(line)["sessions"]
+        except (ValueError, KeyError, TypeError, RecursionError):
+            continue
+        if isinstance(rows, list) and all(
+            isinstance(row, dict) and isinstance(row.get("id"), str) for row in rows
+        ):
+            return [_plain(row) for row in rows]
+    return None
 
 
 def _plain(row: dict[str, Any]) -> dict[str, Any]:
@@ -131,11 +134,17 @@ def _fits(name: str, value: Any) -> bool:
     return isinstance(value, SCALARS if name in NOT_TEXT else str)
 
 
-def _why(code: int, errors: bytes) -> str:
+def why(code: int, errors: bytes, output: bytes = b"") -> str:
+    """Why a host gave no answer that can be read."""
     if code == 127:
         return "headcount is not installed there, or not on the PATH of a plain ssh command"
     said = errors.decode("utf-8", "replace").strip().splitlines()
-    return said[-1][:WORDS_MOST] if said else f"ssh ended with code {code}"
+    if said:
+        return said[-1][:WORDS_MOST]
+    instead = output.decode("utf-8", "replace").strip().splitlines()
+    return (
+        f'it said something else: "{instead[0][:WORDS_MOST]}"' if instead else f"ssh ended with code {code}"
+    )
 
 
 # --- what it said last -------------------------------------------------------------------------------

@@ -11,10 +11,11 @@ import json
 import os
 import queue
 import subprocess
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import IO, Any
 
 from headcount import times
 from headcount.cli import printing, remote
@@ -23,6 +24,7 @@ from headcount.client.following import follow
 
 Event = dict[str, Any]
 SILENT = "host.silent"
+ERRORS_READ = 4096  # of what ssh says, the end
 
 
 def follow_hosts(hosts: list[str]) -> Iterator[Event]:
@@ -55,25 +57,33 @@ def _there(host: str, told: "queue.Queue[Event]", children: "dict[str, subproces
     was_silent = False
     while True:
         heard = False
-        for event in _events(host, children):
-            heard, was_silent = True, False
-            told.put({**event, "host": host})
+        with tempfile.TemporaryFile() as errors:
+            try:
+                for event in _events(host, children, errors):
+                    heard, was_silent = True, False
+                    told.put({**event, "host": host})
+                because = _why(children.get(host), errors)
+            except OSError as error:
+                because = f"ssh could not be run: {error.strerror}"
         if heard or not was_silent:
-            told.put(_silent(host, "it does not answer; what it shows is not known"))
+            told.put(_silent(host, f"{because}; what it shows is not known"))
             was_silent = True
         time.sleep(times.HOST_RETRY_EVERY)
 
 
-def _events(host: str, children: "dict[str, subprocess.Popen[bytes]]") -> Iterator[Event]:
-    try:
-        child = subprocess.Popen(
-            remote.command(host, "watch", "--json", env=os.environ),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
-    except OSError:
-        return
+def _why(child: "subprocess.Popen[bytes] | None", errors: IO[bytes]) -> str:
+    errors.seek(max(0, errors.seek(0, os.SEEK_END) - ERRORS_READ))
+    code = child.returncode if child is not None else 0
+    return remote.why(code or 0, errors.read()) if code else "it does not answer"
+
+
+def _events(host: str, children: "dict[str, subprocess.Popen[bytes]]", errors: IO[bytes]) -> Iterator[Event]:
+    child = subprocess.Popen(
+        remote.command(host, "watch", "--json", env=os.environ),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=errors,
+    )
     children[host] = child
     assert child.stdout is not None
     with child:

@@ -48,6 +48,7 @@ ASCII_MARKS = {
 }
 
 AGENT_NAMES = {"claude-code": "claude"}
+AGENTS_CALLED = {shown: agent for agent, shown in AGENT_NAMES.items()}  # as people type what they see
 
 
 class Row(NamedTuple):

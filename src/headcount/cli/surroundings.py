@@ -94,6 +94,9 @@ def mcp_finding(states: Mapping[str, str], is_possible: bool, extra: str) -> Fin
         )
     if told:
         return Finding("mcp", "ok", f"told to {', '.join(told)}")
+    if not is_possible:
+        says = "no agent was told of it, and the MCP SDK is missing; it lets agents claim by themselves"
+        return Finding("mcp", "note", says, f"{extra}; then: headcount mcp install")
     return Finding(
         "mcp", "note", "no agent was told of it; it lets agents claim by themselves", "headcount mcp install"
     )

@@ -17,6 +17,7 @@ from headcount.times import DAY, HOUR, LONG_TURN, MINUTE, RETENTION, STALL_AFTER
 
 MEGABYTE = 1024 * 1024
 NUMBER_MOST = 10**9  # no setting means more; a float would not hold what TOML can write
+PORT_MOST = 65_535
 TABLES = frozenset({"tmux", "close", "notify"})
 SPAN = re.compile("([0-9]{1,6})([smhd]?)")
 UNITS = {"": 1, "s": 1, "m": MINUTE, "h": HOUR, "d": DAY}
@@ -117,6 +118,16 @@ def _check_private(path: Path, given: dict[str, Any]) -> None:
             raise BadSetting(f"{path} holds a webhook and others may read it ({mode:o}): chmod 600 {path}")
 
 
+def _check_kinds(path: Path, name: str, given: list[str]) -> None:
+    """A kind that does not exist would keep every notice back, and nothing would say so."""
+    from headcount.core.notice import Kind
+
+    known = [kind.value for kind in Kind if kind is not Kind.TEST]
+    strange = [each for each in given if each not in known]
+    if strange:
+        raise BadSetting(f"{path}: {name} has no kind {strange[0]!r}; the kinds are {', '.join(known)}")
+
+
 FORMS = {
     "notify_quiet_hours": (HOURS, 'hours of the day as "22:00-07:00"'),
     "notify_webhook_url": (URL, "an http or https address"),
@@ -138,6 +149,8 @@ def _checked(path: Path, name: str, field: str, value: Any) -> Any:
     if isinstance(default, tuple):
         if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
             raise BadSetting(f"{path}: {name} must be a list of strings")
+        if field == "notify_kinds":
+            _check_kinds(path, name, value)
         return tuple(value)
     if isinstance(default, str):
         if not isinstance(value, str):
@@ -145,6 +158,10 @@ def _checked(path: Path, name: str, field: str, value: Any) -> Any:
         form = FORMS.get(field)
         if form is not None and value and form[0].fullmatch(value) is None:
             raise BadSetting(f"{path}: {name} must be {form[1]}")
+        return value
+    if field == "web_port":
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= PORT_MOST:
+            raise BadSetting(f"{path}: {name} must be a port, 1 to {PORT_MOST}; 0 takes a free one")
         return value
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= NUMBER_MOST:
         raise BadSetting(f"{path}: {name} must be a number above zero, and not beyond {NUMBER_MOST:,}")

@@ -182,11 +182,14 @@ def _refusal(scope: Scope, fault: Exception) -> Answer:
 
 
 def unavailable(fault: SharedUnavailable) -> FaultBody:
-    said = str(fault)
-    message = f"{said[:1].upper()}{said[1:].rstrip('.')}."
-    return FaultBody(
-        error=Fault(code="fleet-unavailable", message=message, hint="See: headcount fleet status")
-    )
+    said = sentence(str(fault))
+    return FaultBody(error=Fault(code="fleet-unavailable", message=said, hint="See: headcount fleet status"))
+
+
+def sentence(said: str) -> str:
+    """Other programs' words begin and end as they like; `connections?` has its end already."""
+    whole = said.rstrip(".")
+    return f"{whole[:1].upper()}{whole[1:]}{'' if whole.endswith(('?', '!')) else '.'}"
 
 
 def _bounded(receive: Receive) -> Receive:

@@ -8,6 +8,7 @@ Rules of this file
 Not here: asking (tools.py), the protocol (server.py).
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,7 @@ from headcount.client.values import Claim, Me, Session
 
 PLAIN = Screen(columns=None, colour=False, unicode=True)
 TEXT_MOST = 300
+NOBODY = "not-an-agent"
 SHOWN = ("id", "agent", "name", "liveness", "activity", "waiting_on", "doing", "since", "cwd", "repo", "branch",
          "role", "groups", "claims", "alarms")  # fmt: skip
 
@@ -105,8 +107,14 @@ def myself(me: Me | None, session: Session | None) -> Answer:
 
 
 def refused(message: str, hint: str | None, code: str) -> Answer:
+    if code == NOBODY:
+        hint = "It can look, but hold nothing."  # the command line's way out is an option that no tool has
     text = " ".join(part for part in (_tame(message), _tame(hint or "")) if part)
     return _said(text, {"granted": False, "because": _tame(message), "code": _tame(code)})
+
+
+def no_tool(name: str, there: Iterable[str]) -> Answer:
+    return fault(f'There is no tool "{name}".', f"There are: {', '.join(there)}.")
 
 
 def fault(message: str, hint: str | None) -> Answer:

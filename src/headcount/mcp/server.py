@@ -4,11 +4,13 @@ Rules of this file
   1. One process for one agent, its child; it ends when the agent closes the pipe.
   2. Nothing but the protocol is written to stdout: it gets the descriptor, and whatever else prints goes to stderr.
   3. A call that the agent cancels is cancelled here, and its place in line is given up.
+  4. What the SDK has to complain of is a line on stderr, not a page: agents show it to their users.
 
 Not here: what a tool does (tools.py), what it says (answers.py).
 """
 
 import asyncio
+import logging
 import os
 import sys
 from typing import Any
@@ -19,14 +21,23 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
 from headcount import __version__
+from headcount.cli.sanitize import clean
 from headcount.client.aio import AsyncClient
-from headcount.mcp.answers import Answer
+from headcount.mcp.answers import Answer, no_tool
 from headcount.mcp.skill import SKILL
 from headcount.mcp.tools import TOOLS, Tool, call
 
 
 def run() -> None:
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(OneLine())
+    logging.getLogger().addHandler(handler)
     asyncio.run(_serve())
+
+
+class OneLine(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return f"headcount mcp: {clean(record.getMessage().partition(chr(10))[0])}"
 
 
 async def _serve() -> None:
@@ -53,7 +64,8 @@ def server_of(client: AsyncClient) -> "Server[Any, Any]":
 
     @server.call_tool()  # type: ignore[untyped-decorator]
     async def called(name: str, arguments: dict[str, Any]) -> types.CallToolResult:
-        return _result(await call(TOOLS[name], client, arguments))
+        tool = TOOLS.get(name)
+        return _result(await call(tool, client, arguments) if tool else no_tool(name, TOOLS))
 
     return server
 

@@ -88,7 +88,11 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
 def run(args: Any) -> int:
     if args.shell in ("sessions", "items"):
         words = session_words() if args.shell == "sessions" else item_words()
-        printing.print_lines([word for word in words if PLAIN_WORD.fullmatch(word)])
+        plain = [word for word in words if PLAIN_WORD.fullmatch(word)]
+        if args.json:
+            printing.print_document({args.shell: plain})
+        else:
+            printing.print_lines(plain)
         return codes.DONE
     text = {"bash": bash, "zsh": zsh, "fish": fish}[args.shell]()
     if args.json:

@@ -2,7 +2,9 @@
 
 Rules of this file
   1. On a terminal the table is redrawn in place; in a pipe every event is a line; --json is NDJSON.
-  2. Whatever happens, what was started is ended: the stage is closed in `finally`.
+  2. Whatever happens, what was started is ended: the stage is closed in `finally`. A closed terminal (SIGHUP)
+     and SIGTERM end it as Ctrl-C does.
+  3. To the kernel the stand-ins are agents, so a daemon of the house sees them too: where one runs, that is said.
 
 Not here: the stand-ins (stage.py), the play (play.py), words and table (story.py, table.py).
 """
@@ -10,10 +12,11 @@ Not here: the stand-ins (stage.py), the play (play.py), words and table (story.p
 import json
 import os
 import queue
+import signal
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from headcount import times
 from headcount.cli import moments, play, printing, story
@@ -22,13 +25,18 @@ from headcount.cli.sanitize import clean
 from headcount.cli.screen import Screen, standard
 from headcount.cli.stage import Stage
 from headcount.cli.table import draw
+from headcount.client.connection import Connection
 from headcount.client.faults import ClientFault
+from headcount.paths import Places
 from headcount.wire import codes
 
 if TYPE_CHECKING:
     import argparse
 
 TOLD_MOST = 6
+SIGNAL_BASE = 128  # as shells report a death by a signal
+SEEN_TOO = "Your own headcount is up and sees them too: four agents without a name, which soon end."
+NOTE = "A daemon of your own that runs sees the stand-ins too, and keeps their ends in its history."
 Told = tuple[float, dict[str, Any]]  # when it was heard, on the monotonic clock, and the event
 
 
@@ -51,6 +59,9 @@ def run(args: Any) -> int:
     screen = standard()
     if not args.json:
         print("Four stand-in agents, a daemon of their own, all in a temporary directory.", flush=True)
+        if _is_watched():
+            print(SEEN_TOO, flush=True)
+    _end_in_order()
     stage = Stage(os.environ)
     try:
         show = Show(stage, screen, as_json=args.json)
@@ -60,6 +71,29 @@ def run(args: Any) -> int:
     if not args.json:
         printing.print_lines(show.farewell())
     return codes.DONE
+
+
+def _is_watched() -> bool:
+    """Whether a daemon of the house runs; it is not started to be asked."""
+    connection = Connection(Places.from_environ(os.environ).socket)
+    try:
+        return connection.call("GET", "/healthz", within=times.STATUSLINE_WITHIN).status < 400
+    except ClientFault:
+        return False
+    finally:
+        connection.close()
+
+
+def _end_in_order() -> None:
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup means it
+            signal.signal(number, _told_to_end)
+
+
+def _told_to_end(number: int, _: object) -> NoReturn:
+    for each in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(each, signal.SIG_IGN)  # once is enough: what follows is the clearing up
+    raise SystemExit(SIGNAL_BASE + number)
 
 
 class Show:
@@ -139,8 +173,8 @@ class Show:
         if self._json:
             printing.print_line(event)
             return
-        if not story.is_told(event):
-            return
+        if not story.is_told(event) or event["type"] == "session.examined":
+            return  # a stand-in holds and leaves nothing: its aftermath would say the resume once more
         lines = story.lines_of(event, self._screen, time.time())
         if self._in_place:
             self._told = [*self._told, *lines][-TOLD_MOST:]

@@ -3,9 +3,13 @@
 Not here: what the daemon does at a stop (daemon/).
 """
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headcount import times
 from headcount.cli import printing
+from headcount.paths import Places
 from headcount.wire import codes
 
 if TYPE_CHECKING:
@@ -16,12 +20,20 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     del parser  # nothing but --json
 
 
+def _is_joined() -> bool:
+    """By the file that the daemon keeps: nobody can be asked any more."""
+    return Path(Places.from_environ(os.environ).state, "fleet.json").exists()
+
+
 def run(args: Any) -> int:
     stopped = printing.client(autostart=False).stop()
     if args.json:
         printing.print_document({"stopped": stopped})
     elif stopped:
         print("headcount is down. Your agents go on; nothing is watched until: headcount up")
+        if _is_joined():
+            left = times.FLEET_TTL + times.FLEET_LOCK_DELAY
+            print(f"This host is in a fleet: what its agents hold of it is open to others in {left:.0f} s.")
     else:
         print("headcount was not running.")
     return codes.DONE

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from headcount.cli import moments, printing, rows
 from headcount.cli.sanitize import clean, pad, width
+from headcount.client.faults import WrongCall
 from headcount.client.reach import quoted
 from headcount.wire import codes
 
@@ -33,7 +34,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
         "--bundle",
         metavar="FILE",
         nargs="?",
-        const="",
+        const=True,
         help="write a redacted report of a wrong row, to be sent to others; - prints it",
     )
     parser.add_argument(
@@ -42,6 +43,10 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
 
 
 def run(args: Any) -> int:
+    if args.bundle == "":
+        raise WrongCall("headcount: no file was named; without a name --bundle makes one up.")
+    if args.paths and args.bundle is None:
+        raise WrongCall("headcount: --paths is of a report: explain S --bundle --paths")
     client = printing.client()
     explanation = client.get(f"/v1/sessions/{quoted(args.session)}/explain")
     if args.bundle is not None:
@@ -63,7 +68,9 @@ def _bundle(client: Any, explanation: dict[str, Any], args: Any) -> int:
     if args.bundle == "-":
         print(text, end="")
         return codes.DONE
-    path = bundle.write(text, args.bundle or None, clean(explanation["session"].get("id")))
+    path = bundle.write(
+        text, None if args.bundle is True else args.bundle, clean(explanation["session"].get("id"))
+    )
     if args.json:
         printing.print_document({"path": path})
     else:

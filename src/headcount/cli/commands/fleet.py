@@ -28,6 +28,7 @@ NOTE = (
 )
 TITLES = ("HOST", "STATE", "SEEN", "SESSIONS", "CLAIMS", "VERSION")
 GAP = "  "
+OF = {"address": ("an address", "join"), "name": ("--name", "join"), "anyway": ("--anyway", "leave")}
 
 
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
@@ -40,6 +41,11 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
 
 
 def run(args: Any) -> int:
+    for name, (word, verb) in OF.items():
+        if getattr(args, name) and args.what != verb:
+            raise WrongCall(f"headcount: {word} is of fleet {verb}. See: headcount fleet --help")
+    if args.name == "":
+        raise WrongCall("headcount: a host has a name; without --name it is its hostname.")
     return {"join": _join, "leave": _leave, "status": _status}[args.what](args)
 
 

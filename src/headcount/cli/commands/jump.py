@@ -63,4 +63,5 @@ def _tell(went: going.Went, raw: dict[str, Any], place: dict[str, Any]) -> None:
 
 def _ended(raw: dict[str, Any]) -> tuple[str, str]:
     id = clean(raw.get("id"))[: rows.SHORTEST_ID]
-    return f"{id} has ended: {rows.end_of(raw.get('ended') or {})}.", f"headcount resume {id}"
+    verb = "resume" if raw.get("resume") else "show"  # not every agent can go on
+    return f"{id} has ended: {rows.end_of(raw.get('ended') or {})}.", f"headcount {verb} {id}"

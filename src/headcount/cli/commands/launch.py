@@ -45,7 +45,9 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument(
         "--group", action="append", default=[], metavar="G", help="may be given several times"
     )
-    parser.add_argument("--agent", help="which agent it is, when the command's name does not say")
+    parser.add_argument(
+        "--agent", help="which agent it is, when the command's name does not say: claude, codex, or your own"
+    )
     parser.add_argument("--anyway", action="store_true", help="although the conversation is alive elsewhere")
     parser.add_argument("--tmux", nargs="?", const="", metavar="SESSION", help="in a new tmux window")
     parser.add_argument("--window", action="store_true", help="this terminal was opened for it")
@@ -86,6 +88,8 @@ def run(args: Any) -> int:
     client = printing.client()
     if args.name and not args.window:  # who opened the window has said it
         _warn_of_namesake(client, args.name)
+    if args.agent and not args.window:
+        _warn_of_stranger(agent_of(args))
     if args.tmux is None:
         return starting.become(client, program, args.command, registration(args))
     _check_free(client, args)
@@ -128,10 +132,26 @@ def _warn_of_namesake(client: Client, name: str) -> None:
         printing.note(f'Another live session is called "{name}" too: only its id tells them apart.')
 
 
+def _warn_of_stranger(agent: str) -> None:
+    """Whoever embeds an agent of their own gives it a name of their own, so it is no fault; a slip looks the same."""
+    from headcount.agents.table import AGENTS as known
+
+    if agent not in known:
+        printing.note(
+            f'Nobody here can read the agent "{agent}": whether it lives is known, what it does is not.'
+            f" Known are {', '.join(known)}."
+        )
+
+
+def agent_of(args: Any) -> str:
+    called = str(args.agent or args.command[0].rpartition("/")[2])
+    return AGENTS.get(called, called)
+
+
 def registration(args: Any) -> dict[str, Any]:
     command = [str(word) for word in args.command]
     given = {
-        "agent": args.agent or AGENTS.get(command[0].rpartition("/")[2], command[0].rpartition("/")[2]),
+        "agent": agent_of(args),
         "conversation": conversation_of(command),
         "name": args.name,
         "role": args.role,

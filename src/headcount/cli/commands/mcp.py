@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headcount.cli import printing
+from headcount.cli.rows import AGENTS_CALLED
 from headcount.cli.sanitize import clean
 from headcount.client.faults import ClientFault
 from headcount.paths import Places
@@ -32,19 +33,28 @@ if TYPE_CHECKING:
 AGENTS = ("claude-code", "codex", "opencode", "gemini")
 PASSED_ON = ("HEADCOUNT_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME")
 EXTRA = (
-    "pip install 'headcount[mcp]', or: uv tool install 'headcount[mcp]', or: pipx install 'headcount[mcp]'"
+    "in the checkout, as you installed it: pip install '.[mcp]', or: uv tool install '.[mcp]', "
+    "or: pipx install --force '.[mcp]'"
 )
 NOTE = (
     "Without an action it serves MCP on stdin and stdout; agents start it so.\n"
-    "skill prints what agents are told about when to claim, for an AGENTS.md."
+    "skill prints what agents are told about when to claim, for an AGENTS.md.\n"
+    f"The SDK is an extra; {EXTRA}\n"
+    "Exit codes: 0 done, 1 something was not done: refused, or left for you to run, or the extra is missing."
 )
 
 
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
     actions = ["serve", "install", "uninstall", "status", "skill"]
     parser.add_argument("action", nargs="?", choices=actions, default="serve")
-    parser.add_argument("--agent", choices=AGENTS, help="only this agent; else all that are used here")
+    parser.add_argument(
+        "--agent", type=_called, choices=AGENTS, help="only this agent; else all that are used here"
+    )
     parser.add_argument("--dry-run", action="store_true", help="show what would change, write nothing")
+
+
+def _called(word: str) -> str:
+    return AGENTS_CALLED.get(word, word)
 
 
 def run(args: Any) -> int:
@@ -63,7 +73,7 @@ def _serve() -> int:
             "To tell your agents of it: headcount mcp install",
         )
     if not is_possible():
-        raise ClientFault("The MCP server needs the MCP SDK, which is an extra.", EXTRA)
+        raise ClientFault("The MCP server needs the MCP SDK, which is an extra.", f"Install it {EXTRA}")
     import_module("headcount.mcp.server").run()
     return codes.DONE
 
@@ -82,7 +92,9 @@ def _change(args: Any) -> int:
 
         refuse_agents("mcp uninstall")
     if args.action == "install" and not is_possible():
-        raise ClientFault("The MCP server needs the MCP SDK, which is an extra. Nothing written.", EXTRA)
+        raise ClientFault(
+            "The MCP server needs the MCP SDK, which is an extra. Nothing written.", f"Install it {EXTRA}"
+        )
     state = Path(Places.from_environ(os.environ).state)
     outcomes: list[tuple[str, Done | Refusal]] = []
     for target in _wanted(args.agent):
@@ -98,7 +110,8 @@ def _change(args: Any) -> int:
             line for agent, each in outcomes for line in _lines(args.action, agent, each, dry=args.dry_run)
         ]
         printing.print_lines(lines or none)
-    return codes.FAULT if any(isinstance(each, Refusal) for _, each in outcomes) else codes.DONE
+    undone = [each for _, each in outcomes if isinstance(each, Refusal) or not (each.ran or args.dry_run)]
+    return codes.FAULT if undone else codes.DONE
 
 
 def server() -> "Server":

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from headcount.client.faults import WrongCall
     from headcount.client.reach import Client
 
+NOTE = "A host that does not answer is unknown, with its last rows and why; the others are shown, and the exit code is 0."
 SWITCHES = {
     "--all": "all", "-a": "all", "--json": "json", "--wide": "wide", "-w": "wide", "--fleet": "fleet",
 }  # fmt: skip
@@ -52,6 +53,8 @@ def parse_plain(words: list[str]) -> SimpleNamespace | None:
 
 
 def run(args: Any) -> int:
+    if args.fleet and args.host is not None:
+        raise _wrong("headcount: --fleet and --host are two lists; ask for one. See: headcount ps --help")
     if args.where and not os.path.isdir(args.where):  # noqa: PTH112
         raise _no_directory(args.where)
     client = printing.client()
@@ -87,6 +90,12 @@ def run(args: Any) -> int:
     return codes.DONE
 
 
+def _wrong(message: str) -> "WrongCall":
+    from headcount.client.faults import WrongCall
+
+    return WrongCall(message)
+
+
 def _no_directory(where: str) -> "WrongCall":
     from headcount.cli.sanitize import clean
     from headcount.client.faults import WrongCall
@@ -100,7 +109,7 @@ def _asked(client: "Client", args: Any) -> dict[str, Any]:
     if args.fleet:
         return dict(client.get("/v1/fleet/sessions"))
     here = client.get("/v1/sessions?all=1" if args.all else "/v1/sessions")
-    return _with_hosts(here, args) if args.host else dict(here)
+    return _with_hosts(here, args) if args.host is not None else dict(here)
 
 
 def _with_hosts(here: dict[str, Any], args: Any) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 Rules of this file
   1. For people. Without a user systemd it says so and changes nothing (exit 4): the daemon starts on first use anyway.
+     What is not installed is taken away everywhere.
   2. A unit of that name that we did not write is left alone.
   3. Sessions are not lost: the daemon that ran before is stopped in order, and the new one proves all of them again.
 
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from headcount.cli import printing
 from headcount.cli.sanitize import clean
 from headcount.client import unit
-from headcount.client.faults import ClientFault, Unavailable
+from headcount.client.faults import ClientFault, Unavailable, WrongCall
 from headcount.paths import Places
 from headcount.wire import codes
 
@@ -38,6 +39,8 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
 def run(args: Any) -> int:
     places = Places.from_environ(os.environ)
     if args.print:
+        if args.action != "install":
+            raise WrongCall(f"headcount: service {args.action} prints no unit; service install --print does.")
         print(_text(places), end="")
         return codes.DONE
     if args.action == "status":
@@ -45,7 +48,8 @@ def run(args: Any) -> int:
     from headcount.cli.people import refuse_agents
 
     refuse_agents(f"service {args.action}")
-    _need_systemd()
+    if args.action == "install" or Path(unit.unit_path(os.environ)).exists():
+        _need_systemd()
     done = _install(places) if args.action == "install" else _uninstall(places)
     if args.json:
         printing.print_document(done)
@@ -103,7 +107,7 @@ def _install(places: Places) -> dict[str, Any]:
 def _uninstall(places: Places) -> dict[str, Any]:
     path = Path(unit.unit_path(os.environ))
     if not path.exists():
-        return {"unit": str(path), "removed": False, "says": ["There is no unit; nothing done."]}
+        return {"unit": str(path), "removed": False, "says": ["It is not installed; nothing done."]}
     if not unit.is_installed(os.environ, places):
         raise ClientFault(f"{path} is not ours, or of another home. Nothing done.")
     _asked("disable", "--now", unit.NAME)
@@ -119,9 +123,10 @@ def _status(places: Places, *, as_json: bool) -> int:
         printing.print_document(found)
         return codes.DONE
     if not found["installed"]:
-        printing.print_lines(
-            ["not installed; the daemon starts on first use", "Next: headcount service install"]
-        )
+        next_step = "Next: headcount service install"
+        if not unit.systemctl("show-environment").ok:
+            next_step = "There is no user systemd to ask here, so it cannot be installed."
+        printing.print_lines(["not installed; the daemon starts on first use", next_step])
     else:
         pid = f", pid {found['pid']}" if found["pid"] else ""
         word = f"{clean(found['active'])}{pid}" if found["systemd"] else "systemd does not answer"

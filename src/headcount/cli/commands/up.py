@@ -61,8 +61,14 @@ def _hooks_are_there() -> bool:
     while the daemon starts, if it has to, for it takes as long as a fourth of such a start."""
     from headcount.agents.hook_files import Installed
     from headcount.cli.commands.hooks import standings
+    from headcount.client.faults import ClientFault
 
-    return any(standing.state is not Installed.ABSENT for standing in standings())
+    try:
+        return any(standing.state is not Installed.ABSENT for standing in standings())
+    except (
+        ClientFault
+    ):  # settings of ours that cannot be read: the daemon says so, in the words of every verb
+        return True
 
 
 def found(agents: dict[str, int], already: bool) -> str:

@@ -59,7 +59,7 @@ def run(args: Any) -> int:
 
 
 def _followed(args: Any) -> Iterator[dict[str, Any]]:
-    if not args.host:
+    if args.host is None:
         client = printing.client()
         if not args.json:
             tell_once(client)

@@ -14,6 +14,7 @@ from shutil import which
 from typing import TYPE_CHECKING, Any
 
 from headcount.cli import printing
+from headcount.client.faults import WrongCall
 from headcount.wire import codes
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
 
 
 def run(args: Any) -> int:
+    if args.print and args.close:
+        raise WrongCall("headcount: --print opens the page and --close closes it. See: headcount web --help")
     client = printing.client(autostart=not args.close)
     if args.close:
         closed = client.delete("/v1/web")

@@ -241,5 +241,5 @@ def _driver() -> Iterator[None]:
         yield
     except ImportError as error:
         raise JoinRefused(
-            "no-driver", "The fleet needs PostgreSQL's driver. Install it: pip install 'headcount[fleet]'"
+            "no-driver", "The fleet needs PostgreSQL's driver. In the checkout: pip install '.[fleet]'"
         ) from error

@@ -7,12 +7,13 @@ Rules of this file
 Not here: what joining does (daemon/fleet/fleet.py), shared claims (claims_shared.py).
 """
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from headcount.daemon.fleet.fleet import JoinRefused, NotJoined
-from headcount.daemon.gate import Refused
+from headcount.daemon.gate import Refused, sentence
 from headcount.daemon.routes.route import Call
 from headcount.daemon.view import time_text
 from headcount.store.shared import Host, RosterRow, SharedUnavailable
@@ -28,7 +29,11 @@ from headcount.wire.fleet_messages import (
 if TYPE_CHECKING:
     from headcount.daemon.fleet.member import Member
 
-NAME_MOST = 64
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+HINTS = {
+    "held-here": "Give back each of them: headcount release ITEM --as SESSION. Who has it: headcount claims",
+    "name-taken": "Take another: headcount fleet join ADDRESS --name N",
+}
 ADDRESSES = ("postgresql://", "postgres://")
 
 
@@ -71,9 +76,13 @@ async def list_sessions(call: Call) -> FleetSessions:
 
 async def join(call: Call) -> FleetStatus:
     wish = await call.body(JoinWish)
-    if wish.name is not None and not (wish.name.isprintable() and 0 < len(wish.name.strip()) <= NAME_MOST):
-        raise Refused(400, "bad-name", f"A host's name is printable and has at most {NAME_MOST} characters.")
-    if not wish.address.startswith(ADDRESSES):
+    if wish.name is not None and not NAME.fullmatch(wish.name):
+        raise Refused(
+            400,
+            "bad-name",
+            "A host's name is a word of letters, digits, dots and dashes, at most 64 of them.",
+        )
+    if not wish.address.startswith(ADDRESSES) or wish.address in ADDRESSES:
         raise Refused(
             400,
             "bad-address",
@@ -83,8 +92,20 @@ async def join(call: Call) -> FleetStatus:
     try:
         await call.service.fleet.join(wish.address, wish.name)
     except JoinRefused as refused:
-        raise Refused(409, refused.code, str(refused)) from None
+        raise Refused(409, refused.code, str(refused), HINTS.get(refused.code)) from None
+    except SharedUnavailable as fault:
+        raise _not_reached(fault) from None
     return await status(call)
+
+
+def _not_reached(fault: SharedUnavailable) -> Refused:
+    """Of a join that came to nothing: there is no fleet yet whose status one could look at."""
+    from headcount.store.postgres.address import BadAddress
+
+    said = sentence(str(fault))
+    if isinstance(fault, BadAddress):
+        return Refused(400, "bad-address", said, "See: headcount fleet --help")
+    return Refused(503, "fleet-unavailable", said, "Nothing was joined. Mend that, then join again.")
 
 
 async def leave(call: Call) -> FleetLeft:

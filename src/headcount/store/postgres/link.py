@@ -15,6 +15,7 @@ Not here: where the server is (door.py), what is asked (ledger.py, roster.py), w
 import asyncio
 import contextlib
 import os
+import re
 import socket
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
@@ -35,6 +36,7 @@ AGAIN_MOST = 3  # two hosts that wait for each other's rows: the database picks 
 MS = 1000
 
 _BOUND = query("bound_transaction")
+PASSFILE = re.compile(r',? ?password retrieved from file "[^"]*"')  # ours, and gone when a join has failed
 
 
 class _Stale(Exception):
@@ -197,7 +199,7 @@ def told(error: BaseException) -> SharedUnavailable:
     """In one line. libpq names host, port, database and user, never the password."""
     if isinstance(error, errors.InsufficientPrivilege):
         return SharedUnavailable("the database role may not do that; see docs/fleet.md for its grants")
-    text = " ".join(str(error).split()) or type(error).__name__
+    text = PASSFILE.sub("", " ".join(str(error).split())) or type(error).__name__
     return SharedUnavailable(f"the shared database cannot be asked: {text[:300]}")
 
 
