@@ -12,49 +12,15 @@ from playwright.sync_api import Browser, expect
 from tests.rig.agent import Agent
 from tests.rig.browser import Tab, chromium
 from tests.rig.browser_link import link
-from tests.rig.callers import Errand, Request, child, detached
+from tests.rig.callers import Errand, Request, detached
 from tests.rig.daemon import Daemon, eventually
+from tests.rig.page_scene import ASKS, EDITS, PROMPT, Scene
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with chromium() as running:
         yield running
-
-
-class Scene:
-    def __init__(self, daemon: Daemon, browser: Browser, place: Path, make: Callable[..., Agent]) -> None:
-        self.daemon = daemon
-        self.place = place
-        self._browser = browser
-        self._make = make
-        self.tabs: list[Tab] = []
-
-    def agent(self, name: str, *events: tuple[str, dict[str, Any]]) -> tuple[Agent, str]:
-        agent = self._make()
-        agent.hook(self.daemon.mailbox, "SessionStart", source="startup", session_title=name)
-        for event, fields in events:
-            agent.hook(self.daemon.mailbox, event, session_title=name, **fields)
-        return agent, self.daemon.session(conversation=agent.conversation, name=name)["id"]
-
-    def tab(self, **context: Any) -> Tab:
-        tab = Tab(self._browser, **context)
-        self.tabs.append(tab)
-        return tab.open(link(self.daemon, self.place / "errands"))
-
-    def claim(self, agent: Agent, item: str) -> None:
-        wish = Request("POST", "/v1/claims", {"item": item})
-        (answer,) = child(agent, Errand(self.place / "errands", self.daemon.socket, [wish]))
-        assert answer.status == 200, answer
-
-    def close(self) -> None:
-        for tab in self.tabs:
-            tab.close()
-
-
-ASKS = ("PermissionRequest", {"tool_name": "Bash", "tool_input": {"command": "alembic upgrade head"}})
-PROMPT = ("UserPromptSubmit", {"prompt": "x"})
-EDITS = ("PreToolUse", {"tool_name": "Edit", "tool_input": {"file_path": "/src/fr.json"}})
 
 
 @pytest.fixture
@@ -90,7 +56,7 @@ def test_the_link_is_good_once_and_leaves_the_address_bar_and_a_reload_stays_in(
     tab.page.wait_for_selector("header .live")
     tab.page.goto(once)  # an unused one, in a tab that is in already
     tab.page.wait_for_selector("header .live")
-    other = Tab(scene._browser)
+    other = Tab(scene.browser)
     scene.tabs.append(other)
     other.page.goto(once)  # used by now
     other.page.wait_for_selector("main.alone code")

@@ -7,7 +7,8 @@
 // Not here: what a span is (core/lanes.py).
 
 import { html, part } from "../dom.js";
-import { change, matches, readTimeline, state } from "../state.js";
+import { readTimeline } from "../hearing.js";
+import { change, matches, state } from "../state.js";
 import { clean, clock, exactSpan, quoted, seconds, span } from "../words.js";
 
 const RANGES = [[900, "15m"], [1800, "30m"], [7200, "2h"], [28800, "8h"], [86400, "1d"], [604800, "7d"]];
@@ -88,6 +89,7 @@ export { shift };
 export function timeline() {
   const shown = state.timeline;
   const tools = html`
+    <h1 class="hidden">Timeline</h1>
     <div class="tools">
       <div class="ranges" role="group" aria-label="How much time is shown">
         ${RANGES.map(([range, word]) => html`<button aria-pressed=${String(state.range === range)} onClick=${() => go(range)}>${word}</button>`)}
