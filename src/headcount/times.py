@@ -156,6 +156,11 @@ DEMO_SECONDS: Final = 20.0
 DEMO_FRAME: Final = 0.5
 """How often the demo redraws its table."""
 
+SCREEN_PING_EVERY: Final = 2.0
+SCREEN_SILENT_AFTER: Final = 6.0
+"""A screen that somebody looks at asks for comments this often, and says that the connection is lost when three of them
+are missing: a daemon that hangs looks alive otherwise. Whoever only waits is not woken so often."""
+
 STREAM_SILENT_AFTER: Final = 75.0
 """A client gives a silent event stream up after this long: two and a half of the daemon's comments."""
 

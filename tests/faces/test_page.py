@@ -79,7 +79,7 @@ def test_a_restart_of_the_daemon_is_shown_at_once_and_the_tab_goes_on(
         "request",
         lambda request: (
             resumed.append(request.headers.get("last-event-id"))
-            if request.url.endswith("/v1/events")
+            if "/v1/events?" in request.url
             else None
         ),
     )
@@ -95,6 +95,20 @@ def test_a_restart_of_the_daemon_is_shown_at_once_and_the_tab_goes_on(
     expect(tab.row(gone)).to_have_attribute("data-liveness", "ended")
     agent.hook(scene.daemon.mailbox, "Stop")
     expect(tab.row(id).locator(".state")).to_have_text("done")
+
+
+def test_a_daemon_that_hangs_is_not_shown_as_live(scene: Scene) -> None:
+    """It is stopped, not gone: every connection stands, and nothing comes. (No idea of silence: live for ever.)"""
+    _, id = scene.agent("i18n", PROMPT, EDITS)
+    tab = scene.tab()
+    expect(tab.row(id)).to_be_visible()
+    assert scene.daemon.process is not None
+    scene.daemon.process.send_signal(signal.SIGSTOP)
+    expect(tab.page.locator(".banner")).to_contain_text("Connection lost", timeout=15_000)
+    age = re.search(r"(\d+)s old", tab.page.locator(".banner").inner_text())
+    assert age and int(age[1]) >= 3, "as old as the last that was heard"
+    scene.daemon.process.send_signal(signal.SIGCONT)
+    expect(tab.page.locator(".banner")).to_have_count(0, timeout=20_000)
 
 
 def test_closing_the_page_logs_every_tab_out(scene: Scene) -> None:

@@ -1,6 +1,7 @@
 """The terminal UI through Textual's pilot: keys, order, a real daemon, 500 rows, hostile strings."""
 
 import asyncio
+import signal
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -404,6 +405,22 @@ async def test_it_comes_back_by_itself_after_a_restart_of_the_daemon(
         await until(pilot, lambda: "No connection" not in bottom(app))
         await asyncio.to_thread(one.hook, daemon.mailbox, "Stop")
         await until(pilot, lambda: app.board.sessions[id]["activity"] == "done")
+
+
+async def test_a_daemon_that_hangs_is_lost_since_it_was_last_heard(daemon: Daemon, agent: MakeAgent) -> None:
+    """It is stopped, not gone: the connection stands, and nothing comes."""
+    id = await asyncio.to_thread(settled, agent(), daemon)
+    app = Headcount(daemon.env)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: id in app.board.sessions)
+        assert daemon.process is not None
+        daemon.process.send_signal(signal.SIGSTOP)
+        stopped = time.time()
+        await until(pilot, lambda: "No connection" in bottom(app))
+        since = app.feed.lost_since
+        assert since is not None and since <= stopped + 0.5, "not since it was noticed"
+        daemon.process.send_signal(signal.SIGCONT)
+        await until(pilot, lambda: "No connection" not in bottom(app))
 
 
 def test_no_other_verb_pays_for_the_screen() -> None:

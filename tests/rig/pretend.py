@@ -36,6 +36,7 @@ TYPES: dict[str, type] = {
     "/v1/timeline": timeline.Timeline,
     "/v1/today": timeline.Today,
 }
+PING_EVERY = 1.0
 NO_FLEET = {"joined": False, "database": None, "name": None, "vouched": False, "fault": None, "hosts": []}
 NO_DAY = {"since": "2026-01-01T00:00:00Z", "waited_s": 0.0, "any_s": 0.0, "waits": 0, "waiting_now": 0, "sessions": []}  # fmt: skip
 
@@ -60,6 +61,7 @@ class Pretend:
         self._snapshot = {"seq": 1, "sessions": sessions}
         self._seq = 1
         self._over = False
+        self.hung = False  # nothing comes any more, and the connection stands
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
@@ -108,7 +110,13 @@ class Pretend:
         waiting: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._streams.append(waiting)
         send(_frame(1, "snapshot", self._snapshot))
-        while (frame := waiting.get()) is not None:
+        while True:
+            try:
+                frame = waiting.get(timeout=PING_EVERY)
+            except queue.Empty:
+                frame = b": still here\n\n" if not self.hung else b""
+            if frame is None:
+                return
             send(frame)
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:

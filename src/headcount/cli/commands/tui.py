@@ -37,7 +37,8 @@ def is_possible() -> bool:
 
 def run(args: Any) -> int:
     if args.json:
-        return int(import_module("headcount.cli.commands.ps").run(_listing(json=True)))
+        listing = import_module("headcount.cli.commands.ps")
+        return int(listing.run(listing.parse_plain(["--json"])))
     if not is_possible():
         raise NoTerminal("There is no terminal to draw on.", "See: headcount ps, or headcount watch")
     client = printing.client()
@@ -47,10 +48,6 @@ def run(args: Any) -> int:
 
     import_module("headcount.tui.app").run(os.environ, unicode=standard().unicode)
     return codes.DONE
-
-
-def _listing(*, json: bool) -> SimpleNamespace:
-    return SimpleNamespace(where=None, all=False, json=json, wide=False)
 
 
 class NoTerminal(ClientFault):

@@ -230,7 +230,7 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
         "/v1/events",
         events.stream_events,
         "Events as they happen",
-        query=("after",),
+        query=("after", "every"),
         media="text/event-stream",
     ),
     Route(

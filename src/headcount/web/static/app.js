@@ -155,7 +155,7 @@ async function start() {
   follow({
     event: heard,
     live: () => { const back = state.connection === "lost"; change({ connection: "live" }); if (back) { forgetRoutes(); refreshAll(); } },
-    lost: () => change((now) => ({ connection: "lost", lostAt: now.connection === "lost" ? now.lostAt : Date.now() / 1000 })),
+    lost: (since) => change({ connection: "lost", lostAt: since / 1000 }),
     refused: () => { logOut(); change({ login: "needed" }); },
   });
 }
