@@ -78,9 +78,7 @@ def test_a_restart_of_the_daemon_is_shown_at_once_and_the_tab_goes_on(
     tab.page.on(
         "request",
         lambda request: (
-            resumed.append(request.headers.get("last-event-id"))
-            if "/v1/events?" in request.url
-            else None
+            resumed.append(request.headers.get("last-event-id")) if "/v1/events?" in request.url else None
         ),
     )
     scene.daemon.kill(how)

@@ -81,6 +81,14 @@ class Declared:
 
 
 @dataclass(frozen=True, slots=True)
+class Visited:
+    """A person was shown the session's terminal."""
+
+    session: SessionId
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
 class Told:
     """A person was shown which sessions a reboot ended."""
 
@@ -156,6 +164,7 @@ Evidence = (
     | CheckoutSeen
     | Looked
     | Declared
+    | Visited
     | Told
     | Judged
     | Closed

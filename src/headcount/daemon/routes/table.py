@@ -141,6 +141,13 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
         closer.QuietAnswer,
         takes="QuietWish: seconds, why, off",
     ),
+    Route(
+        "POST",
+        "/v1/sessions/{id}/visited",
+        places.note_visit,
+        "A person was shown its terminal: what is done is seen",
+        messages.SessionRow,
+    ),
     Route("GET", "/v1/reboot", reboot.show_reboot, "What a reboot ended, until told", closer.Rebooted),
     Route(
         "POST",
