@@ -340,6 +340,9 @@ TUI_LOOK_AGAIN: Final = 30.0
 TUI_STOP_AGAIN_WITHIN: Final = 3.0
 """The second press of `s` must come this soon: later it is a new first press, not a yes that was forgotten."""
 
+TUI_SAID_FOR: Final = 8.0
+"""What came of a key stands in the bottom line this long: a sentence and the command in it can be read."""
+
 TUI_VERB_WITHIN: Final = 20.0
 """A verb that the terminal UI runs (`stop` waits for the process to end) is given up after this long."""
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from headcount.cli import moments
+from headcount.cli.commands.leftovers import memory, what_of
 from headcount.cli.holders import name_of
 from headcount.cli.rows import ASCII_MARKS, MARKS, SHORTEST_ID, Row
 from headcount.cli.sanitize import clean, cut, cut_middle, pad, width
@@ -80,8 +81,8 @@ def of_leftovers(leftovers: Sequence[dict[str, Any]], cells: int) -> Lines:
         (
             clean(each.get("session"))[:SHORTEST_ID] or "-",
             clean(each.get("kind")),
-            clean(each.get("what")),
-            _memory(each.get("memory_bytes")),
+            what_of(each),
+            memory(each.get("memory_bytes")),
             _evidence(each.get("evidence")),
         )
         for each in leftovers
@@ -120,16 +121,9 @@ def beside(rows: Sequence[Row], lists: dict[str, list[dict[str, Any]] | None]) -
     parts = [
         f"{alarms} alarm{'s' if alarms > 1 else ''}" if alarms else "",
         f"{contested} contested" if contested else "",
-        f"{_memory(held)} left behind" if held else "",
+        f"{memory(held)} left behind" if held else "",
     ]
     return [part for part in parts if part]
-
-
-def _memory(size: object) -> str:
-    if not isinstance(size, int | float):
-        return "-"
-    megabytes = size / (1024 * 1024)
-    return f"{megabytes / 1024:.1f} GB" if megabytes >= 1024 else f"{megabytes:.0f} MB"
 
 
 def _evidence(evidence: object) -> str:
