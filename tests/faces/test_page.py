@@ -238,7 +238,7 @@ def test_every_view_fits_every_width_and_its_words_can_be_read_by_day_and_night(
     scene.agent("works", PROMPT, EDITS)
     scene.agent("done", PROMPT, ("Stop", {}))
     scene.agent("stopped", PROMPT, ("StopFailure", {"error": "rate_limit"}))
-    scene.claim(agent, "task:WIDE-1")
+    scene.claim(agent, f"task:{'y' * 200}")
     tab = scene.tab()
     expect(tab.row(id)).to_be_visible()
     base = tab.page.url.split("#")[0]
@@ -246,6 +246,9 @@ def test_every_view_fits_every_width_and_its_words_can_be_read_by_day_and_night(
     for view in ("board", "timeline", "claims", "leftovers", "today", f"session/{id}"):
         tab.page.goto(f"{base}#/{view}")
         tab.page.wait_for_selector("main > *")
+        if view == "claims":
+            tab.page.locator("button:has-text('History')").first.click()
+            tab.page.wait_for_selector(".cards ol.events")
         for scheme in schemes:
             tab.page.emulate_media(color_scheme=scheme)
             for width in (390, 768, 1440):
@@ -254,10 +257,16 @@ def test_every_view_fits_every_width_and_its_words_can_be_read_by_day_and_night(
                     view,
                     width,
                 )
+                beyond = tab.page.evaluate(BEYOND)
+                assert beyond == [], (view, width, beyond)  # nor is anything to be scrolled to within
             poor = tab.page.evaluate(CONTRAST)
             assert poor == [], (view, scheme, poor)
         assert tab.page.evaluate(UNNAMED) == 0, view
 
+
+BEYOND = """[...document.querySelectorAll('main td, main th, main dd, main code, main .age')]
+  .filter((each) => each.offsetParent && each.getBoundingClientRect().right > window.innerWidth + 1)
+  .map((each) => [each.className, each.textContent.slice(0, 40)])"""
 
 UNNAMED = """[...document.querySelectorAll('button, a, input')]
   .filter((each) => !(each.getAttribute('aria-label') || each.textContent.trim() || each.labels?.length)).length"""

@@ -11,7 +11,8 @@ import { change, midnight, state } from "./state.js";
 import { ask, askIfThere, Refused } from "./wire.js";
 import { quoted, seconds } from "./words.js";
 
-const HIDDEN_AFTER = 86400, ENDED_MOST = 300;
+export const ENDED_MOST = 300;
+const HIDDEN_AFTER = 86400;
 const PAUSES = { claims: 100, leftovers: 500, fleet: 500, detail: 150, timeline: 2000, today: 15000 }; // milliseconds
 const LOOKED_AT = { fleet: 5000, timeline: 10000, today: 10000, leftovers: 30000 }; // views whose figures age by themselves
 

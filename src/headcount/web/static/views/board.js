@@ -7,6 +7,7 @@
 // Not here: order and words (words.js).
 
 import { html, part } from "../dom.js";
+import { ENDED_MOST } from "../hearing.js";
 import { change, matches, placed, state } from "../state.js";
 import { agentName, clean, doingOf, exactSpan, groupOf, GROUPS, MARKS, nameOf, quoted, repoOf, shortIds, sinceOf, span, stateOf, summaryOf } from "../words.js";
 
@@ -54,7 +55,8 @@ function section(group, rows, room, short, now) {
   if (!rows.length) return null;
   const folded = isFolded(group, rows);
   const list = folded ? null : html`<ol class="rows" aria-label=${TITLES[group]}>${rows.slice(0, room).map((each) => row(each, short, now))}</ol>`;
-  const count = html`<span class="count">${rows.length}</span>`;
+  const isCut = group === "ended" && state.ended.size >= ENDED_MOST; // older ones are in `headcount ps --all`
+  const count = html`<span class="count">${isCut ? `the last ${rows.length}` : rows.length}</span>`;
   const heading = FOLDED.has(group)
     ? html`<button class="fold" aria-expanded=${String(!folded)} onClick=${() => fold(group)}>${TITLES[group]} ${count}</button>`
     : html`${TITLES[group]} ${count}`;
@@ -79,14 +81,14 @@ export function board() {
     return drawn;
   });
   if (room < 0) requestAnimationFrame(() => change({ most: state.most + AT_ONCE }));
-  const living = shown.filter((each) => each.raw.liveness !== "ended").map((each) => each.raw);
+  const living = all.filter((each) => each.raw.liveness !== "ended").map((each) => each.raw);
   return html`
     <h1 class="hidden">Board</h1>
     <div class="tools">
       <label class="search"><span class="hidden">Filter sessions</span>
         <input id="filter" type="search" placeholder="Filter: name, repo, state…  ( / )" autocomplete="off" spellcheck=${false}
           value=${state.filter} onInput=${(event) => change({ filter: event.target.value, held: null, most: AT_ONCE })} /></label>
-      <span class="summary">${summaryOf(living)}</span>
+      <span class="summary">${summaryOf(living)}${state.filter ? `; ${shown.length} of ${all.length} shown` : ""}</span>
     </div>
     ${state.today && state.today.waits ? html`<p class="today">Agents waited on you <b>${exactSpan(state.today.waited_s)}</b> today, in ${state.today.waits} ${state.today.waits === 1 ? "question" : "questions"}.</p>` : null}
     ${!living.length && !state.filter ? html`<p class="empty">No agent is running. Start one in any terminal; it appears here by itself.</p>` : null}

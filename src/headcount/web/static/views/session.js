@@ -62,7 +62,7 @@ function facts(raw, now) {
     ["Agent", agentName(raw)], ["Model", clean(raw.model)], ["Version", clean(raw.version)], ["Process", raw.pid], ["Directory", clean(raw.cwd)], ["Where", clean(raw.where)],
     ["Title", clean(raw.title)], ["Role", clean(raw.role)], ["Groups", (raw.groups || []).map(clean).join(", ")], ["Conversation", clean(raw.conversation)],
     ["Started", started ? `${clock(started)} (${exactSpan((raw.ended ? seconds(raw.ended.at) : now) - started)})` : ""],
-    ["Last heard", raw.last_event_at ? `${span(now - seconds(raw.last_event_at))} ago, by ${clean(raw.source)}` : ""],
+    ["Last heard", raw.last_event_at && raw.source !== "none" ? `${span(now - seconds(raw.last_event_at))} ago, by ${clean(raw.source)}` : "nothing yet"],
     ["Context", raw.context_tokens ? `${counted(raw.context_tokens)}${raw.context_window ? ` of ${counted(raw.context_window)}` : ""} tokens` : ""], ["Tokens", raw.tokens ? `${counted(raw.tokens.input)} in, ${counted(raw.tokens.output)} out` : ""],
     ["Cost", typeof raw.cost_usd === "number" ? `$${raw.cost_usd.toFixed(2)}` : ""], ["Permission mode", clean(raw.permission_mode)], ["Id", clean(raw.id)],
   ];
