@@ -28,4 +28,4 @@ def visit(draft: Draft, visited: Visited, now: float) -> SessionId | None:
         turned = Turned(at, Turn.SETTLED, BECAUSE, SOURCE)
         activity = judge(turned, session.status, session.activity)
         draft.emit(EventType.SESSION_ACTIVITY, visited.at, session.id, turned=turned, activity=activity)
-    return session.id
+    return visited.session
