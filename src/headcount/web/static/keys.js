@@ -7,7 +7,7 @@
 // Not here: what a view shows.
 
 import { say } from "./acting.js";
-import { change, hold, letGo, state } from "./state.js";
+import { AT_ONCE, change, hold, letGo, state } from "./state.js";
 import { shift, zoom } from "./views/timeline.js";
 import { groupOf } from "./words.js";
 
@@ -47,9 +47,9 @@ function nextNeeding() {
 
 function leave(event) {
   if (state.dialog || state.help) { change({ dialog: null, help: false }); event.preventDefault(); }
-  else if (event.target.id === "filter") { change({ filter: "", most: 100 }); event.target.blur(); }
+  else if (event.target.id === "filter") { change({ filter: "", most: AT_ONCE }); event.target.blur(); }
   else if (state.held) letGo();
-  else if (state.filter) change({ filter: "", most: 100 });
+  else if (state.filter) change({ filter: "", most: AT_ONCE });
   else if (state.view !== "board") location.hash = "#/board";
   change({ tip: null, notice: null });
 }

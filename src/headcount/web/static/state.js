@@ -9,6 +9,7 @@
 import { groupOf, inOrder, sinceOf } from "./words.js";
 
 const HELD_FOR = 8000;
+export const AT_ONCE = 60; // rows drawn in one frame
 
 export const state = {
   sessions: new Map(),
@@ -21,7 +22,7 @@ export const state = {
   view: "board",
   of: null, // the session that is looked at
   filter: "",
-  most: 100, // rows drawn at once; the rest follow frame by frame, so that no frame is long
+  most: AT_ONCE, // rows drawn at once; the rest follow frame by frame, so that no frame is long
   selected: null,
   held: null, // while the order is held: the rows as they were placed
   heldUntil: 0,

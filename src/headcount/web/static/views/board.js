@@ -8,7 +8,7 @@
 
 import { html, part } from "../dom.js";
 import { ENDED_MOST } from "../hearing.js";
-import { change, matches, placed, state } from "../state.js";
+import { AT_ONCE, change, matches, placed, state } from "../state.js";
 import { agentName, clean, doingOf, exactSpan, groupOf, GROUPS, MARKS, nameOf, quoted, repoOf, shortIds, sinceOf, span, stateOf, summaryOf } from "../words.js";
 
 const TITLES = {
@@ -16,7 +16,6 @@ const TITLES = {
 };
 const FOLDED = new Set(["idle", "ended"]);
 const FEW_IDLE = 8;
-export const AT_ONCE = 100;
 
 export const Row = part(({ raw, short, word, age, doing, group }) => {
   const now = groupOf(raw);
@@ -41,10 +40,17 @@ export const Row = part(({ raw, short, word, age, doing, group }) => {
     </li>`;
 });
 
+const made = new WeakMap(); // by row: what it was drawn from, and the drawing, which then is not compared again
+
 function row(each, short, now) {
   const { raw, group } = each;
-  const age = span(now - (sinceOf(raw) ?? now));
-  return html`<${Row} key=${raw.id} raw=${raw} short=${short.get(raw.id)} word=${stateOf(raw, now)} age=${age} doing=${doingOf(raw, groupOf(raw), now)} group=${group} />`;
+  const from = [short.get(raw.id), stateOf(raw, now), span(now - (sinceOf(raw) ?? now)), doingOf(raw, groupOf(raw), now), group];
+  const known = made.get(raw);
+  if (known && from.every((word, nth) => word === known.from[nth])) return known.drawn;
+  const [id, word, age, doing] = from;
+  const drawn = html`<${Row} key=${raw.id} raw=${raw} short=${id} word=${word} age=${age} doing=${doing} group=${group} />`;
+  made.set(raw, { from, drawn });
+  return drawn;
 }
 
 function isFolded(group, rows) {
