@@ -224,7 +224,8 @@ def test_the_timeline_shows_work_waiting_claims_a_death_and_where_nobody_looked(
     expect(lane.locator(".held")).to_have_count(1)
     expect(tab.page.locator(f"li.lane[data-session='{dead}'] .death.killed")).to_have_text("✗")
     expect(tab.page.locator(".blinds .blind").first).to_be_attached()
-    for _ in range(5):
+    expect(tab.page.locator(".ranges button[aria-pressed=true]")).to_have_text("15m")  # it has not seen more
+    for _ in range(2):
         tab.page.locator("button[aria-label='Zoom in']").click()
     lane.locator(".span.a-waiting").last.hover()
     expect(tab.page.locator(".tip")).to_contain_text("waited for you: permission")

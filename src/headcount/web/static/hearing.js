@@ -12,7 +12,7 @@ import { ask, askIfThere, Refused } from "./wire.js";
 import { quoted, seconds } from "./words.js";
 
 export const ENDED_MOST = 300;
-const HIDDEN_AFTER = 86400;
+const HIDDEN_AFTER = 86400, YOUNG = [900, 1800];
 const PAUSES = { claims: 100, leftovers: 500, fleet: 500, detail: 150, timeline: 2000, today: 15000 }; // milliseconds
 const LOOKED_AT = { fleet: 5000, timeline: 10000, today: 10000, leftovers: 30000 }; // views whose figures age by themselves
 
@@ -121,7 +121,18 @@ async function readEnded() {
 
 export async function readTimeline() {
   const until = state.until ?? Math.floor(Date.now() / 1000) + 1;
-  change({ timeline: await ask("GET", `/v1/timeline?since=${Math.floor(until - state.range)}&until=${Math.floor(until)}`) });
+  const timeline = await ask("GET", `/v1/timeline?since=${Math.floor(until - state.range)}&until=${Math.floor(until)}`);
+  change({ timeline });
+  if (state.ranged) return;
+  const before = state.range;
+  change({ ranged: true, range: shortest(timeline) });
+  if (state.range !== before) await readTimeline();
+}
+
+// A headcount that is young would show two hours of nothing: as much as it has seen, rounded up.
+function shortest({ since, to, blind: [first] }) {
+  const seen = first && first.since === since ? seconds(to) - seconds(first.to) : Infinity;
+  return YOUNG.find((range) => seen < range) ?? state.range;
 }
 
 export async function readDetail() {

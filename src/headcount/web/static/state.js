@@ -35,6 +35,7 @@ export const state = {
   today: null,
   timeline: null,
   range: 7200,
+  ranged: false, // whether somebody, or a short past, has chosen how much time is shown
   until: null, // null: now
   detail: null,
   dialog: null,

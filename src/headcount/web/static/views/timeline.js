@@ -70,7 +70,7 @@ function ticks(since, to) {
 }
 
 function go(range, until = null) {
-  change({ range: Math.min(604800, Math.max(300, range)), until });
+  change({ range: Math.min(604800, Math.max(300, range)), until, ranged: true });
   readTimeline().catch(() => {});
 }
 
