@@ -108,3 +108,9 @@ def test_the_strip_shows_the_loudest_and_hatches_where_headcount_was_blind() -> 
     assert text == "◆▅▅▅█▅▅▁░▁" or text == "◆▅▅▅█▅▅▅░▁", text
     assert strip_of_lane(timeline, "y", 10) == []
     assert strip_of_lane({}, "x", 10) == []
+
+
+def test_what_is_seen_now_is_shown_though_most_of_the_last_cell_was_blind() -> None:
+    lanes = [{"session": "x", "spans": [span(2, 0, "waiting")]}]
+    timeline = {"since": at(100), "to": at(0), "lanes": lanes, "blind": [{"since": at(100), "to": at(2)}]}
+    assert "".join(part for part, _ in strip_of_lane(timeline, "x", 10)) == "░░░░░░░░░█"
