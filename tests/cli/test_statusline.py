@@ -23,18 +23,17 @@ MakeAgent = Callable[..., Agent]
 
 def test_marks_are_those_of_the_rows() -> None:
     for activity, mark, plain in MARKS:
-        group = rows.GROUP_OF_ACTIVITY.get(activity, "unknown")
+        group = rows.GROUP_OF_ACTIVITY[activity]
         assert (mark, plain) == (rows.MARKS[group], rows.ASCII_MARKS[group])
-    order = [rows.GROUPS.index(rows.GROUP_OF_ACTIVITY.get(activity, "unknown")) for activity, _, _ in MARKS]
+    order = [rows.GROUPS.index(rows.GROUP_OF_ACTIVITY[activity]) for activity, _, _ in MARKS]
     assert order == sorted(order)
 
 
 @pytest.mark.parametrize(
     ("counts", "expected"),
     [
-        ({"waiting": 2, "failed": 1, "done": 1, "working": 3, "idle": 9, "unknown": 1}, "▲2 ■1 ✓1 ●3 ?1"),
+        ({"waiting": 2, "failed": 1, "done": 1, "working": 3, "idle": 9, "unknown": 1}, "▲2 ■1 ✓1 ●3"),
         ({"idle": 4}, ""),
-        ({"unknown": 6}, "?6"),
         ({}, ""),
         ({"working": 1}, "●1"),
     ],

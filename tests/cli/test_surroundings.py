@@ -26,7 +26,6 @@ UNIT = {"installed": True, "systemd": True, "enabled": "enabled", "active": "act
         (surroundings.mcp_finding({"codex": "installed"}, True, "x"), "ok"),
         (surroundings.mcp_finding({"codex": "installed"}, False, "x"), "finding"),
         (surroundings.mcp_finding({"codex": "absent"}, True, "x"), "note"),
-        (surroundings.mcp_finding({"codex": "absent"}, False, "x"), "note"),
         (surroundings.notices_finding(Config(), NONE.get), "ok"),
         (surroundings.notices_finding(Config(notify_webhook_url="http://x"), NONE.get), "ok"),
         (surroundings.notices_finding(Config(notify_command=("say",)), NONE.get), "finding"),
@@ -90,9 +89,3 @@ def test_a_setting_that_keeps_the_daemon_from_starting_is_found(daemon: Daemon) 
     (daemon.home / "config.toml").write_text("no_such_setting = 1\n")
     found = json.loads(outside(daemon, "doctor", "--json").out)["findings"]
     assert [each["check"] for each in found if "no_such_setting" in each["says"]] == ["settings"]
-
-
-def test_what_cannot_be_done_yet_is_not_the_next_step() -> None:
-    missing = surroundings.mcp_finding({"codex": "absent"}, False, "the extra")
-    assert missing.next == "the extra"
-    assert surroundings.mcp_finding({"codex": "absent"}, True, "the extra").next == "headcount mcp install"

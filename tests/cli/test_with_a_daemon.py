@@ -238,8 +238,7 @@ def test_the_demo_shows_a_death_and_leaves_nothing(tmp_path: Path) -> None:
     assert processes_below(tmp_path) == []
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_demo_that_is_interrupted_leaves_nothing(tmp_path: Path, how: signal.Signals) -> None:
+def test_a_demo_that_is_interrupted_leaves_nothing(tmp_path: Path) -> None:
     playing = subprocess.Popen(
         command("demo"),
         env=environment(tmp_path / "unused", TMPDIR=str(tmp_path)),
@@ -249,8 +248,8 @@ def test_a_demo_that_is_interrupted_leaves_nothing(tmp_path: Path, how: signal.S
     assert playing.stdout is not None
     while "started" not in playing.stdout.readline():
         pass
-    playing.send_signal(how)
-    assert playing.wait(SOON) == 128 + how
+    playing.send_signal(signal.SIGINT)
+    assert playing.wait(SOON) == 130
     playing.stdout.close()
     assert list(tmp_path.iterdir()) == []
     assert processes_below(tmp_path) == []

@@ -273,7 +273,6 @@ def test_without_a_channel_nothing_is_judged_and_the_verb_says_how_to_set_one(da
         ({"quiet_hours": "25:00-07:00"}, 0o600, "22:00-07:00"),
         ({"desktop": "yes"}, 0o600, "true or false"),
         ({"destkop": True}, 0o600, "unknown setting 'notify.destkop'"),
-        ({"kinds": ["needs-you", "needs_you"]}, 0o600, "has needs_you; known are needs-you, finished"),
     ],
 )
 def test_a_wrong_setting_is_a_clear_word_at_the_start(

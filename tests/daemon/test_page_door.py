@@ -293,27 +293,6 @@ def test_a_restart_that_finds_the_port_taken_ends_every_tab(door: Door) -> None:
     assert again.ask("GET", "/v1/sessions").status == 401
 
 
-def test_a_port_that_was_set_since_is_obeyed_and_ends_every_tab(door: Door) -> None:
-    door.log_in()
-    (door.daemon.home / "config.toml").write_text(f"web_port = {door.port + 1}\n")
-    door.daemon.restart()
-    assert door.daemon.get("/v1/status")["url"] is None
-    again = Door(door.daemon, door.directory)
-    assert again.port == door.port + 1
-    again.credential = door.credential
-    assert again.ask("GET", "/v1/sessions").status == 401
-
-
-@pytest.mark.parametrize("port", ["99999", "80.5", "-1", '"80"'])
-def test_what_is_no_port_is_refused_at_the_start(tmp_path: Path, port: str) -> None:
-    home = tmp_path / "home"
-    home.mkdir()
-    (home / "config.toml").write_text(f"web_port = {port}\n")
-    daemon = Daemon(home).start()
-    assert daemon.process is not None and daemon.process.wait(10) != 0
-    assert "web_port" in daemon.word
-
-
 @pytest.mark.parametrize("text", ["[]", '{"port": 99999, "credentials": {"h": 9e99}}'])
 def test_a_damaged_memory_of_tabs_keeps_nobody_from_starting(tmp_path: Path, text: str) -> None:
     home = tmp_path / "headcount"

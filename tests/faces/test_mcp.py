@@ -222,4 +222,4 @@ def test_without_the_extra_the_way_to_it_is_named(daemon: Daemon, action: tuple[
         text=True,
         stdin=subprocess.DEVNULL,
     )
-    assert done.returncode == 1 and "pip install '.[mcp]'" in done.stderr
+    assert done.returncode == 1 and "headcount[mcp]" in done.stderr

@@ -94,8 +94,6 @@ def mcp_finding(states: Mapping[str, str], is_possible: bool, extra: str) -> Fin
         )
     if told:
         return Finding("mcp", "ok", f"told to {', '.join(told)}")
-    if not is_possible:
-        return Finding("mcp", "note", "no agent was told of it, and the MCP SDK is missing", extra)
     return Finding(
         "mcp", "note", "no agent was told of it; it lets agents claim by themselves", "headcount mcp install"
     )

@@ -4,25 +4,19 @@ Rules of this file
   1. Numbers and marks only, nothing that anybody wrote: it stands in prompts and status bars, which read
      escape sequences and formats.
   2. What is nought is left out; when nobody is there, it is empty.
-  3. Idle ones are not counted: a glance is for what may want a person. Whoever is alive and not heard of may.
+  3. Idle ones are not counted: a glance is for what may want a person.
 
 Not here: who counts (the daemon), the marks of rows (cli/rows.py; a test compares them).
 """
 
 from collections.abc import Mapping
 
-MARKS = (
-    ("waiting", "▲", ">"),
-    ("failed", "■", "#"),
-    ("done", "✓", "+"),
-    ("working", "●", "*"),
-    ("unknown", "?", "?"),
-)
+MARKS = (("waiting", "▲", ">"), ("failed", "■", "#"), ("done", "✓", "+"), ("working", "●", "*"))
 """By activity, in the order of the table: the mark, and the one where there is no UTF-8."""
 
 
 def glance(counts: Mapping[str, int], *, unicode: bool = True) -> str:
-    """`▲2 ■1 ✓1 ●3 ?1`."""
+    """`▲2 ■1 ✓1 ●3`."""
     parts = []
     for activity, mark, plain in MARKS:
         count = counts.get(activity, 0)

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from headcount.core.notice import Kind
 from headcount.times import DAY, HOUR, LONG_TURN, MINUTE, RETENTION, STALL_AFTER
 
 MEGABYTE = 1024 * 1024
@@ -21,8 +20,6 @@ TABLES = frozenset({"tmux", "close", "notify"})
 SPAN = re.compile("([0-9]{1,6})([smhd]?)")
 UNITS = {"": 1, "s": 1, "m": MINUTE, "h": HOUR, "d": DAY}
 HOURS = re.compile("([01][0-9]|2[0-3]):([0-5][0-9])-([01][0-9]|2[0-3]):([0-5][0-9])")
-PORT_MOST = 65_535
-KINDS = tuple(kind.value for kind in Kind if kind is not Kind.TEST)
 URL = re.compile("https?://[!-~]+")
 
 
@@ -136,9 +133,6 @@ def _checked(path: Path, name: str, field: str, value: Any) -> Any:
     if isinstance(default, tuple):
         if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
             raise BadSetting(f"{path}: {name} must be a list of strings")
-        if field == "notify_kinds" and set(value) - set(KINDS):
-            wrong = ", ".join(sorted(set(value) - set(KINDS)))
-            raise BadSetting(f"{path}: {name} has {wrong}; known are {', '.join(KINDS)}")
         return tuple(value)
     if isinstance(default, str):
         if not isinstance(value, str):
@@ -149,6 +143,4 @@ def _checked(path: Path, name: str, field: str, value: Any) -> Any:
         return value
     if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
         raise BadSetting(f"{path}: {name} must be a number above zero")
-    if field == "web_port" and not (value == int(value) and value <= PORT_MOST):
-        raise BadSetting(f"{path}: {name} must be a port, a whole number from 1 to {PORT_MOST}")
     return type(default)(value)

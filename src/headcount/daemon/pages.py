@@ -3,8 +3,7 @@
 Rules of this file
   1. It is opened by the operator alone, once; asking again gives the same address and a new code.
   2. Port and hashes of credentials are kept in a private file, so that a tab goes on after the daemon was
-     restarted. A start that finds the port taken ends every credential: whoever listens there is not us. So does
-     one that finds another port in the settings.
+     restarted. A start that finds the port taken ends every credential: whoever listens there is not us.
   3. Closing ends the credentials first, then the connections.
 
 Not here: credentials themselves (credentials.py), the server (listen.py), what is refused (gate.py).
@@ -73,9 +72,6 @@ class Pages:
         """As it was before a restart, if somebody may still look."""
         kept = self._read()
         if kept is None or self._port is not None:
-            return
-        if self._wanted not in (0, kept.port):  # another port was set since: no tab can follow there
-            self._place.unlink(missing_ok=True)
             return
         self.credentials.remember(kept.credentials.items())
         if not self.credentials.remembered():

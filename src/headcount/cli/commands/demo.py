@@ -2,8 +2,7 @@
 
 Rules of this file
   1. On a terminal the table is redrawn in place; in a pipe every event is a line; --json is NDJSON.
-  2. Whatever happens, what was started is ended: the stage is closed in `finally`. A terminal that is closed in
-     mid-play (SIGHUP) and a polite end (SIGTERM) are like Ctrl-C.
+  2. Whatever happens, what was started is ended: the stage is closed in `finally`.
 
 Not here: the stand-ins (stage.py), the play (play.py), words and table (story.py, table.py).
 """
@@ -11,7 +10,6 @@ Not here: the stand-ins (stage.py), the play (play.py), words and table (story.p
 import json
 import os
 import queue
-import signal
 import sys
 import threading
 import time
@@ -31,8 +29,6 @@ if TYPE_CHECKING:
     import argparse
 
 TOLD_MOST = 6
-ENDS = (signal.SIGTERM, signal.SIGHUP)
-BY_SIGNAL = 128  # exit codes of shells
 Told = tuple[float, dict[str, Any]]  # when it was heard, on the monotonic clock, and the event
 
 
@@ -55,23 +51,15 @@ def run(args: Any) -> int:
     screen = standard()
     if not args.json:
         print("Four stand-in agents, a daemon of their own, all in a temporary directory.", flush=True)
-    for number in ENDS:
-        signal.signal(number, _end)
     stage = Stage(os.environ)
     try:
         show = Show(stage, screen, as_json=args.json)
         show.perform(args.seconds)
     finally:
-        for number in ENDS:
-            signal.signal(number, signal.SIG_IGN)  # what was started is ended first
         stage.close()
     if not args.json:
         printing.print_lines(show.farewell())
     return codes.DONE
-
-
-def _end(number: int, frame: object) -> None:
-    raise SystemExit(BY_SIGNAL + number)
 
 
 class Show:

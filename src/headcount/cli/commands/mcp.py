@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 
 AGENTS = ("claude-code", "codex", "opencode", "gemini")
 PASSED_ON = ("HEADCOUNT_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME")
-EXTRA = "in the checkout: pip install '.[mcp]', or: uv tool install '.[mcp]', or: pipx install '.[mcp]'"
+EXTRA = (
+    "pip install 'headcount[mcp]', or: uv tool install 'headcount[mcp]', or: pipx install 'headcount[mcp]'"
+)
 NOTE = (
     "Without an action it serves MCP on stdin and stdout; agents start it so.\n"
     "skill prints what agents are told about when to claim, for an AGENTS.md."

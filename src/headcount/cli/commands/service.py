@@ -45,8 +45,7 @@ def run(args: Any) -> int:
     from headcount.cli.people import refuse_agents
 
     refuse_agents(f"service {args.action}")
-    if args.action == "install" or Path(unit.unit_path(os.environ)).exists():
-        _need_systemd()
+    _need_systemd()
     done = _install(places) if args.action == "install" else _uninstall(places)
     if args.json:
         printing.print_document(done)

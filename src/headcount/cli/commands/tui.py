@@ -37,8 +37,7 @@ def is_possible() -> bool:
 
 def run(args: Any) -> int:
     if args.json:
-        listing = import_module("headcount.cli.commands.ps")
-        return int(listing.run(listing.parse_plain(["--json"])))
+        return int(import_module("headcount.cli.commands.ps").run(_listing(json=True)))
     if not is_possible():
         raise NoTerminal("There is no terminal to draw on.", "See: headcount ps, or headcount watch")
     client = printing.client()
@@ -48,6 +47,10 @@ def run(args: Any) -> int:
 
     import_module("headcount.tui.app").run(os.environ, unicode=standard().unicode)
     return codes.DONE
+
+
+def _listing(*, json: bool) -> SimpleNamespace:
+    return SimpleNamespace(where=None, all=False, json=json, wide=False)
 
 
 class NoTerminal(ClientFault):
