@@ -16,7 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from bench.claim_callers import rate
-from bench.figure import Figure, Row
+from bench.figure import Figure, Ratio, Row
 from bench.home import introduce, scratch
 from bench.numbers import median, ms, percentile
 from bench.wheel import Install, install
@@ -63,7 +63,26 @@ def measure() -> Figure:
         "median, worst and best. All callers are processes on the same cores as the daemon.",
         f"In a shell: the wheel in an environment of its own, {SESSIONS} sessions, {SHELL_ROUNDS} rounds in turns.",
     )
-    return Figure("claims", "Claims", ("p50 or median", "p99 or worst", "slowest or best"), rows, notes)
+    columns = ("p50 or median", "p99 or worst", "slowest or best")
+    one = median(pairs[ONE_CLIENT])
+    ratios = (
+        Ratio(
+            "a dead holder's item is the next one's",
+            ms(median(waits)),
+            f"`flock`, without fence or holder: {ms(median(flocks))}",
+            median(flocks) / median(waits),
+            "p99 at most 100 ms",
+            percentile(waits, 0.99) <= 0.1,
+        ),
+        Ratio(
+            "acquire and release, one caller",
+            f"{one:,.0f}/s",
+            f"two commits of bare SQLite: {median(pairs[BARE]):,.0f}/s",
+            one / median(pairs[BARE]),
+            *_pairs_target(ONE_CLIENT, pairs[ONE_CLIENT]),
+        ),
+    )
+    return Figure("claims", "Claims", columns, rows, notes, ratios)
 
 
 # --- from kill to grant ----------------------------------------------------------------------------
@@ -158,6 +177,7 @@ def _flock_holder(path: Path) -> int:
 
 ONE_CLIENT = "pairs a second, Python client, one caller"
 MANY_CLIENTS = f"pairs a second, Python client, {CALLERS} callers"
+BARE = "two durable commits of bare SQLite a second"
 TARGETS = {ONE_CLIENT: 400.0, MANY_CLIENTS: 1500.0}
 
 
@@ -167,7 +187,7 @@ def _pairs(daemon: Daemon, directory: Path) -> dict[str, list[float]]:
         "pairs a second, raw socket, one caller": lambda: rate(daemon.home, "raw", 1, SECONDS),
         MANY_CLIENTS: lambda: rate(daemon.home, "client", CALLERS, SECONDS),
         f"pairs a second, raw socket, {CALLERS} callers": lambda: rate(daemon.home, "raw", CALLERS, SECONDS),
-        "two durable commits of bare SQLite a second": lambda: _commits(directory / "bare.db"),
+        BARE: lambda: _commits(directory / "bare.db"),
     }
     samples: dict[str, list[float]] = {what: [] for what in ways}
     for _ in range(REPEATS):

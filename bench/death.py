@@ -11,9 +11,10 @@ import threading
 import time
 
 from bench import floor_c
-from bench.figure import Figure, Row
+from bench.figure import Figure, Ratio, Row
 from bench.home import running, scratch
 from bench.numbers import median, ms, percentile, times
+from bench.plot import BLUE, GREEN, GREY, ORANGE, RED, Axis, Curve, chart, cumulative, tens
 from bench.sse import Stream
 from tests.rig.crowd import Crowd
 
@@ -52,7 +53,41 @@ def measure() -> Figure:
         f"Polling: {POLLED_KILLS} kills at random moments for each interval, told by real loops.",
         "The last column is the median as a multiple of ours.",
     )
-    return Figure("death", "From a kill to the event", ("p50", "p99", "slowest", "ratio"), tuple(rows), notes)
+    ratios = tuple(
+        Ratio(
+            f"a death, against {what}",
+            ms(base),
+            f"{ms(median(sample))} at the median",
+            median(sample) / base,
+            *target,
+        )
+        for what, sample, target in (
+            ("polling every 5 s", five, ("p99 under 100 ms", percentile(ours, 0.99) < 0.1)),
+            ("polling every 10 s", ten, ()),
+            *([("an epoll loop in C, which stores nothing", c, ())] if c else []),
+        )
+    )
+    columns = ("p50", "p99", "slowest", "ratio")
+    pictures = (("death-latency", _drawn(ours, bare, c, five, ten)),)
+    return Figure("death", "From a kill to the event", columns, tuple(rows), notes, ratios, pictures)
+
+
+def _drawn(ours: list[float], bare: list[float], c: list[float], five: list[float], ten: list[float]) -> str:
+    """The share of deaths that are known after so long."""
+    named = (
+        ("headcount", ours, BLUE),
+        ("bare asyncio", bare, GREEN),
+        ("epoll in C", c, GREY),
+        ("polling, 5 s", five, ORANGE),
+        ("polling, 10 s", ten, RED),
+    )
+    curves = [
+        Curve(name, cumulative([each * 1000 for each in sample]), colour)
+        for name, sample, colour in named
+        if sample
+    ]
+    across = tens("milliseconds after the kill", [x for curve in curves for x, _ in curve.points])
+    return chart("Deaths that are known by then", across, Axis("share of deaths", 0.0, 1.0), curves)
 
 
 def _row(what: str, sample: list[float], base: float, target: str = "", met: bool | None = None) -> Row:

@@ -9,7 +9,7 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
-from bench.figure import Figure, Row
+from bench.figure import Figure, Ratio, Row
 from bench.home import scratch
 from bench.idle import _spent
 from bench.numbers import median, ms, times
@@ -54,7 +54,15 @@ def measure() -> Figure:
         "The scan finds no living session: a file says nothing of its process.",
         f"CPU of all threads over {CENSUS_EVERY:.0f} s, one census included.",
     )
-    return Figure("discovery", "Discovery", ("median", "slowest", "×"), rows, notes)
+    ratio = Ratio(
+        f"{LIVE} running agents named after a start",
+        ms(median(found)),
+        f"the tails of {OLD:,} transcripts: {ms(median(scanned))}",
+        median(scanned) / median(found),
+        ms(WITHIN),
+        median(found) < WITHIN,
+    )
+    return Figure("discovery", "Discovery", ("median", "slowest", "×"), rows, notes, (ratio,))
 
 
 def _old_ones(root: Path) -> None:

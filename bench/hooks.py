@@ -1,11 +1,14 @@
 """Hooks: what being watched costs the real CLI. A run of 30 tool calls with our hooks and without, interleaved.
 
-Beside it: the daemon killed, stopped (SIGSTOP) and on a full disk; and a hook that sends each event with curl, to a
-daemon that answers and to one that is hung.
+Beside it: the daemon killed, stopped (SIGSTOP) and on a full disk; a hook that sends each event with curl, to a
+daemon that answers and to one that is hung; and hooks written in Python and for node that append each event to a file,
+which is what most tools install.
 """
 
 import json
 import os
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,21 +18,28 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bench.figure import Figure, Row
+from bench.figure import Figure, Ratio, Row
 from bench.home import scratch
 from bench.numbers import median
 from headcount.agents.claude_code.events import OBSERVED
 from tests.rig.claude import NEWEST, Claude, installed
 from tests.rig.daemon import Daemon, eventually
 from tests.rig.disk_scene import fill
-from tests.rig.fake_anthropic import FakeAnthropic, script
+from tests.rig.fake_anthropic import FakeAnthropic
+from tests.rig.fake_api import script
 from tests.rig.naive_claude import curl_line
 
-ROUNDS = 7
+ROUNDS = 5
 CALLS = 30
 HUNG_CALLS = 4  # a second for each event
 TARGET = 1.10
 SAID = "all is said"
+
+PYTHON = """import sys
+with open(sys.argv[1], "ab") as log: log.write(sys.stdin.buffer.read() + b"\\n")
+"""
+NODE = """const fs = require("fs"); fs.appendFileSync(process.argv[2], fs.readFileSync(0) + "\\n");
+"""
 
 
 @dataclass
@@ -70,8 +80,10 @@ def measure() -> Figure:
         stopped = _ours(made("stopped", "our hooks, daemon stopped (SIGSTOP)"))
         full = _on_small_disk(made("full", "our hooks, its disk full"), ends)
         curl = _curl(made("curl", "curl for each event, daemon up"))
+        python = _script(made("python", "a Python hook for each event"), "python3", "hook.py", PYTHON)
+        node = _script(made("node", "a node hook for each event"), "node", "hook.js", NODE)
         hung = _curl(made("hung", "curl for each event, daemon stopped"))
-        ways = [way for way in (none, ours, killed, stopped, full, curl) if way is not None]
+        ways = [way for way in (none, ours, killed, stopped, full, curl, python, node) if way is not None]
         _break(killed, stopped, hung)
         for nth in range(ROUNDS + 1):
             for way in ways[nth % len(ways) :] + ways[: nth % len(ways)]:  # nobody is always first
@@ -90,7 +102,7 @@ def _figure(none: Way, ways: list[Way], hung: Way, per_event: float, came_back: 
     rows = []
     for way in ways:
         took = median(way.taken)
-        ratio = median([mine / plain for mine, plain in zip(way.taken, none.taken, strict=True)])
+        ratio = _against(none, way)
         is_ours = way.what.startswith("our")
         each = (ratio - 1) * base / (2 * CALLS + 4) * 1000
         cells = (f"{took:.2f} s", f"×{ratio:.2f}", "" if way is none else f"{each:.1f} ms", _printed(way))
@@ -113,7 +125,28 @@ def _figure(none: Way, ways: list[Way], hung: Way, per_event: float, came_back: 
         f"The stopped daemon with curl was measured with {HUNG_CALLS} calls: each event costs curl's whole patience of 1 s.",
     )
     columns = ("run", "against none", "for each hook", "printed")
-    return Figure("hooks", "What being watched costs an agent", columns, tuple(rows), notes)
+    ratios = tuple(_ratios(none, ways))
+    return Figure("hooks", "What being watched costs an agent", columns, tuple(rows), notes, ratios)
+
+
+def _ratios(none: Way, ways: list[Way]) -> Iterator[Ratio]:
+    """How many times a whole run takes; of a hook's own share the noise of a run would say little."""
+    ours = _against(none, ways[1])
+    for way in ways:
+        if way is none or not way.what.startswith("our"):
+            target = (f"×{TARGET:.2f} of none", ours <= TARGET) if way is none else ()
+            theirs = 1.0 if way is none else _against(none, way)
+            yield Ratio(
+                "a run of the real CLI with our hooks",
+                f"×{ours:.2f}",
+                f"{way.what}: ×{theirs:.2f}",
+                theirs / ours,
+                *target,
+            )
+
+
+def _against(none: Way, way: Way) -> float:
+    return median([mine / plain for mine, plain in zip(way.taken, none.taken, strict=True)])
 
 
 def _printed(way: Way) -> str:
@@ -142,6 +175,19 @@ def _curl(way: Way) -> Way:
     assert way.daemon is not None
     way.daemon.ready()
     handler = {"type": "command", "command": curl_line(way.daemon.socket), "timeout": 5}
+    way.claude.prepare({"hooks": {row.name: [{"hooks": [handler]}] for row in OBSERVED}}, allow=("Read",))
+    return way
+
+
+def _script(way: Way, program: str, name: str, text: str) -> Way | None:
+    """A hook as most tools write it: a script that reads its stdin and appends it to a file."""
+    path = shutil.which(program)
+    if path is None:
+        return None
+    script = way.claude.project.parent / name
+    script.write_text(text)
+    command = shlex.join([path, str(script), str(script.with_suffix(".log"))])
+    handler = {"type": "command", "command": command, "timeout": 5}
     way.claude.prepare({"hooks": {row.name: [{"hooks": [handler]}] for row in OBSERVED}}, allow=("Read",))
     return way
 

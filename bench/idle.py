@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.figure import Figure, Row
+from bench.figure import Figure, Ratio, Row
 from bench.home import running, scratch
 from bench.numbers import median, times
 from headcount.times import CENSUS_EVERY
@@ -66,7 +66,15 @@ def measure() -> Figure:
         "(they count the machine's other work); memory is PSS in smaps_rollup.",
     )
     columns = (f"headcount, {SIZE:,} sessions", "headcount, none", "`kill -0` every 5 s")
-    return Figure("idle", "Idle", columns, rows, notes)
+    ratio = Ratio(
+        f"CPU while idle, {SIZE:,} sessions",
+        f"{full.share:.3%} of a core",
+        f"`kill -0` every 5 s: {polling.share:.3%}",
+        polling.share / full.share if full.share else 0.0,
+        "0.05 %, one wake-up a second",
+        full.share < 0.0005 and full.woke < 1,
+    )
+    return Figure("idle", "Idle", columns, rows, notes, (ratio,))
 
 
 @dataclass(frozen=True, slots=True)

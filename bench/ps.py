@@ -6,10 +6,10 @@ of its sessions (in a home of its own, with nothing of the caller's environment)
 
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from bench.figure import Figure, Row
+from bench.figure import Figure, Ratio, Row
 from bench.home import introduce, scratch
 from bench.numbers import median, ms, percentile, times
 from bench.wheel import Install, install
@@ -42,10 +42,26 @@ def measure() -> Figure:
         f"{SESSIONS} sessions, {ROUNDS} rounds in turns; the wheel in an environment of its own, bytecode compiled.",
         *(() if theirs else ("Claude Code is not installed by the rig here, so the comparison is missing.",)),
     )
-    return Figure("ps", "`headcount ps`", ("median", "p90", "× `headcount ps`"), tuple(rows), notes)
+    columns = ("median", "p90", "× `headcount ps`")
+    return Figure("ps", "`headcount ps`", columns, tuple(rows), notes, tuple(_ratios(samples, ours)))
+
+
+def _ratios(samples: dict[str, list[float]], ours: float) -> Iterator[Ratio]:
+    for what in (CLAUDE, BARE):
+        if what in samples:
+            theirs = median(samples[what])
+            target = _target("headcount ps", ours, samples[what]) if what == CLAUDE else ()
+            yield Ratio(
+                f"`headcount ps`, {SESSIONS} sessions",
+                ms(ours),
+                f"{what}: {ms(theirs)}",
+                theirs / ours,
+                *target,
+            )
 
 
 CLAUDE = "`claude agents --json`"
+BARE = "`python -c pass`"
 
 
 def _target(what: str, ours: float, theirs: list[float] | None) -> tuple[str, bool | None]:
@@ -59,8 +75,8 @@ def _commands(made: Install, directory: Path, home: Path) -> dict[str, tuple[lis
     commands: dict[str, tuple[list[str], Mapping[str, str]]] = {
         "headcount ps": ([str(made.headcount), "ps"], env),
         "headcount ps --json": ([str(made.headcount), "ps", "--json"], env),
-        "bare CPython with site": ([str(made.python), "-c", "pass"], env),
-        "bare CPython without": ([str(made.python), "-I", "-S", "-c", "pass"], env),
+        BARE: ([str(made.python), "-c", "pass"], env),
+        "  without its site": ([str(made.python), "-I", "-S", "-c", "pass"], env),
     }
     claude = installed_claude()
     if claude is not None:

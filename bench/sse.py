@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Stream:
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, settle: float = 0.2) -> None:
         self._socket = socket.socket(socket.AF_UNIX)
         self._socket.connect(str(path))
         self._socket.sendall(b"GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -16,7 +16,10 @@ class Stream:
         while b"event: snapshot" not in self._rest or not self._rest.endswith(b"\r\n"):
             self._rest += self._socket.recv(1 << 20)
         self._rest = b""
-        self.read_until_quiet()
+        self.read_until_quiet(settle)
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
 
     def read_until_quiet(self, seconds: float = 0.2) -> None:
         self._socket.settimeout(seconds)

@@ -12,7 +12,7 @@ from typing import Any
 from textual.app import App, ComposeResult
 from textual.widgets import DataTable
 
-from bench.figure import Figure, Row
+from bench.figure import Figure, Ratio, Row
 from bench.home import running, scratch
 from bench.numbers import median, ms, percentile, times
 from headcount.cli.moments import stamp
@@ -47,7 +47,15 @@ def measure() -> Figure:
         "Frames and keys by the processor's time, deaths by the clock on the wall.",
         "Kill to screen includes the daemon, the stream and a frame of at most 50 ms.",
     )
-    return Figure("tui", "The terminal UI", ("median", "p90", "× a frame"), rows, notes)
+    ratio = Ratio(
+        f"a frame of the terminal UI, {SESSIONS} sessions",
+        ms(base),
+        f"Textual's table, filled again: {ms(median(naive))}",
+        median(naive) / base,
+        f"≤ {ms(FRAME_MOST)}",
+        base <= FRAME_MOST,
+    )
+    return Figure("tui", "The terminal UI", ("median", "p90", "× a frame"), rows, notes, (ratio,))
 
 
 def _row(what: str, sample: list[float], base: float, most: float | None) -> Row:

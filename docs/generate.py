@@ -30,6 +30,7 @@ from headcount.daemon.metrics import COUNTERS
 from headcount.daemon.routes.table import ROUTES
 from headcount.daemon.view import LIVENESS_WORDS
 from headcount.wire import codes
+from headcount.wire.refusals import REFUSALS
 
 ROOT = Path(__file__).resolve().parents[1]
 SRC = ROOT / "src" / "headcount"
@@ -160,12 +161,14 @@ def routes() -> str:
             f"`{route.method} {route.path}`",
             route.summary,
             code(*route.query) if route.query else "",
+            code(route.body.__name__) if route.body is not None else route.takes or "",
             route.status,
             _answer(route.answers, route.media),
+            ", ".join(f"{status} {code(kind.__name__) if kind else 'nothing'}" for status, kind in route.also),
         ]
         for route in ROUTES
     )
-    return table(["route", "what", "query", "status", "answer"], rows)
+    return table(["route", "what", "query", "body", "status", "answer", "or"], rows)
 
 
 def _answer(message: object, media: str) -> str:
@@ -217,24 +220,7 @@ def exit_codes() -> str:
 
 
 def error_codes() -> str:
-    """Every code that a `Refused` or a `Fault` is made with, found in the daemon's own source."""
-    found: set[tuple[str, str]] = set()
-    for path in sorted((SRC / "daemon").rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
-                continue
-            if node.func.id == "Refused" and isinstance(node.args[1], ast.Constant):
-                status = node.args[0].value if isinstance(node.args[0], ast.Constant) else "404"
-                found.add((str(node.args[1].value), str(status)))
-            if node.func.id == "JoinRefused" and isinstance(node.args[0], ast.Constant):
-                found.add((str(node.args[0].value), "409"))
-    found |= {("not-stored", "503"), ("not-readable", "503"), ("fleet-unavailable", "503"), ("bug", "500")}
-    by_code: dict[str, set[str]] = {}
-    for name, status in found:
-        by_code.setdefault(name, set()).add(status)
-    return table(
-        ["code", "status"], ([code(name), ", ".join(sorted(by_code[name]))] for name in sorted(by_code))
-    )
+    return table(["code", "status"], ([code(name), ", ".join(map(str, each))] for name, each in REFUSALS.items()))
 
 
 CLAIM_WORDS = {

@@ -3,7 +3,7 @@
 Rules of this file
   1. `$HEADCOUNT_HOME` holds everything when it is set; else the XDG places. Nothing else decides.
   2. Every place is absolute: the daemon runs in `/` and must mean the same files as its clients.
-  3. Directories are made 0700; nobody else's business is in them.
+  3. Directories are made 0700; nobody else's business is in them, and one that another user owns is refused.
   4. Imports next to nothing: the command line's hot path reads it.
 
 Not here: what is in the files, whether a daemon listens (client/).
@@ -12,6 +12,8 @@ Not here: what is in the files, whether a daemon listens (client/).
 import os
 from collections.abc import Mapping
 from typing import NamedTuple
+
+from headcount.own_files import check_directory
 
 PRIVATE = 0o700
 
@@ -60,9 +62,11 @@ class Places(NamedTuple):  # a tuple, not a dataclass: importing dataclasses cos
         return self.log.rpartition("/")[0]
 
     def make(self) -> None:
-        """Make the directories that are missing, private; those that exist are left as they are."""
+        """Make the directories that are missing, private; those that exist are left as they are. Raises OSError,
+        also for one in which others could put things in the place of ours."""
         for directory in (self.state, self.mailbox, self.log_directory):
             os.makedirs(directory, PRIVATE, exist_ok=True)  # noqa: PTH103
+            check_directory(directory, may_be_link=directory == self.state)
 
 
 def _xdg(env: Mapping[str, str], name: str, below_home: str) -> str:

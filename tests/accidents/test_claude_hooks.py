@@ -49,6 +49,12 @@ def user(tmp_path: Path, **more: str) -> dict[str, str]:
 
 # --- H5 -----------------------------------------------------------------------------------------------
 
+MODEL = "some-model"
+LAST = (
+    '{"type": "assistant", "timestamp": "2026-01-02T00:00:00Z", "message": {"model": "some-model", '
+    '"stop_reason": "end_turn", "usage": {"input_tokens": 9}, "content": []}}\n'
+)
+
 
 def test_H5_of_a_long_transcript_only_the_tail_is_read(tmp_path: Path) -> None:
     conversation = "long-conversation"
@@ -56,24 +62,14 @@ def test_H5_of_a_long_transcript_only_the_tail_is_read(tmp_path: Path) -> None:
     filler = json.dumps(
         {"type": "user", "message": {"content": "x" * 1000}, "timestamp": "2026-01-01T00:00:00Z"}
     )
-    last = {
-        "type": "assistant",
-        "timestamp": "2026-01-02T00:00:00Z",
-        "message": {
-            "model": "some-model",
-            "stop_reason": "end_turn",
-            "usage": {"input_tokens": 9},
-            "content": [],
-        },
-    }
     with path.open("w") as file:
         for _ in range(40_000):
             file.write(filler + "\n")
-        file.write(json.dumps(last) + "\n")
+        file.write(LAST)
     before = _read_by_this_thread()
     tail = read_tail(path, conversation)
     read = _read_by_this_thread() - before
-    assert tail is not None and tail.model == "some-model"
+    assert tail is not None and tail.model == MODEL
     assert read <= TAIL + 4096 < naive.whole_transcripts(tmp_path) / 500
 
 
@@ -88,11 +84,11 @@ MUCH = 2_000_000
 def test_H5_an_idle_daemon_reads_no_transcript(daemon: Daemon, agent: Make, tmp_path: Path) -> None:
     claude = agent()
     path = tmp_path / f"{claude.conversation}.jsonl"
-    path.write_bytes(b'{"type": "user"}\n' * 500_000)  # 8.5 MB
+    path.write_bytes(b'{"type": "user"}\n' * 500_000 + LAST.encode())  # 8.5 MB
     for event in ("SessionStart", "UserPromptSubmit", "Stop"):
         claude.hook(daemon.mailbox, event, transcript_path=str(path))
-    eventually(lambda: daemon.sessions(conversation=claude.conversation, activity="done"))
-    time.sleep(1)  # whatever it looks at after a turn
+    # the model stands in the transcript only: it has had its look after the turn
+    eventually(lambda: daemon.sessions(conversation=claude.conversation, activity="done", model=MODEL))
     first = _read_by(daemon.pid)
     time.sleep(2)
     assert _read_by(daemon.pid) - first < MUCH  # of /proc it may read, when agents come and go elsewhere

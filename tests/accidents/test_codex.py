@@ -3,10 +3,10 @@
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from headcount.agents.codex import hosting, rollout
 from headcount.agents.codex.adapter import CODEX
@@ -53,7 +53,7 @@ def upto(kind: str, nth: int) -> Glimpse:
     lines = LONG.read_bytes().splitlines()
     at = [number for number, line in enumerate(lines) if b'"type":"%s"' % kind.encode() in line][nth]
     tail = rollout.parse(b"\n".join(lines[: at + 1]))
-    return rollout.evidence(tail, THREAD)
+    return tail.glimpse("codex", THREAD)
 
 
 def test_L5_a_turn_that_ended_without_a_hook_does_not_stay_working() -> None:

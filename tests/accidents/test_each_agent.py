@@ -1,10 +1,10 @@
 """Accidents of one agent's files that every agent's files can have, on what OpenCode and Gemini CLI really keep."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from headcount.agents.gemini import transcript
 from headcount.agents.gemini.adapter import GEMINI

@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from headcount.agents.gemini import transcript
 from headcount.agents.gemini.adapter import GEMINI

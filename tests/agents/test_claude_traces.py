@@ -3,11 +3,11 @@
 import json
 import random
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from headcount.agents.claude_code.events import OBSERVED
 from headcount.agents.claude_code.registry import Sessions, parse

@@ -190,6 +190,14 @@ SECRETS = [
     "git clone https://me:hunter2secret@host/r",
     'curl -d \'{"password":"hunter2secret"}\' h',
     "login ghp_hunter2secret00",
+    "curl --user me:hunter2secret http://h",
+    "curl --proxy-user=me:hunter2secret http://h",
+    "smbclient //h/s -U me%hunter2secret",
+    "mysql -u root -phunter2secret prod",
+    "mysqldump --single-transaction -p'hunter2secret' prod",
+    "sshpass -p hunter2secret ssh me@host",
+    "docker login -u me -p hunter2secret registry.test",
+    "redis-cli -h cache.test -a hunter2secret ping",
     "x" * 60 + " PASS=hunter2secret" + "y" * 400,
 ]
 
@@ -201,8 +209,29 @@ def test_what_looks_like_a_secret_is_not_in_the_label(command: str) -> None:
     assert "hunter2" not in made
 
 
+@pytest.mark.parametrize(
+    ("tool", "field"),
+    [
+        ("Grep", "pattern"),
+        ("Glob", "pattern"),
+        ("WebSearch", "query"),
+        ("Agent", "description"),
+        ("Skill", "skill"),
+    ],
+)
+def test_a_secret_in_what_any_tool_is_asked_is_not_in_its_label(tool: str, field: str) -> None:
+    made = report("PreToolUse", tool_name=tool, tool_input={field: "look for API_KEY=hunter2secret"}).doing
+    assert made == f"{tool}: look for API_KEY=***"
+
+
 def test_words_are_not_secrets() -> None:
-    for command in ("npm run build -- --watch", "git commit -m 'rotate the token now'", "ls -la src"):
+    for command in (
+        "npm run build -- --watch",
+        "mkdir -p src/mysql && ls -a",
+        "rsync -a --user=me src/ dst/",
+        "git commit -m 'rotate the token now'",
+        "ls -la src",
+    ):
         assert (
             report("PreToolUse", tool_name="Bash", tool_input={"command": command}).doing
             == f"Bash: {command}"

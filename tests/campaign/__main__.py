@@ -20,6 +20,13 @@ CAMPAIGNS = {  # and what each counts
     "never_inherited": "rounds",
     "wrong_kill": "ends wanted",
     "fleet_partitions": "rounds",
+    "double_starts": "rounds",
+    "slow_loris": "connections",
+    "headers": "requests",
+    "canaries": "canaries",
+    "planted": "rounds",
+    "hook_calls": "calls",
+    "authority": "rounds",
 }
 
 

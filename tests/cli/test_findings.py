@@ -1,8 +1,7 @@
 """What `doctor` concludes."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from headcount import __version__
 from headcount.cli.examine import Facts, FileFacts, bad_lines

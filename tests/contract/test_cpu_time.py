@@ -5,9 +5,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from headcount.core.identity import ProcessFacts, ProcessIdentity
 from headcount.system.processes.features import Features

@@ -2,10 +2,10 @@
 
 import asyncio
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from headcount.agents.codex.hosting import hosted
 from headcount.core.identity import ProcessFacts, ProcessIdentity

@@ -5,10 +5,10 @@ import subprocess
 import time
 import uuid
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from headcount.core.terminal import Where
 from headcount.system.tmux import capture

@@ -85,10 +85,10 @@ def test_with_no_descriptor_at_all_doubt_is_not_death_and_the_watch_is_promoted_
 @pytest.mark.parametrize("without", ["", "handle", "exit_info"])
 def test_a_reused_pid_is_not_alive_even_within_one_clock_tick(without: str) -> None:
     result = run("tests.rig.reuse", without, "60", inside=UNSHARE)
-    assert result["rounds"] == result["pid_fooled"] == 60, "the naive check by pid is wrong every time"
+    assert result["rounds"] == result["pid_fooled"] >= 60, "the naive check by pid is wrong every time"
     assert result["same_tick"] > 0, "the naive check by pid and start is wrong in these rounds"
     assert result["called_alive"] == result["called_alive_at_watch"] == 0
-    assert result["proofs"] == {"Proof.REPLACED": 60}
+    assert result["proofs"] == {"Proof.REPLACED": result["rounds"]}
     assert result["told"] == 0
 
 

@@ -2,7 +2,18 @@
 
 import pytest
 
-from headcount.core.activity import BY_TURN, HOOK_STANDS, Activity, Doing, Status, Turned, judge, newer, weigh
+from headcount.core.activity import (
+    BY_TURN,
+    HOOK_STANDS,
+    Activity,
+    Doing,
+    Status,
+    Turned,
+    heard_status,
+    judge,
+    newer,
+    weigh,
+)
 from headcount.core.report import Turn, WaitingOn
 
 
@@ -75,6 +86,39 @@ def test_the_hook_says_what_is_waited_for_and_the_registry_that_it_is():
         Activity(),
     )
     assert (activity.waiting_on, activity.label) == (WaitingOn.PLAN, "Plan")
+
+
+def test_what_a_hook_said_before_a_rest_is_not_said_of_the_next_turn():
+    """Esc at one dialog fires no hook; the next dialog is another one, also before its own hook is read."""
+    asked = hook(Turn.ASKED, 10.0, waiting_on=WaitingOn.PLAN, label="Plan")
+    word = heard_status(Status(11.0, "idle"), None, now=20.0)
+    word = heard_status(Status(12.0, "waiting", WaitingOn.PERMISSION), word, now=20.0)
+    activity = judge(asked, word, Activity())
+    assert (activity.doing, activity.waiting_on, activity.label) == (
+        Doing.WAITING,
+        WaitingOn.PERMISSION,
+        None,
+    )
+    again = judge(hook(Turn.ASKED, 12.1, label="Bash: touch b"), word, activity)
+    assert again.label == "Bash: touch b"
+
+
+def test_a_rest_that_is_read_late_still_counts():
+    waiting, idle = Status(12.0, "waiting"), Status(11.0, "idle")
+    in_order = heard_status(waiting, heard_status(idle, None, 20.0), 20.0)
+    assert heard_status(idle, heard_status(waiting, None, 20.0), 20.0) == in_order
+
+
+def test_a_registry_word_heard_twice_changes_nothing():
+    word = heard_status(Status(11.0, "idle"), None, 20.0)
+    assert heard_status(Status(11.0, "idle"), word, 20.0) is None
+    assert heard_status(Status(10.0, "idle"), word, 20.0) is None
+
+
+def test_a_clock_set_back_does_not_take_the_labels():
+    rested = heard_status(Status(100_000.0, "idle"), None, now=100_000.0)
+    word = heard_status(Status(13_600.0, "waiting"), rested, now=13_600.0)
+    assert judge(hook(Turn.ASKED, 13_600.1, label="Bash: ls"), word, Activity()).label == "Bash: ls"
 
 
 def test_an_unknown_status_leaves_the_hook_standing():

@@ -1,9 +1,8 @@
 """One process with several sessions at once: they open beside each other, and the process ends them all."""
 
-from dataclasses import replace
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from headcount.core.commands import Acquire, Caller
 from headcount.core.decide import decide

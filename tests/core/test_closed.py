@@ -1,6 +1,6 @@
 """A conversation that its living process closed: it ends, its process does not, and it may be opened again."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from headcount.core.attribution import is_dead, lives
 from headcount.core.evidence import Closed

@@ -1,6 +1,6 @@
 """Decisions by example: what each piece of evidence makes of the world."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from headcount.core.activity import Doing, Turned
 from headcount.core.evidence import Glimpse, Rebooted, Retire, Tick

@@ -1,6 +1,6 @@
 """Details and their origins: each fact says who said it, and when."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from headcount.core.detail import TRACED, Checkout, Origin, Spent, traced
 from headcount.core.events import EventType
@@ -17,7 +17,7 @@ def origins(session: Session) -> dict[str, tuple[str, float]]:
 
 
 def test_every_traced_field_is_a_field_of_a_session() -> None:
-    assert {field for field in TRACED if field not in Session.__dataclass_fields__} == set()
+    assert {field for field in TRACED if field not in Session.__struct_fields__} == set()
 
 
 def test_a_later_word_replaces_the_origin_of_its_field_alone() -> None:

@@ -1,6 +1,5 @@
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from headcount.core.identity import Match, same_process
 from headcount.core.verdict import Proof, Standing, Verdict, judge_place

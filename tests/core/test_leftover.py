@@ -1,8 +1,7 @@
 """Leftovers in the pure core: found once, attributed only where that is certain, gone when they are gone."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from headcount.core.attribution import Carried, Life, by_conversation, lives, whose
 from headcount.core.events import EventType

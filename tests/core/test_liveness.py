@@ -1,8 +1,7 @@
 """The liveness table, walked whole."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from headcount.core.session import (
     LIVENESS,

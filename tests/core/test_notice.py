@@ -1,11 +1,11 @@
 """Notices: one a transition, never twice, and none that is nobody's business."""
 
 import random
-from dataclasses import replace
 from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from headcount.core.claim import Claim, Freed
 from headcount.core.events import Event, EventType

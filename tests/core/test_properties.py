@@ -1,9 +1,8 @@
 """The invariants of the core, over any evidence in any order."""
 
-from dataclasses import replace
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from headcount.core.events import apply
 from headcount.core.evidence import Judged, Tick

@@ -1,6 +1,6 @@
 """A home that was carried to another machine: what ran there is in doubt here, and doubt ends and frees nothing."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from headcount.core.book import Book
 from headcount.core.claim import Claim

@@ -1,8 +1,7 @@
 """What would change a belief is named by what the agent really has."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from headcount.core.report import Turn
 from headcount.daemon.explain import explain

@@ -3,10 +3,10 @@
 import asyncio
 import os
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from headcount.agents.codex.adapter import Codex
 from headcount.agents.port import Hosted

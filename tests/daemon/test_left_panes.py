@@ -1,8 +1,7 @@
 """Which panes are leftovers, by value: every answer that tmux can give, and none."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from headcount.core.leftover import Find, Kind, Leftover, leftover_id
 from headcount.core.session import Liveness, Session, SessionId

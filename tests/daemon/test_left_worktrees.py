@@ -3,9 +3,9 @@
 import asyncio
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from headcount.core.leftover import Find, Kind, Leftover, LeftoverId
 from headcount.core.session import Session

@@ -5,9 +5,10 @@ import os
 import shlex
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from headcount.core.where import Pane
 from headcount.daemon.ending import Wish

@@ -4,12 +4,12 @@ one, a timer that never rests."""
 import asyncio
 import threading
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from headcount.core.evidence import Judged
 from headcount.core.leftover import Find, Kind, Leftover, LeftoverId, process_key

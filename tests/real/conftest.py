@@ -27,22 +27,29 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.real)
 
 
-def _programs(version: str) -> Path:
-    there = installed(version)
-    if there is None:
-        MISSING.append(f"Claude Code {version}")
-        pytest.skip(f"Claude Code {version} cannot be installed here")
-    return there
+def there_or_skipped(cli: str, programs: Path | None) -> Path:
+    """Where the CLI is installed."""
+    if programs is None:
+        MISSING.append(cli)
+        pytest.skip(f"{cli} cannot be installed here")
+    return programs
 
 
 @pytest.fixture(scope="session")
 def programs() -> Path:
-    return _programs(NEWEST)
+    return there_or_skipped(f"Claude Code {NEWEST}", installed(NEWEST))
 
 
 @pytest.fixture(scope="session")
 def older_programs() -> Path:
-    return _programs(OLDER)
+    return there_or_skipped(f"Claude Code {OLDER}", installed(OLDER))
+
+
+def prepared(programs: Path, api: FakeAnthropic, place: Path) -> Iterator[Claude]:
+    made = Claude(programs, api.url, place, FEW_RETRIES)
+    made.prepare(allow=ALLOWED)
+    yield made
+    sweep(made)
 
 
 @pytest.fixture(scope="session")
@@ -53,18 +60,12 @@ def api() -> Iterator[FakeAnthropic]:
 
 @pytest.fixture
 def claude(programs: Path, api: FakeAnthropic, tmp_path: Path) -> Iterator[Claude]:
-    made = Claude(programs, api.url, tmp_path, FEW_RETRIES)
-    made.prepare(allow=ALLOWED)
-    yield made
-    sweep(made)
+    yield from prepared(programs, api, tmp_path)
 
 
 @pytest.fixture
 def older(older_programs: Path, api: FakeAnthropic, tmp_path: Path) -> Iterator[Claude]:
-    made = Claude(older_programs, api.url, tmp_path, FEW_RETRIES)
-    made.prepare(allow=ALLOWED)
-    yield made
-    sweep(made)
+    yield from prepared(older_programs, api, tmp_path)
 
 
 @pytest.fixture

@@ -12,11 +12,11 @@ import pytest
 
 from headcount.agents.codex.adapter import CODEX
 from headcount.system.processes.seat import has_terminal
-from tests.real import conftest
+from tests.real.conftest import there_or_skipped
 from tests.real.looks import check_nothing_strange, check_peek
 from tests.rig.codex import VERSION, Codex, app_server, installed, native, sweep
 from tests.rig.daemon import Daemon, eventually
-from tests.rig.fake_anthropic import script
+from tests.rig.fake_api import script
 from tests.rig.fake_responses import FakeResponses
 from tests.rig.terminal import Terminal
 
@@ -31,11 +31,7 @@ def api() -> Iterator[FakeResponses]:
 
 @pytest.fixture(scope="module")
 def programs() -> Path:
-    there = installed()
-    if there is None:
-        conftest.MISSING.append(f"Codex {VERSION}")
-        pytest.skip(f"Codex {VERSION} cannot be installed here")
-    return there
+    return there_or_skipped(f"Codex {VERSION}", installed())
 
 
 @pytest.fixture
@@ -69,7 +65,8 @@ def test_two_runs_in_one_directory_without_hooks_are_told_apart_and_their_ends_s
     runs = [codex.start_exec(script({"bash": f"echo {mark}; sleep 60"}, {"say": "x"})) for mark in marks]
     try:
         pids = [native(run.pid) for run in runs]
-        rows = [row(daemon, pid=pid, activity="working") for pid in pids]
+        doing = [f"Bash: echo {mark}; sleep 60" for mark in marks]  # it works before it does that
+        rows = [row(daemon, pid=pid, activity="working", doing=d) for pid, d in zip(pids, doing, strict=True)]
         for mark, pid, each in zip(marks, pids, rows, strict=True):
             assert (each["liveness"], each["cwd"]) == ("alive", str(codex.project))
             assert each["doing"] == f"Bash: echo {mark}; sleep 60"

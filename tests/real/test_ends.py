@@ -9,7 +9,7 @@ import pytest
 
 from tests.rig.claude import Tui, wait_for
 from tests.rig.daemon import eventually
-from tests.rig.fake_anthropic import script
+from tests.rig.fake_api import script
 from tests.rig.stage import Row, Stage, note, processes_of
 
 BUSY = ({"bash": "sh -c 'sleep 60'"}, {"say": "finished"})

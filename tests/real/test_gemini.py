@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from headcount.agents.gemini.adapter import GEMINI
-from tests.real.conftest import MISSING
+from tests.real.conftest import there_or_skipped
 from tests.real.looks import check_nothing_strange, check_peek
 from tests.real.test_opencode import WITHIN, install
 from tests.rig import gemini
-from tests.rig.fake_anthropic import script
+from tests.rig.fake_api import script
 from tests.rig.fake_gemini import FakeGemini
 from tests.rig.gemini import Gemini, session_of
 from tests.rig.stage import Stage, stage, sweep
@@ -26,11 +26,7 @@ pytestmark = pytest.mark.timeout(300)  # a loaded machine starts such a CLI in h
 
 @pytest.fixture(scope="module")
 def programs() -> Path:
-    there = gemini.programs()
-    if there is None:
-        MISSING.append(f"Gemini CLI {gemini.VERSION}")
-        pytest.skip(f"Gemini CLI {gemini.VERSION} cannot be installed here")
-    return there
+    return there_or_skipped(f"Gemini CLI {gemini.VERSION}", gemini.programs())
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ import pytest
 from tests.rig import naive_claude as naive
 from tests.rig.claude import Claude
 from tests.rig.disk_scene import fill
-from tests.rig.fake_anthropic import script
+from tests.rig.fake_api import script
 from tests.rig.stage import Stage, stage
 
 NOISE = re.compile(r"hook|headcount|non-blocking|not found|No such file", re.IGNORECASE)

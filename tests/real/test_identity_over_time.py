@@ -7,7 +7,7 @@ import time
 import pytest
 
 from tests.rig.claude import Tui
-from tests.rig.fake_anthropic import script
+from tests.rig.fake_api import script
 from tests.rig.stage import Row, Stage, command_line, processes_of, short
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from tests.rig.claude import Claude, installed
 from tests.rig.daemon import Daemon, eventually
-from tests.rig.fake_anthropic import FakeAnthropic, script
+from tests.rig.fake_anthropic import FakeAnthropic
+from tests.rig.fake_api import script
 from tests.rig.inside import command, environment
 
 pytestmark = pytest.mark.real

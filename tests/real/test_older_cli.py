@@ -2,7 +2,7 @@
 only the transcript says what they do."""
 
 from tests.rig.claude import Claude
-from tests.rig.fake_anthropic import script
+from tests.rig.fake_api import script
 from tests.rig.record_traces import DIALOG
 from tests.rig.stage import note, stage, wait_file
 

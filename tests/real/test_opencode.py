@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from headcount.agents.opencode.adapter import OPENCODE
-from tests.real.conftest import MISSING
+from tests.real.conftest import there_or_skipped
 from tests.real.looks import check_nothing_strange, check_peek
 from tests.rig import opencode
-from tests.rig.fake_anthropic import script
+from tests.rig.fake_api import script
 from tests.rig.fake_chat import TITLE, FakeChat
 from tests.rig.opencode import OpenCode
 from tests.rig.stage import Stage, stage, sweep
@@ -26,11 +26,7 @@ pytestmark = pytest.mark.timeout(300)  # a loaded machine starts such a CLI in h
 
 @pytest.fixture(scope="module")
 def programs() -> Path:
-    there = opencode.programs()
-    if there is None:
-        MISSING.append(f"OpenCode {opencode.VERSION}")
-        pytest.skip(f"OpenCode {opencode.VERSION} cannot be installed here")
-    return there
+    return there_or_skipped(f"OpenCode {opencode.VERSION}", opencode.programs())
 
 
 @pytest.fixture(scope="module")

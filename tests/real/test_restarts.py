@@ -90,5 +90,6 @@ def test_killed_at_a_permission_dialog_it_ends_with_the_right_state(claude: Clau
             tui.wait_screen(DIALOG)
             tui.wait_status("waiting")
             scene.start_daemon()
-            waiting = scene.settles(tui.pid, activity="waiting", waiting_on="permission")
-            assert (waiting["id"], waiting["doing"]) == (row["id"], "Bash: touch b")
+            asked = {"activity": "waiting", "waiting_on": "permission", "doing": "Bash: touch b"}
+            assert scene.settles(tui.pid, **asked)["id"] == row["id"]
+            assert not [seen for seen in scene.feed.rows() if seen.row["doing"] == "Bash: touch a"]

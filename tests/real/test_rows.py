@@ -11,7 +11,7 @@ from headcount.agents.table import AGENTS
 from tests.rig.callers import Errand, Request, detached
 from tests.rig.claude import Claude
 from tests.rig.daemon import eventually
-from tests.rig.fake_anthropic import script
+from tests.rig.fake_api import script
 from tests.rig.stage import Stage
 
 

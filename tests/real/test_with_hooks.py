@@ -4,7 +4,7 @@ import time
 
 from tests.real.test_without_hooks import GENEROUS
 from tests.rig.claude import Claude, Tui
-from tests.rig.fake_anthropic import Step, script
+from tests.rig.fake_api import Step, script
 from tests.rig.record_traces import DIALOG, QUESTION
 from tests.rig.stage import Row, Stage, note, stage, wait_file
 

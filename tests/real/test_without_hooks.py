@@ -3,7 +3,7 @@
 import time
 
 from tests.rig.claude import Claude, Tui
-from tests.rig.fake_anthropic import script
+from tests.rig.fake_api import script
 from tests.rig.record_traces import DIALOG, QUESTION
 from tests.rig.stage import Stage, note, stage, wait_file
 

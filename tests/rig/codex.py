@@ -1,23 +1,22 @@
 """The real Codex, on loopback: installed from npm, in a home of its own, in a terminal of its own.
 
 Rules of this file
-  1. Nothing of the caller's environment, credentials or settings reaches the CLI, and nothing of it stays.
-  2. Only processes and tmux servers that were started here are ended.
+  1. What its terminals leave behind is ended by the pid and the start that its own files name.
 
-Not here: what the model answers (fake_responses.py), the terminal (terminal.py).
+Not here: what the model answers (fake_responses.py), the home and the terminal (isolated.py, terminal.py).
 """
 
 import json
 import os
 import signal
 import subprocess
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from tests.rig import npm
-from tests.rig.claude import wait_for
+from tests.rig.isolated import Isolated
 from tests.rig.terminal import Terminal, children, started
+from tests.rig.waiting import wait_for
 
 VERSION = "0.166.0"
 
@@ -56,30 +55,14 @@ def _left(codex: "Codex", name: str) -> int:
 
 
 @dataclass(frozen=True)
-class Codex:
-    """One isolated home with one project in it, and the ways to run the CLI there."""
-
-    programs: Path
-    api: str
-    place: Path
-    extra: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def home(self) -> Path:
-        return self.place / "home"
-
-    @property
-    def project(self) -> Path:
-        return self.place / "project"
-
+class Codex(Isolated):
     @property
     def root(self) -> Path:
         return self.home / ".codex"
 
     def prepare(self, *, approval: str = "never", sandbox: str = "danger-full-access") -> None:
         """A home whose first questions (login, trust) were answered already."""
-        self.root.mkdir(parents=True, exist_ok=True)
-        self.project.mkdir(exist_ok=True)
+        self.make_places()
         (self.root / "config.toml").write_text(
             'model = "fake"\nmodel_provider = "fake"\n'
             f'approval_policy = "{approval}"\nsandbox_mode = "{sandbox}"\ncheck_for_update_on_startup = false\n'
@@ -88,37 +71,11 @@ class Codex:
             f'[projects."{self.project.resolve()}"]\ntrust_level = "trusted"\n'
         )
 
-    def environment(self) -> dict[str, str]:
-        return {
-            "PATH": f"{self.programs}:/usr/local/bin:/usr/bin:/bin",
-            "HOME": str(self.home),
-            "TERM": "xterm-256color",
-            "LANG": "C.UTF-8",
-            "SHELL": "/bin/bash",
-            "USER": "tester",
-            **self.extra,
-        }
-
     def start_exec(self, prompt: str, *arguments: str) -> "subprocess.Popen[str]":
-        return subprocess.Popen(
-            [self.programs / "codex", "exec", "--skip-git-repo-check", *arguments, prompt],
-            cwd=self.project,
-            env=self.environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
+        return self.start(["codex", "exec", "--skip-git-repo-check", *arguments, prompt])
 
     def open_tui(self, *arguments: str) -> Terminal:
-        terminal = Terminal([str(self.programs / "codex"), *arguments], self.environment(), self.project)
-        try:
-            terminal.wait_screen(r"(?m)^\s*›")
-            terminal.wait_still()
-        except BaseException:
-            terminal.close()
-            raise
-        return terminal
+        return self.open_terminal(["codex", *arguments], r"(?m)^\s*›", 40)
 
     def rollouts(self) -> list[Path]:
         return sorted((self.root / "sessions").rglob("rollout-*.jsonl"))

@@ -1,32 +1,21 @@
 """A stand-in for the Messages API, on loopback, so that the real CLI runs without account or network.
 
-Rules of this file
-  1. The prompt is the script: `SCRIPT:` and a JSON list of steps. The n-th request after that prompt gets the
-     n-th step, so any number of sessions can share one server and none needs a state here.
-  2. Standard library only, one thread a connection, an ephemeral port.
+Steps beside those of all (fake_api.py): {"all": [[tool, input], …]} · {"times": [n, step]} ·
+{"fail": [status, type, message]}.
 
-Steps: {"say": text} · {"slow": [seconds, text]} · {"bash": command} · {"use": [tool, input]} · {"all": [[tool, input], …]} ·
-{"times": [n, step]} · {"after": [seconds, step]} · {"fail": [status, type]} or {"fail": [status, type, message]}.
+Not here: the script in the prompt, the server (fake_api.py).
 """
 
 import json
-import threading
 import time
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
 from typing import Any
 
-MARK = "SCRIPT:"
-Step = dict[str, Any]
+from tests.rig.fake_api import MARK, FakeApi, Handler, Step, nth_step, pieces, steps_in
+
 NOT_THE_USER = ("<system-reminder>", "[Request interrupted", "<local-command", "<command-", "<bash-")
-
-
-def script(*steps: Step) -> str:
-    """A prompt that makes the model do those steps."""
-    return MARK + json.dumps(list(steps))
 
 
 @dataclass(frozen=True)
@@ -52,8 +41,7 @@ def step_for(body: dict[str, Any]) -> Step:
             if text.lstrip().startswith(NOT_THE_USER[0]):
                 continue
             if MARK in text:
-                steps = _unrolled(json.JSONDecoder().raw_decode(text.split(MARK, 1)[1].lstrip())[0])
-                return steps[answered] if answered < len(steps) else {"say": "The script is over."}
+                return nth_step(_unrolled(steps_in(text)), answered)
             if not _has_results(message) and not text.lstrip().startswith(NOT_THE_USER):
                 return {"say": "ok"}
     return {"say": "ok"}
@@ -110,7 +98,7 @@ def events_of(message: dict[str, Any], reply: Answer) -> Iterator[tuple[str, dic
         if block["type"] == "text":
             yield "content_block_start", {"index": index, "content_block": {"type": "text", "text": ""}}, 0.0
             size = 4 if reply.over_seconds else len(block["text"]) or 1
-            parts = [block["text"][at : at + size] for at in range(0, len(block["text"]), size)]
+            parts = pieces(block["text"], size)
             for part in parts:
                 delta = {"type": "text_delta", "text": part}
                 yield "content_block_delta", {"index": index, "delta": delta}, reply.over_seconds / len(parts)
@@ -124,34 +112,29 @@ def events_of(message: dict[str, Any], reply: Answer) -> Iterator[tuple[str, dic
     yield "message_stop", {}, 0.0
 
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, format: str, *args: Any) -> None:
-        pass
-
+class _Handler(Handler):
     def do_GET(self) -> None:
-        self._document({"data": [], "has_more": False})
+        self.document({"data": [], "has_more": False})
 
     def do_HEAD(self) -> None:
-        self._document({})
+        self.document({})
 
     def do_POST(self) -> None:
-        raw = self.rfile.read(int(self.headers.get("content-length") or 0))
+        raw = self.given()
         path = self.path.split("?")[0]
         tokens = max(1, len(raw) // 4)
         if path.endswith("/count_tokens"):
-            return self._document({"input_tokens": tokens})
+            return self.document({"input_tokens": tokens})
         if not path.endswith("/v1/messages"):
-            return self._document({})
+            return self.document({})
         body = json.loads(raw)
         reply = answer(step_for(body))
         time.sleep(reply.after_seconds)
         if reply.status != 200:
             kind, text = reply.error
-            return self._document({"type": "error", "error": {"type": kind, "message": text}}, reply.status)
+            return self.document({"type": "error", "error": {"type": kind, "message": text}}, reply.status)
         message = _message(body, reply, tokens)
-        return self._stream(message, reply) if body.get("stream") else self._document(message)
+        return self._stream(message, reply) if body.get("stream") else self.document(message)
 
     def _stream(self, message: dict[str, Any], reply: Answer) -> None:
         self.send_response(200)
@@ -167,15 +150,6 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(b"0\r\n\r\n")
         except OSError:
             self.close_connection = True  # Esc: the CLI hung up
-
-    def _document(self, data: dict[str, Any], status: int = 200) -> None:
-        body = json.dumps(data).encode()
-        self.send_response(status)
-        for name, value in (("content-type", "application/json"), ("content-length", str(len(body)))):
-            self.send_header(name, value)
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(body)
 
 
 def _message(body: dict[str, Any], reply: Answer, tokens: int) -> dict[str, Any]:
@@ -194,26 +168,5 @@ def _message(body: dict[str, Any], reply: Answer, tokens: int) -> dict[str, Any]
     }
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        pass  # a CLI that was killed in mid-request
-
-
-class FakeAnthropic:
-    """`with FakeAnthropic() as api:` listens on `api.url` until the block ends."""
-
-    def __enter__(self) -> "FakeAnthropic":
-        self._server = _Server(("127.0.0.1", 0), _Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+class FakeAnthropic(FakeApi):
+    handler = _Handler

@@ -1,21 +1,16 @@
 """A stand-in for the Gemini API, on loopback, so that the real Gemini CLI runs without account or network.
 
 Rules of this file
-  1. The prompt is the script, as in fake_anthropic.py: the n-th request after that prompt gets the n-th step.
-  2. A request without tools is the CLI's own side question; it is answered by something harmless.
-  3. Standard library only, one thread a connection, an ephemeral port.
+  1. A request without tools is the CLI's own side question; it is answered by something harmless.
 
-Steps: {"say": text} · {"slow": [seconds, text]} · {"bash": command} · {"use": [tool, input]} · {"after": [seconds, step]} ·
-{"fail": [status, type]}.
+Not here: the script in the prompt, the steps, the server (fake_api.py).
 """
 
 import json
 import time
-from http.server import BaseHTTPRequestHandler
 from typing import Any
 
-from tests.rig.fake_anthropic import MARK, Step
-from tests.rig.fake_chat import Loopback
+from tests.rig.fake_api import MARK, FakeApi, Handler, Step, nth_step, pieces, steps_in
 
 SHELL = "run_shell_command"
 
@@ -30,8 +25,7 @@ def step_for(body: dict[str, Any]) -> Step:
             continue
         for part in reversed(content.get("parts", [])):
             if MARK in (text := str(part.get("text", ""))):
-                steps = json.JSONDecoder().raw_decode(text.split(MARK, 1)[1].lstrip())[0]
-                return steps[answered] if answered < len(steps) else {"say": "The script is over."}
+                return nth_step(steps_in(text), answered)
     return {"say": "ok"}
 
 
@@ -41,8 +35,8 @@ def parts(step: Step) -> list[tuple[dict[str, Any], float]]:
     if kind == "say":
         return [({"text": value}, 0.0)]
     if kind == "slow":
-        pieces = [value[1][at : at + 4] for at in range(0, len(value[1]), 4)]
-        return [({"text": piece}, float(value[0]) / len(pieces)) for piece in pieces]
+        texts = pieces(value[1])
+        return [({"text": text}, float(value[0]) / len(texts)) for text in texts]
     if kind == "bash":
         return [
             ({"functionCall": {"name": SHELL, "args": {"command": value, "description": "scripted"}}}, 0.0)
@@ -52,51 +46,29 @@ def parts(step: Step) -> list[tuple[dict[str, Any], float]]:
     raise ValueError(f"no such step: {kind}")
 
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, format: str, *args: Any) -> None:
-        pass
-
+class _Handler(Handler):
     def do_GET(self) -> None:
-        self._document(200, {})
+        self.document({})
 
     def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers.get("content-length") or 0)) or b"{}")
+        body = json.loads(self.given() or b"{}")
         if "countTokens" in self.path:
-            return self._document(200, {"totalTokens": 10})
-        step = step_for(body)
-        while "after" in step:
-            time.sleep(float(step["after"][0]))
-            step = step["after"][1]
+            return self.document({"totalTokens": 10})
+        step = self.wait_due(step_for(body))
         if "fail" in step:
             status, kind = step["fail"][:2]
-            return self._document(
-                int(status), {"error": {"code": status, "message": "scripted", "status": kind}}
-            )
+            error = {"code": status, "message": "scripted", "status": kind}
+            return self.document({"error": error}, int(status))
         if "stream" in self.path:
             return self._stream(step)
-        return self._document(200, _reply(parts(step)[0][0], last=True))
+        return self.document(_reply(parts(step)[0][0], last=True))
 
     def _stream(self, step: Step) -> None:
-        self.send_response(200)
-        self.send_header("content-type", "text/event-stream")
-        self.send_header("connection", "close")
-        self.end_headers()
+        self.begin_stream()
         listed = parts(step)
         for nth, (part, rest) in enumerate(listed, 1):
-            self.wfile.write(b"data: " + json.dumps(_reply(part, nth == len(listed))).encode() + b"\n\n")
-            self.wfile.flush()
+            self.event(_reply(part, nth == len(listed)))
             time.sleep(rest)
-        self.close_connection = True
-
-    def _document(self, status: int, document: dict[str, Any]) -> None:
-        data = json.dumps(document).encode()
-        self.send_response(status)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
 
 
 def _reply(part: dict[str, Any], last: bool) -> dict[str, Any]:
@@ -107,6 +79,5 @@ def _reply(part: dict[str, Any], last: bool) -> dict[str, Any]:
     return {"candidates": [candidate], "usageMetadata": usage, "modelVersion": "fake"}
 
 
-class FakeGemini(Loopback):
-    def __init__(self) -> None:
-        super().__init__(_Handler)
+class FakeGemini(FakeApi):
+    handler = _Handler

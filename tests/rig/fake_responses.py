@@ -1,22 +1,18 @@
 """A stand-in for a Responses API, on loopback, so that the real Codex runs without account or network.
 
 Rules of this file
-  1. The prompt is the script, as in fake_anthropic.py: the n-th request after that prompt gets the n-th step.
-  2. Standard library only, one thread a connection, an ephemeral port.
+  1. How many steps were answered is told by the calls in the conversation: answers without one end a turn.
 
-Steps: {"say": text} · {"slow": [seconds, text]} · {"bash": command} · {"use": [tool, input]} · {"after": [seconds, step]} ·
-{"fail": [status, type]}.
+Not here: the script in the prompt, the steps, the server (fake_api.py).
 """
 
 import json
 import time
 import uuid
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler
 from typing import Any
 
-from tests.rig.fake_anthropic import MARK, Step
-from tests.rig.fake_chat import Loopback
+from tests.rig.fake_api import MARK, FakeApi, Handler, Step, nth_step, steps_in, text_in
 
 CALLS = ("function_call", "custom_tool_call", "local_shell_call")
 USAGE = {
@@ -35,17 +31,11 @@ def step_for(body: dict[str, Any]) -> Step:
     for item in reversed(items if isinstance(items, list) else []):
         if item.get("type") in CALLS:
             answered += 1
-        elif item.get("role") == "user" and MARK in (text := _text(item)):
-            steps = json.JSONDecoder().raw_decode(text.split(MARK, 1)[1].lstrip())[0]
-            return steps[answered] if answered < len(steps) else {"say": "The script is over."}
-        elif item.get("role") == "user" and not _text(item).lstrip().startswith("<"):
+        elif item.get("role") == "user" and MARK in (text := text_in(item.get("content"))):
+            return nth_step(steps_in(text), answered)
+        elif item.get("role") == "user" and not text_in(item.get("content")).lstrip().startswith("<"):
             return {"say": "ok"}
     return {"say": "ok"}
-
-
-def _text(item: dict[str, Any]) -> str:
-    content = item.get("content") or ""
-    return content if isinstance(content, str) else "\n".join(str(part.get("text", "")) for part in content)
 
 
 def _tool(step: Step, tools: list[dict[str, Any]]) -> tuple[str, dict[str, Any]]:
@@ -94,52 +84,29 @@ def chunks(step: Step, body: dict[str, Any]) -> Iterator[Chunk]:
     yield "response.completed", {"response": {**done, "output": [item], "usage": USAGE}}, 0.0
 
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, format: str, *args: Any) -> None:
-        pass
-
+class _Handler(Handler):
     def do_GET(self) -> None:
-        self._document(200, {"object": "list", "data": [{"id": "fake", "object": "model"}], "models": []})
+        self.document({"object": "list", "data": [{"id": "fake", "object": "model"}], "models": []})
 
     def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers.get("content-length") or 0)) or b"{}")
-        step = step_for(body)
-        while "after" in step:
-            time.sleep(float(step["after"][0]))
-            step = step["after"][1]
+        body = json.loads(self.given() or b"{}")
+        step = self.wait_due(step_for(body))
         if "fail" in step:
             status, kind = step["fail"][:2]
-            return self._document(int(status), {"error": {"message": "scripted", "type": kind, "code": kind}})
+            return self.document({"error": {"message": "scripted", "type": kind, "code": kind}}, int(status))
         return self._stream(body, step)
 
     def _stream(self, body: dict[str, Any], step: Step) -> None:
-        self.send_response(200)
-        self.send_header("content-type", "text/event-stream")
-        self.send_header("connection", "close")
-        self.end_headers()
+        self.begin_stream()
         begun = {"id": "resp", "object": "response", "status": "in_progress", "model": body.get("model")}
-        self._event("response.created", {"response": {**begun, "output": []}})
+        self._tell("response.created", {"response": {**begun, "output": []}})
         for name, data, rest in chunks(step, body):
-            self._event(name, data)
+            self._tell(name, data)
             time.sleep(rest)
-        self.close_connection = True
 
-    def _event(self, name: str, data: dict[str, Any]) -> None:
-        payload = json.dumps({"type": name, **data}).encode()
-        self.wfile.write(b"event: " + name.encode() + b"\ndata: " + payload + b"\n\n")
-        self.wfile.flush()
-
-    def _document(self, status: int, document: dict[str, Any]) -> None:
-        data = json.dumps(document).encode()
-        self.send_response(status)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
+    def _tell(self, name: str, data: dict[str, Any]) -> None:
+        self.event({"type": name, **data}, name)
 
 
-class FakeResponses(Loopback):
-    def __init__(self) -> None:
-        super().__init__(_Handler)
+class FakeResponses(FakeApi):
+    handler = _Handler

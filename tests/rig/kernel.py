@@ -12,7 +12,9 @@ Not here: real processes (spawn.py).
 import asyncio
 import itertools
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
 
 from headcount import times
 from headcount.core.identity import Match, Place, ProcessFacts, ProcessIdentity, same_process

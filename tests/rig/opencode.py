@@ -1,27 +1,25 @@
 """The real OpenCode, on loopback: installed from npm, in a home of its own, in a terminal of its own.
 
 Rules of this file
-  1. Nothing of the caller's environment, credentials or settings reaches the CLI, and nothing of it stays.
-  2. Its only endpoint is the given API; it is told to fetch and update nothing.
+  1. A server that was started here is ended here.
 
-Not here: what the model answers (fake_chat.py), the terminal (terminal.py).
+Not here: what the model answers (fake_chat.py), the home and the terminal (isolated.py, terminal.py).
 """
 
 import json
 import re
 import subprocess
 import urllib.request
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.rig.claude import wait_for
+from tests.rig.isolated import KEY, Isolated
 from tests.rig.npm import installed
 from tests.rig.terminal import Terminal
+from tests.rig.waiting import wait_for
 
 PACKAGE, VERSION, PROGRAM = "opencode-ai", "1.18.33", "opencode"
-KEY = "dummy-not-a-key"
 
 
 def programs() -> Path | None:
@@ -29,22 +27,7 @@ def programs() -> Path | None:
 
 
 @dataclass(frozen=True)
-class OpenCode:
-    """One isolated home with one project in it, and the ways to run the CLI there."""
-
-    programs: Path
-    api: str
-    place: Path
-    extra: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def home(self) -> Path:
-        return self.place / "home"
-
-    @property
-    def project(self) -> Path:
-        return self.place / "project"
-
+class OpenCode(Isolated):
     @property
     def root(self) -> Path:
         return self.home / ".config" / "opencode"
@@ -55,8 +38,7 @@ class OpenCode:
 
     def prepare(self) -> None:
         """A home whose only model is the fake one; `touch` asks, everything else is allowed."""
-        self.root.mkdir(parents=True, exist_ok=True)
-        self.project.mkdir(exist_ok=True)
+        self.make_places()
         limit = {"context": 100_000, "output": 8_000}
         fake: dict[str, Any] = {
             "npm": "@ai-sdk/openai-compatible",
@@ -74,42 +56,20 @@ class OpenCode:
         }
         (self.root / "opencode.json").write_text(json.dumps(settings))
 
-    def environment(self) -> dict[str, str]:
+    def own_variables(self) -> dict[str, str]:
+        """It is told to fetch and update nothing."""
         return {
-            "PATH": f"{self.programs}:/usr/local/bin:/usr/bin:/bin",
-            "HOME": str(self.home),
-            "TERM": "xterm-256color",
-            "LANG": "C.UTF-8",
-            "SHELL": "/bin/bash",
-            "USER": "tester",
             "OPENCODE_DISABLE_MODELS_FETCH": "1",
             "OPENCODE_DISABLE_AUTOUPDATE": "1",
             "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
             "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
-            **self.extra,
         }
 
     def start_run(self, prompt: str, *arguments: str) -> "subprocess.Popen[str]":
-        return subprocess.Popen(
-            ["opencode", "run", *arguments, prompt],
-            executable=self.programs / PROGRAM,
-            cwd=self.project,
-            env=self.environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
+        return self.start(["opencode", "run", *arguments, prompt])
 
     def open_tui(self, *arguments: str) -> Terminal:
-        tui = Terminal(["opencode", *arguments], self.environment(), self.project)
-        try:
-            tui.wait_screen(r"Ask anything|ctrl\+p commands", 60)
-            tui.wait_still()
-        except BaseException:
-            tui.close()
-            raise
-        return tui
+        return self.open_terminal(["opencode", *arguments], r"Ask anything|ctrl\+p commands", 60)
 
     def serve(self) -> "Server":
         return Server(self)
@@ -119,16 +79,7 @@ class Server:
     """`opencode serve`: one process, any number of conversations, driven over its own HTTP API."""
 
     def __init__(self, cli: OpenCode) -> None:
-        self._process = subprocess.Popen(
-            ["opencode", "serve", "--port", "0"],
-            executable=cli.programs / PROGRAM,
-            cwd=cli.project,
-            env=cli.environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
+        self._process = cli.start(["opencode", "serve", "--port", "0"])
         self.pid = self._process.pid
         assert self._process.stdout is not None
         told = (re.search(r"listening on (http://\S+)", line) for line in self._process.stdout)

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.rig.claude import NEWEST, OLDER, Claude, Tui, installed, wait_for
-from tests.rig.fake_anthropic import FakeAnthropic, Step, script
+from tests.rig.fake_anthropic import FakeAnthropic
+from tests.rig.fake_api import Step, script
 from tests.rig.recorder import Recorder, recording_settings, save
 
 TRACES = Path(__file__).parent / "traces"

@@ -19,6 +19,7 @@ from headcount.system.processes.port import Processes
 from headcount.system.processes.portable import PortableProcesses
 
 PID = 700
+MOST = 5_000  # on a loaded machine few reuses fall within one tick: it goes on until one did
 
 
 def fork_at(pid: int) -> int:
@@ -58,7 +59,7 @@ async def main(adapter: str, rounds: int) -> dict[str, object]:
     told: list[tuple[ProcessIdentity, Verdict]] = []
     figures = dict.fromkeys(("rounds", "same_tick", "called_alive", "called_alive_at_watch", "pid_fooled"), 0)
     proofs: dict[str, int] = {}
-    for _ in range(rounds):
+    while figures["rounds"] < rounds or (not figures["same_tick"] and figures["rounds"] < MOST):
         pipe = fork_at(PID)
         before = make()
         old = identity_of(before, PID)

@@ -24,7 +24,7 @@ from headcount.client.connection import Connection
 from headcount.client.faults import ClientFault
 from tests.rig.claude import Claude, Tui, wait_for
 from tests.rig.daemon import Daemon, eventually
-from tests.rig.fake_anthropic import Step, script
+from tests.rig.fake_api import Step, script
 
 Row = dict[str, Any]
 DEAF = 1.2  # a dialog that has just opened ignores keys for about a second, and shows nothing of it

@@ -5,7 +5,7 @@ Rules of this file
   2. Nobody sleeps to hope: every wait names what it waits for, and a deadline.
   3. Only the tmux server that was started here is ended; a process is asked for by its start, not by its pid alone.
 
-Not here: which CLI, in which home (opencode.py, gemini.py).
+Not here: which CLI, in which home (isolated.py).
 """
 
 import itertools
@@ -16,8 +16,9 @@ import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Self
 
-from tests.rig.claude import wait_for
+from tests.rig.waiting import wait_for
 
 _numbers = itertools.count(1)
 
@@ -67,7 +68,7 @@ class Terminal:
     def wait_still(self, still_for: float = 0.8) -> None:
         """Prompts appear before their keys are read: wait until the screen has stopped changing."""
         seen, since = self.screen, time.monotonic()
-        until = since + 10
+        until = since + 15
         while time.monotonic() - since < still_for and time.monotonic() < until:
             time.sleep(0.05)
             if (now := self.screen) != seen:
@@ -103,16 +104,22 @@ class Terminal:
         self.keys("Enter")
 
     @property
+    def is_open(self) -> bool:
+        done = subprocess.run(["tmux", "-L", self._socket, "has-session", "-t", "s"], capture_output=True)
+        return done.returncode == 0
+
+    @property
     def is_running(self) -> bool:
+        """By start time: the pid alone may be somebody else's by now."""
         return started(self.pid) == self._started
 
     def close(self) -> None:
-        """Closes the terminal: the CLI gets SIGHUP."""
+        """Closes the terminal: the CLI gets SIGHUP, and takes a second or three to leave."""
         self._tmux("kill-server")
         wait_for(f"the end of {self.pid}", lambda: not self.is_running, 20)
         self._socket_file.unlink(missing_ok=True)  # tmux leaves it
 
-    def __enter__(self) -> "Terminal":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

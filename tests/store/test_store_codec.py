@@ -73,7 +73,7 @@ def words_of(kind: object, found: dict[str, list[str]]) -> dict[str, list[str]]:
     elif (
         isinstance(kind, type)
         and not isinstance(kind, types.GenericAlias)
-        and hasattr(kind, "__dataclass_fields__")
+        and hasattr(kind, "__struct_fields__")
     ):
         for inner in typing.get_type_hints(kind).values():
             words_of(inner, found)

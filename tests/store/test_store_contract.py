@@ -1,9 +1,9 @@
 """What every store promises (port.py), whatever it is made of."""
 
 import asyncio
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from headcount.core.events import EventType, apply
 from headcount.store.port import StoreFault

@@ -2,8 +2,9 @@
 
 import asyncio
 import sqlite3
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from headcount.core.events import Event, EventType
 from headcount.core.identity import ProcessIdentity

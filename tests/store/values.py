@@ -1,7 +1,8 @@
 """Values for store tests: sessions and events as the core makes them."""
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from headcount.core.activity import Activity, Doing, Status, Turned
 from headcount.core.events import Event, EventType

@@ -14,8 +14,9 @@ import shlex
 import subprocess
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from headcount.agents.drop_line import SHELL, Unquotable
 from headcount.times import GUARD_WITHIN, TRY_LINE_WITHIN
@@ -29,8 +30,7 @@ _OURS = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class AskLine:
+class AskLine(Struct, frozen=True):
     """One entry that asks: at which event, for which tools (None: for all), by which line."""
 
     kind: str
@@ -43,8 +43,7 @@ Questions = Mapping[str, tuple[str, str | None]]
 """What an agent may ask: kind -> the event, and the tools it is for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Asking:
+class Asking(Struct, frozen=True):
     """Which questions an install adds or takes out; those that are there and not named stay."""
 
     socket: Path | None = None

@@ -8,8 +8,9 @@ Rules of this file
 Not here: the line that is installed (drop_line.py), what an event means (each agent's translate.py).
 """
 
-from dataclasses import dataclass
 from enum import Enum
+
+from msgspec import Struct
 
 
 class Use(Enum):
@@ -19,8 +20,7 @@ class Use(Enum):
     NEVER = "never registered"
 
 
-@dataclass(frozen=True, slots=True)
-class HookEvent:
+class HookEvent(Struct, frozen=True):
     name: str
     use: Use
     why: str

@@ -10,20 +10,21 @@ Not here: what is put into a file (json_hooks.py, opencode/), reading and writin
 
 import difflib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Protocol
 
+from msgspec import Struct
+
 from headcount.agents import settings_file
 from headcount.agents.ask_line import AS_IT_IS, Asking
+from headcount.agents.json_text import Invalid
 from headcount.agents.settings_file import Refusal, Remembered
 
 TRIES = 3  # agents themselves write these files, when their user allows a tool for good
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     settings: Path
     before: bytes | None  # None: there is no file
     after: bytes | None  # None: there will be no file
@@ -47,8 +48,7 @@ class Installed(Enum):
     UNREADABLE = "unreadable"
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(Struct, frozen=True):
     settings: Path
     state: Installed
     events: int
@@ -114,6 +114,15 @@ def written(planned: Callable[[], Plan | Refusal]) -> Plan | Refusal:
         if not left:
             return refusal
     raise AssertionError("at least one try is made")
+
+
+def refusal_of(path: Path, error: Exception) -> Refusal:
+    """Why a file that cannot be understood is left alone, and where in it."""
+    if isinstance(error, Invalid):
+        return Refusal(path, error.reason, error.line, error.column)
+    if isinstance(error, UnicodeDecodeError):
+        return Refusal(path, f"not UTF-8 at byte {error.start}")
+    return Refusal(path, str(error))
 
 
 def diff(plan: Plan) -> str:

@@ -10,13 +10,15 @@ Not here: the edit of the text (hooks_text.py), carrying it out (hook_files.py),
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from headcount.agents import ask_line, drop_line, hooks_text, settings_file
 from headcount.agents.ask_line import AS_IT_IS, Asking, Questions
 from headcount.agents.drop_line import Unquotable
-from headcount.agents.hook_files import Installed, Plan, Standing, written
+from headcount.agents.hook_events import HookEvent, Use
+from headcount.agents.hook_files import Installed, Plan, Standing, refusal_of, written
 from headcount.agents.json_text import Invalid
 from headcount.agents.settings_file import Refusal, Remembered
 from headcount.times import HOOK_WITHIN
@@ -30,12 +32,11 @@ def _no_questions() -> Questions:
     return {}
 
 
-@dataclass(frozen=True, slots=True)
-class JsonHooks:
+class JsonHooks(Struct, frozen=True):
     agent: str
     programs: tuple[str, ...]
     file: str  # below a root: "settings.json"
-    events: Mapping[str, bool]  # event -> whether it is dropped only while headcount listens
+    observed: tuple[HookEvent, ...]
     find_roots: Roots
     within: int = HOOK_WITHIN  # in the agent's own unit
     questions: Questions = field(default_factory=_no_questions)
@@ -51,8 +52,8 @@ class JsonHooks:
     def wanted(self, mailbox: Path) -> dict[str, str]:
         """The line for every event that is observed."""
         return {
-            event: drop_line.line(mailbox, only_while_listening=listening)
-            for event, listening in self.events.items()
+            event.name: drop_line.line(mailbox, only_while_listening=event.use is Use.LISTENING)
+            for event in self.observed
         }
 
     # --- in and out ----------------------------------------------------------------------------------
@@ -88,7 +89,7 @@ class JsonHooks:
             after = prefix + made.encode()
             remembered = self._to_remember(root, before, after, state)
         except (Invalid, hooks_text.NotMergeable, UnicodeDecodeError, Unquotable) as error:
-            return _refusal(settings, error)
+            return refusal_of(settings, error)
         there = _all_lines(text)
         ours = {(event, hooks_text.OBSERVE): command for event, command in lines.items()}
         ours |= {(each.event, each.kind): each.command for each in asks}
@@ -123,7 +124,7 @@ class JsonHooks:
                     text, prefix, before, made_by_us=known is not None and known.original is None
                 )
         except (Invalid, hooks_text.NotMergeable, UnicodeDecodeError) as error:
-            return _refusal(settings, error)
+            return refusal_of(settings, error)
         return Plan(settings, before, after, memory, None, removed=ours)
 
     def standing(self, root: Path, mailbox: Path) -> Standing:
@@ -135,7 +136,7 @@ class JsonHooks:
             text, _ = _text(before)
             hooks_text.without(text)
         except (Invalid, hooks_text.NotMergeable, UnicodeDecodeError) as error:
-            refusal = _refusal(settings, error)
+            refusal = refusal_of(settings, error)
             where = f"line {refusal.line}, column {refusal.column}: " if refusal.line else ""
             return Standing(settings, Installed.UNREADABLE, 0, len(lines), where + refusal.why)
         there = hooks_text.found(text)
@@ -200,11 +201,3 @@ def _text(content: bytes | None) -> tuple[str, bytes]:
         return "", b""
     prefix = BOM if content.startswith(BOM) else b""
     return content[len(prefix) :].decode("utf-8"), prefix
-
-
-def _refusal(settings: Path, error: Exception) -> Refusal:
-    if isinstance(error, Invalid):
-        return Refusal(settings, error.reason, error.line, error.column)
-    if isinstance(error, UnicodeDecodeError):
-        return Refusal(settings, f"not UTF-8 at byte {error.start}")
-    return Refusal(settings, str(error))

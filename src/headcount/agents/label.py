@@ -15,7 +15,7 @@ LABEL = 80  # fits the widest DOING column; more is not read
 _LOOKED_AT = 600  # a secret that begins inside the first LABEL characters is wholly replaced
 
 _UNPRINTABLE = re.compile(
-    "[\x00-\x20\x7f-\xa0\u2028\u2029\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]+"
+    "[\x00-\x20\x7f-\xa0\u061c\u2028\u2029\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]+"
 )
 _NOT_TEXT = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
@@ -31,7 +31,11 @@ _SCHEME = re.compile(r"(?i)\b(bearer|basic|token)\s+[A-Za-z0-9._~+/=-]{6,}")
 _HEADER = re.compile(r"(?i)\b(authorization|x-[a-z-]{0,40}(?:key|token)|cookie)\s*:\s*[^'\"]+")
 _ASSIGNED = re.compile(r"\b([A-Z][A-Z0-9_]*)=" + _VALUE)
 _IN_URL = re.compile(r"://[^\s/@:]+:[^\s/@]+@")
-_LOGIN = re.compile(r"(\s-u\s*['\"]?[^\s:'\"]+):[^\s'\"]+")
+_LOGIN = re.compile(r"(\s(?:-u|-U|--user|--proxy-user)[\s=]*['\"]?[^\s:%'\"]+)[:%][^\s'\"]+")
+_BY_LETTER = re.compile(
+    r"\b((?:mysql\w*|mariadb[\w-]*|sshpass|redis-cli|(?:docker|podman)\s+login)\b[^;|&]*?\s-[pa]\s*)" + _VALUE
+)
+_BY_LETTER_SIGNS = ("mysql", "mariadb", "sshpass", "redis-cli", " login")
 
 
 def one_line(text: str, limit: int = LABEL) -> str:
@@ -46,6 +50,22 @@ def path_line(path: str, limit: int = LABEL) -> str:
     """A path as one printable line; of a long one the end says more."""
     line = _UNPRINTABLE.sub(" ", path[-limit * 4 :]).strip()
     return line if len(line) <= limit else "…" + line[-(limit - 1) :].lstrip()
+
+
+def tool_line(tool: str, value: object) -> str:
+    """ "Bash: npm test", without what looks like a secret; a tool whose value is no text is shown by its name alone."""
+    if not isinstance(value, str) or not value.strip():
+        return one_line(tool)
+    return one_line(f"{tool}: {redacted(value)}")
+
+
+def tool_path(tool: str, path: object, directory: object) -> str:
+    """ "Edit: src/app.ts": a path inside the session's directory is shown relative to it."""
+    if not isinstance(path, str) or not path.strip():
+        return one_line(tool)
+    prefix = f"{directory.rstrip('/')}/" if isinstance(directory, str) and directory else None
+    shown = path.removeprefix(prefix) if prefix is not None else path
+    return f"{tool}: {path_line(shown, LABEL - len(tool) - 2)}"
 
 
 def redacted(command: str) -> str:
@@ -63,8 +83,10 @@ def redacted(command: str) -> str:
         text = _NAMED.sub(_keep_name, text)
     if "://" in text and "@" in text:
         text = _IN_URL.sub("://***@", text)
-    if " -u" in text:
+    if " -u" in small or "-user" in text:
         text = _LOGIN.sub(r"\1:***", text)
+    if (" -p" in text or " -a" in text) and any(sign in text for sign in _BY_LETTER_SIGNS):
+        text = _BY_LETTER.sub(r"\1***", text)
     if any(key in text for key in _KEYS):
         text = _BARE.sub("***", text)
     return text

@@ -8,11 +8,10 @@ Rules of this file
 Not here: reading an environment (system/processes), what a mark is worth (daemon/marks.py).
 """
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(Struct, frozen=True):
     agent: str
     conversation: str  # the variable that holds the conversation's id
     pid: str | None = None  # the variable that holds the agent's pid; None: that agent gives none

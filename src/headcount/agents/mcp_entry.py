@@ -12,8 +12,9 @@ Not here: files and whose they are (mcp_install.py), JSON as text (json_text.py,
 import json
 import re
 import tomllib
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from headcount.agents import json_edit
 from headcount.agents.json_text import Node, parse
@@ -21,7 +22,7 @@ from headcount.agents.json_text import Node, parse
 NAME = "headcount"
 MARK = "# headcount (undo: headcount mcp uninstall)"
 _BLOCK = re.compile(
-    rf"\n?{re.escape(MARK)}\n\[mcp_servers\.{NAME}\]\n(?:(?:command|args|env) = [^\n]*(?:\n|\Z))+"
+    rf"(?:(?<!\r)\n)?{re.escape(MARK)}\n\[mcp_servers\.{NAME}\]\n(?:(?:command|args|env) = [^\n]*(?:\n|\Z))+"
 )
 
 
@@ -29,8 +30,7 @@ class NotMergeable(Exception):
     """Readable, but not of the shape that our entry fits into."""
 
 
-@dataclass(frozen=True, slots=True)
-class Server:
+class Server(Struct, frozen=True):
     """The command that an agent starts. Agents pass little of their environment on, so what we need is named."""
 
     command: str
@@ -93,18 +93,18 @@ def find_json(text: str, section: str) -> Any:
 
 
 def put_toml(text: str, server: Server) -> str:
-    before, wanted = tomllib.loads(text), server.usual()
+    before, wanted = _tables(text), server.usual()
     if find_toml(text) == wanted:
         return text
     rest = _BLOCK.sub("", text, count=1)
     if find_toml(rest) is not None:
         raise NotMergeable(f"it has a [mcp_servers.{NAME}] that somebody else wrote; remove that first")
-    if not isinstance(tomllib.loads(rest).get("mcp_servers", {}), dict):
+    if not isinstance(_tables(rest).get("mcp_servers", {}), dict):
         raise NotMergeable("mcp_servers is not a table")
     gap = "" if not rest or rest.endswith("\n") else "\n"
     result = f"{rest}{gap}{_separator(rest)}{_block(server)}"
     try:
-        after = tomllib.loads(result)
+        after = _tables(result)
     except tomllib.TOMLDecodeError as error:  # mcp_servers = { … } on one line cannot be added to
         raise NotMergeable(f"our table does not fit in ({error})") from error
     _check(before, after, "mcp_servers")
@@ -112,15 +112,27 @@ def put_toml(text: str, server: Server) -> str:
 
 
 def take_toml(text: str) -> str:
-    before = tomllib.loads(text)
+    before = _tables(text)
     result = _BLOCK.sub("", text, count=1)
-    _check(before, tomllib.loads(result), "mcp_servers")
+    _check(before, _tables(result), "mcp_servers")
     return result
 
 
 def find_toml(text: str) -> Any:
-    servers = tomllib.loads(text).get("mcp_servers")
+    servers = _tables(text).get("mcp_servers")
     return servers.get(NAME) if isinstance(servers, dict) else None
+
+
+def _tables(text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        raise
+    except (
+        ValueError,
+        RecursionError,
+    ) as error:  # a number of thousands of digits; lists in lists without end
+        raise NotMergeable(f"it cannot be read ({error})") from error
 
 
 def _separator(rest: str) -> str:

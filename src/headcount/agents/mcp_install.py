@@ -6,7 +6,7 @@ Rules of this file
   2. Only agents that are there: one whose directory is missing is left out unless it is asked for by name.
   3. A file that cannot be understood is refused, untouched, with the reason.
 
-Not here: the entry's text (mcp_entry.py), reading and writing files (settings_file.py).
+Not here: the entry's text (mcp_entry.py), carrying a change out (hook_files.py), files (settings_file.py).
 """
 
 import json
@@ -14,11 +14,13 @@ import os
 import shutil
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from tomllib import TOMLDecodeError
 
+from msgspec import Struct
+
 from headcount.agents import mcp_entry, settings_file
+from headcount.agents.hook_files import Plan, carry_out, refusal_of
 from headcount.agents.json_text import Invalid
 from headcount.agents.mcp_entry import NotMergeable, Server
 from headcount.agents.settings_file import Refusal, Remembered
@@ -27,8 +29,7 @@ from headcount.times import OTHER_PROGRAM_WITHIN
 CLAUDE = "claude-code"
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """Where one agent keeps its servers."""
 
     agent: str
@@ -48,8 +49,7 @@ class Target:
         return mcp_entry.find_json(text, self.section) if self.section else mcp_entry.find_toml(text)
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(Struct, frozen=True):
     agent: str
     path: Path
     changed: bool
@@ -83,8 +83,8 @@ def standing(target: Target) -> str:
         return content.why
     try:
         return "installed" if target.find((content or b"").decode()) is not None else "absent"
-    except (Invalid, TOMLDecodeError, UnicodeDecodeError, AttributeError) as error:
-        return f"unreadable: {_why(error)}"
+    except (Invalid, NotMergeable, TOMLDecodeError, UnicodeDecodeError, AttributeError) as error:
+        return f"unreadable: {refusal_of(target.path, error).why}"
 
 
 def install(target: Target, server: Server, state: Path, *, dry: bool) -> Done | Refusal:
@@ -156,13 +156,12 @@ def _changed(target: Target, server: Server | None, state: Path, *, dry: bool) -
     try:
         after = _after(target, server, before, known)
     except (Invalid, NotMergeable, TOMLDecodeError, UnicodeDecodeError) as error:
-        line = error.line if isinstance(error, Invalid) else None
-        return Refusal(target.path, _why(error), line, error.column if isinstance(error, Invalid) else None)
+        return refusal_of(target.path, error)
     done = Done(target.agent, target.path, before != after, before, after)
     if dry or not done.changed:
         return done
-    refusal = _written(target, before, after, memory, known, keeps=server is not None)
-    return refusal or done
+    plan = Plan(target.path, before, after, memory, _remembered(server, before, after, known))
+    return carry_out(plan) or done
 
 
 def _after(
@@ -181,35 +180,14 @@ def _after(
     return None if only_ours else cleaned.encode()
 
 
-def _written(
-    target: Target,
-    before: bytes | None,
-    after: bytes | None,
-    memory: Path,
-    known: Remembered | None,
-    *,
-    keeps: bool,
-) -> Refusal | None:
-    if keeps and after is not None:
-        untouched = (
-            before is not None and known is not None and known.written == settings_file.fingerprint(before)
-        )
-        original = known.original if untouched and known is not None else before
-        try:
-            settings_file.remember(
-                memory, Remembered(original, settings_file.fingerprint(after)), target.path
-            )
-        except OSError as error:
-            return Refusal(target.path, f"what is there cannot be remembered ({error.strerror})")
-    refusal = settings_file.replace(target.path, before, after)
-    if refusal is None and not keeps:
-        settings_file.forget(memory)
-    return refusal
-
-
-def _why(error: Exception) -> str:
-    if isinstance(error, Invalid):
-        return error.reason
-    if isinstance(error, UnicodeDecodeError):
-        return f"not UTF-8 at byte {error.start}"
-    return str(error)
+def _remembered(
+    server: Server | None, before: bytes | None, after: bytes | None, known: Remembered | None
+) -> Remembered | None:
+    """What an uninstall should give back; None: this is the uninstall."""
+    if server is None or after is None:
+        return None
+    untouched = (
+        before is not None and known is not None and known.written == settings_file.fingerprint(before)
+    )
+    original = known.original if untouched and known is not None else before
+    return Remembered(original, settings_file.fingerprint(after))

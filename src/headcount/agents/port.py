@@ -12,9 +12,10 @@ the table of them is table.py, the contract with an example is docs/adapters.md.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
+
+from msgspec import Struct
 
 from headcount.agents.hook_files import HookFiles
 from headcount.core.evidence import Glimpse
@@ -23,15 +24,13 @@ from headcount.core.open_files import OpenFiles
 from headcount.core.report import Anchor, Record, Report
 
 
-@dataclass(frozen=True, slots=True)
-class Unread:
+class Unread(Struct, frozen=True):
     """A payload that no session can be made of: it is no JSON object, or names no usable conversation."""
 
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """One session in an agent's own registry, as read: a hint until the kernel confirms its process."""
 
     pid: int
@@ -55,8 +54,7 @@ class Entry:
     unknown: tuple[str, ...] = ()  # fields and statuses that no table knows
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(Struct, frozen=True):
     """One line of a conversation, for a person who asked to see it. Foreign text: whoever prints it cleans it."""
 
     who: str  # "user", "agent", "tool"
@@ -64,8 +62,7 @@ class Said:
     at: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Strange:
+class Strange(Struct, frozen=True):
     """Something in an agent's own files that no table of ours knows: its name and where, never its content."""
 
     file: str  # "registry", "transcript", "settings"
@@ -75,8 +72,7 @@ class Strange:
     example: str  # a path, and where in the file
 
 
-@dataclass(frozen=True, slots=True)
-class Scanned:
+class Scanned(Struct, frozen=True):
     files: int
     strange: tuple[Strange, ...]
 
@@ -84,15 +80,13 @@ class Scanned:
 OnFile = Callable[[int, int], None]  # how many were read, of how many
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """A directory of the agent's in which something changes when its sessions do: a hint to look again."""
 
     directory: Path
 
 
-@dataclass(frozen=True, slots=True)
-class Hosted:
+class Hosted(Struct, frozen=True):
     """A conversation that a living process has open, by what the kernel says of its files."""
 
     conversation: str

@@ -15,15 +15,18 @@ import base64
 import hashlib
 import json
 import os
+import stat
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
+
+from headcount.own_files import check_directory
 
 LARGEST = 8 * 1024 * 1024  # no settings file is so large; what is, is something else
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     """Why nothing was written."""
 
     path: Path
@@ -36,8 +39,7 @@ class Refusal:
         return f"{where}: {self.why}. Nothing written."
 
 
-@dataclass(frozen=True, slots=True)
-class Remembered:
+class Remembered(Struct, frozen=True):
     original: bytes | None  # None: there was no file
     written: str  # sha256 of what we wrote
     made_directory: bool = False
@@ -46,7 +48,10 @@ class Remembered:
 def read(path: Path) -> bytes | Refusal | None:
     """The file's bytes; None when there is no file."""
     try:
-        if path.stat().st_size > LARGEST:
+        there = path.stat()
+        if not stat.S_ISREG(there.st_mode):  # a pipe would hold us up for ever
+            return Refusal(path, "not a plain file")
+        if there.st_size > LARGEST:
             return Refusal(path, "too large to be a settings file")
         return path.read_bytes()
     except FileNotFoundError:
@@ -95,6 +100,7 @@ def recall(memory: Path) -> Remembered | None:
 
 def remember(memory: Path, what: Remembered, settings: Path) -> None:
     memory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    check_directory(str(memory.parent))
     original = base64.b64encode(what.original).decode() if what.original is not None else None
     record: dict[str, object] = {"settings": str(settings), "original": original, "written": what.written}
     record["made_directory"] = what.made_directory

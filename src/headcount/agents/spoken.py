@@ -7,6 +7,8 @@ Rules of this file
 Not here: where it is read (each agent's own peek.py), who may ask (daemon/routes/peek.py).
 """
 
+from collections.abc import Callable
+
 from headcount.agents.port import Said
 
 TEXT_MOST = 4_000
@@ -17,3 +19,13 @@ def spoken(who: str, text: object, at: float | None) -> list[Said]:
         return []
     kept = text if len(text) <= TEXT_MOST else f"{text[:TEXT_MOST]} …"
     return [Said(who, line, at) for line in kept.splitlines() if line.strip()]
+
+
+def last_spoken(content: bytes, lines: int, said_in: Callable[[bytes], list[Said]]) -> list[Said]:
+    """The last so many of a file of lines, from its end: most of it is never looked at."""
+    said: list[Said] = []
+    for row in reversed(content.split(b"\n")):
+        said[:0] = said_in(row)
+        if len(said) >= lines:
+            break
+    return said[-lines:]

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from headcount.agents.file_end import End, read_end
+from headcount.agents.lenient import decoded, line_of
 from headcount.agents.port import OnFile, Scanned, Strange
 
 FILES_MOST = 50
@@ -27,7 +28,6 @@ _any = msgspec.json.Decoder()
 
 Key = tuple[str, str, str]  # file, kind, name
 Record = dict[str, msgspec.Raw]
-FAULTS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 class Findings:
@@ -83,40 +83,46 @@ def records(end: End, path: Path) -> Iterator[tuple[Record, str]]:
 
 
 def record_of(row: bytes | msgspec.Raw) -> Record | None:
-    if not bytes(row).startswith(b"{"):
-        return None
-    try:
-        return _keys.decode(row)
-    except FAULTS:
-        return None
+    return line_of(_keys, bytes(row))
+
+
+def is_known(name: object, names: Container[object]) -> bool:
+    """Whether a table has that name; a list or an object, which cannot be looked up, stands in none."""
+    return not isinstance(name, list | dict) and name in names
 
 
 def value(record: Record, key: str) -> Any:
-    try:
-        return _any.decode(record[key]) if key in record else None
-    except FAULTS:
-        return None
+    return decoded(_any, record[key]) if key in record else None
 
 
 def document(content: bytes) -> dict[str, Any]:
     """A file that is one JSON object; empty when it is none."""
-    try:
-        found = _any.decode(content)
-    except FAULTS:
-        return {}
+    found = decoded(_any, content)
     return found if isinstance(found, dict) else {}
 
 
-def look_at_hooks(
-    settings: Mapping[str, Any], events: Container[str], types: Container[object], path: Path, found: Findings
-) -> None:
+def hooks_known(events: Container[str], types: Container[object]) -> Look:
     """The hooks of a settings file, in the form that three of the agents share."""
-    hooks = settings.get("hooks")
-    for event, groups in hooks.items() if isinstance(hooks, dict) else ():
-        if event not in events:
-            found.add("settings", "event", event, str(path))
-        for group in groups if isinstance(groups, list) else ():
-            given = group.get("hooks") if isinstance(group, dict) else None
-            for hook in given if isinstance(given, list) else ():
-                if isinstance(hook, dict) and hook.get("type") not in types:
-                    found.add("settings", "type", hook.get("type"), str(path))
+
+    def look(end: End, path: Path, found: Findings) -> None:
+        hooks = document(end.content).get("hooks")
+        for event, groups in hooks.items() if isinstance(hooks, dict) else ():
+            if event not in events:
+                found.add("settings", "event", event, str(path))
+            for group in groups if isinstance(groups, list) else ():
+                given = group.get("hooks") if isinstance(group, dict) else None
+                for hook in given if isinstance(given, list) else ():
+                    if isinstance(hook, dict) and not is_known(hook.get("type"), types):
+                        found.add("settings", "type", hook.get("type"), str(path))
+
+    return look
+
+
+def each_record(look_at: Callable[[Record, str, Findings], None]) -> Look:
+    """A file of lines, each by itself."""
+
+    def look(end: End, path: Path, found: Findings) -> None:
+        for record, where in records(end, path):
+            look_at(record, where, found)
+
+    return look

@@ -1,7 +1,7 @@
 """The agents that headcount knows: its own, and those that installed packages bring.
 
 Rules of this file
-  1. One line an agent of our own. Whoever needs "all agents" walks this table.
+  1. One line an agent of our own. Whoever needs "all agents" walks this table; whose a process is, it answers.
   2. A package brings one by the entry point group `headcount.agents`: an object that fulfils the port, or
      something without arguments that makes one. They are loaded at the first use of the table, not at import.
   3. One that cannot be loaded, or takes a name that is taken, is left out and named in `broken`. It hurts nobody.
@@ -10,9 +10,10 @@ Not here: the port (port.py), what keeps a foreign adapter's faults from us (gua
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
+
+from msgspec import Struct
 
 from headcount.agents.claude_code.adapter import CLAUDE_CODE
 from headcount.agents.codex.adapter import CODEX
@@ -21,14 +22,14 @@ from headcount.agents.guarded import Guarded, why_unfit
 from headcount.agents.label import one_line
 from headcount.agents.opencode.adapter import OPENCODE
 from headcount.agents.port import Agent
+from headcount.core.identity import ProcessFacts
 
 GROUP = "headcount.agents"
 
 OWN: tuple[Agent, ...] = (CLAUDE_CODE, CODEX, OPENCODE, GEMINI)
 
 
-@dataclass(frozen=True, slots=True)
-class Broken:
+class Broken(Struct, frozen=True):
     """An adapter of a package that is not used, and why."""
 
     name: str
@@ -49,6 +50,17 @@ class Table(Mapping[str, Agent]):
 
     def is_own(self, name: str) -> bool:
         return name in self._own
+
+    def agent_of(self, facts: ProcessFacts) -> Agent | None:
+        """Whose session that process is by itself; None: nobody's."""
+        return next((agent for agent in self.values() if agent.recognise(facts)), None)
+
+    def is_helper(self, facts: ProcessFacts) -> bool:
+        return any(agent.is_helper(facts) for agent in self.values())
+
+    def is_agents(self, facts: ProcessFacts) -> bool:
+        """It is an agent, or the helper of one."""
+        return any(agent.recognise(facts) or agent.is_helper(facts) for agent in self.values())
 
     def __getitem__(self, name: str) -> Agent:
         return self._loaded()[name]

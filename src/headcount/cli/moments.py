@@ -11,6 +11,7 @@ import time
 
 from headcount import times
 
+DIGITS_MOST = 15  # of a number; more is no time that anybody means, and too many are no number
 UNITS = {"s": 1, "m": times.MINUTE, "h": times.HOUR, "d": times.DAY}
 
 
@@ -86,7 +87,7 @@ def clock(moment: float, now: float) -> str:
 
 
 def _is_number(text: str) -> bool:
-    return text.replace(".", "", 1).isdecimal()
+    return text.replace(".", "", 1).isdecimal() and len(text) <= DIGITS_MOST
 
 
 def _days(year: int, month: int, day: int) -> int:

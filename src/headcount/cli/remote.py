@@ -29,6 +29,12 @@ HERE = "here"
 SSH = "HEADCOUNT_SSH"  # another program than ssh, with its arguments
 WORDS_MOST = 200
 
+SCALARS = (str, int, float, type(None))
+DOCUMENTS = frozenset({"ended", "tmux", "tokens"})
+LISTS: dict[str, type] = {"background": dict, "alarms": str, "groups": str, "claims": str}
+NOT_TEXT = frozenset({"pid", "context_tokens", "context_window", "cost_usd", "provisional", "stalled"})
+"""Fields of a row that are not a text; what is in none of these is one."""
+
 
 class BadHost(ClientFault):
     exit_code = codes.USAGE
@@ -107,7 +113,22 @@ def _sessions(output: bytes) -> list[dict[str, Any]] | None:
         return None
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         return None
-    return rows
+    return [_plain(row) for row in rows]
+
+
+def _plain(row: dict[str, Any]) -> dict[str, Any]:
+    """A row without what no row of ours has: another version's, or somebody's who answers in its place."""
+    return {name: value for name, value in row.items() if _fits(name, value)}
+
+
+def _fits(name: str, value: Any) -> bool:
+    if value is None:
+        return True
+    if name in DOCUMENTS:
+        return isinstance(value, dict) and all(isinstance(each, SCALARS) for each in value.values())
+    if name in LISTS:
+        return isinstance(value, list) and all(isinstance(each, LISTS[name]) for each in value)
+    return isinstance(value, SCALARS if name in NOT_TEXT else str)
 
 
 def _why(code: int, errors: bytes) -> str:

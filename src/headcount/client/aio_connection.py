@@ -12,7 +12,7 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator
 
-from headcount.client.connection import Answer, connect_unix, parsed, request
+from headcount.client.connection import Answer, check_peer, connect_unix, parsed, request
 from headcount.client.faults import Broken, Deaf, NotRunning, Unavailable, refusal
 from headcount.client.ledger import Question
 from headcount.client.response import HEAD_MOST, Head, parse_head
@@ -34,6 +34,7 @@ class Link:
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             connect_unix(sock, path)  # local: it connects at once or not at all
+            check_peer(sock, path)
             sock.setblocking(False)
             return cls(*await asyncio.open_unix_connection(sock=sock, limit=HEAD_MOST))
         except (FileNotFoundError, ConnectionRefusedError, NotADirectoryError):

@@ -10,19 +10,25 @@ Not here: starting a daemon, versions (reach.py), the format of answers (respons
 """
 
 import _socket  # the same sockets without the 4 ms that `import socket` spends on enums
+import errno
 import json
 import os
+import sys
 import time
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from headcount import times
 from headcount.client.faults import Broken, ClientFault, Deaf, NotRunning, TimedOut, Unavailable, refusal
 from headcount.client.response import Head, Reader
 from headcount.client.sse import EventParser, ServerSentEvent
 
+if TYPE_CHECKING:
+    from socket import socket
+
 SOCKET_PATH_MOST = 103  # bytes; sun_path holds 108 with its end on Linux, 104 on macOS
 RECEIVE_SIZE = 262_144
+PEERCRED: int | None = getattr(_socket, "SO_PEERCRED", None)
 
 
 class Answer(NamedTuple):
@@ -161,6 +167,7 @@ class Connection:
                 sock.settimeout(self._left())
                 try:
                     connect_unix(sock, self._path)
+                    check_peer(sock, self._path)
                     return sock
                 except BlockingIOError:  # its queue is full: unix sockets say so at once instead of waiting
                     time.sleep(times.CONNECT_RETRY_EVERY)
@@ -168,7 +175,7 @@ class Connection:
             sock.close()
             if isinstance(error, (FileNotFoundError, ConnectionRefusedError, NotADirectoryError)):
                 raise NotRunning("No headcount daemon is running.", "Start it: headcount up") from None
-            if isinstance(error, OSError):
+            if isinstance(error, OSError):  # also what was no daemon of ours
                 why = error.strerror or str(error)
                 raise Unavailable(
                     f"The socket {self._path} cannot be used: {why}.", "See: headcount doctor"
@@ -196,6 +203,15 @@ def connect_unix(sock: _socket.socket, path: str) -> None:
         sock.connect(f"/proc/self/fd/{fd}/{name}")
     finally:
         os.close(fd)
+
+
+def check_peer(sock: "_socket.socket | socket", path: str) -> None:
+    """Whoever listens there is told secrets and believed: it must be our own user (unix(7), SO_PEERCRED)."""
+    if PEERCRED is None:
+        return
+    uid = int.from_bytes(sock.getsockopt(_socket.SOL_SOCKET, PEERCRED, 12)[4:8], sys.byteorder)
+    if uid != os.getuid():
+        raise PermissionError(errno.EPERM, f"another user (uid {uid}) listens there", path)
 
 
 def request(method: str, path: str, body: Any, more: str = "") -> bytes:

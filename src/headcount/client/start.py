@@ -22,6 +22,7 @@ from headcount import times
 from headcount.client.connection import Connection
 from headcount.client.faults import Broken, NotRunning, Unavailable
 from headcount.client.unit import start_by_unit
+from headcount.own_files import open_to_append
 from headcount.paths import Places
 
 KEPT = frozenset({
@@ -63,7 +64,7 @@ def launch(places: Places, env: Mapping[str, str], deadline: float, meanwhile: M
     make(places)
     readable, writable = os.pipe()
     try:
-        log = os.open(places.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        log = open_to_append(places.log)
         try:
             child = subprocess.Popen(
                 daemon_command("--ready-fd", str(writable)),
@@ -93,7 +94,7 @@ def make(places: Places) -> None:
         places.make()
     except OSError as error:
         raise Unavailable(
-            f"{error.filename or places.state} cannot be made: {error.strerror}.",
+            f"{error.filename or places.state} cannot be used: {error.strerror}.",
             "Headcount needs a directory of its own: set HEADCOUNT_HOME to one that you can write.",
         ) from error
 

@@ -11,8 +11,10 @@ Rules of this file
 Not here: how payloads become words (agents/), liveness (session.py).
 """
 
-from dataclasses import dataclass, replace
 from enum import Enum
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from headcount.core.earlier import counted
 from headcount.core.report import TURN_RANK, Turn, WaitingOn
@@ -27,8 +29,7 @@ class Doing(Enum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class Turned:
+class Turned(Struct, frozen=True):
     """A hook's word on the main turn."""
 
     at: float
@@ -40,18 +41,27 @@ class Turned:
     failure: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Status:
+class Status(Struct, frozen=True):
     """The registry's word."""
 
     at: float
     status: str
     waiting_on: WaitingOn | None = None
     source: str = "registry"
+    rested: float = 0.0  # when it was last at rest: what a hook said before belongs to a turn that is over
 
 
-@dataclass(frozen=True, slots=True)
-class Activity:
+def heard_status(word: Status, before: Status | None, now: float) -> Status | None:
+    """The registry's word to keep, or None where this one changes nothing. A late one still tells of its rest."""
+    rests = min(word.at, now) if BY_STATUS.get(word.status) is Doing.IDLE else 0.0
+    if before is None:
+        return replace(word, rested=rests)
+    rested = max(rests, counted(before.rested, now))
+    kept = replace(word if word.at >= counted(before.at, now) else before, rested=rested)
+    return None if kept == before else kept
+
+
+class Activity(Struct, frozen=True):
     doing: Doing = Doing.UNKNOWN
     waiting_on: WaitingOn | None = None
     label: str | None = None
@@ -115,8 +125,7 @@ def newer(new: Turned, old: Turned | None, now: float) -> bool:
     return (new.at, TURN_RANK[new.turn]) > (counted(old.at, now), TURN_RANK[old.turn])
 
 
-@dataclass(frozen=True, slots=True)
-class Contest:
+class Contest(Struct, frozen=True):
     """Both words, and which of them stands."""
 
     hook: Turned | None
@@ -166,6 +175,8 @@ def _by_hook(hook: Turned) -> Activity:
 
 def _by_registry(registry: Status, hook: Turned | None) -> Activity:
     doing = BY_STATUS.get(registry.status, Doing.UNKNOWN)
+    if hook is not None and hook.at < registry.rested:
+        hook = None  # of an earlier turn, whose end no hook told: Esc
     asked = hook is not None and hook.turn is Turn.ASKED
     busy = hook is not None and hook.turn in (Turn.TOOL, Turn.TOOL_DONE, Turn.ASKED)
     waiting_on = registry.waiting_on if doing is Doing.WAITING else None

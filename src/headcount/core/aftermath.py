@@ -9,7 +9,8 @@ Not here: looking (daemon/aftermath.py), closing (daemon/idle_close.py).
 """
 
 from collections import Counter
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from headcount.core.events import EventType
 from headcount.core.leftover import Leftover
@@ -17,8 +18,7 @@ from headcount.core.session import SessionId
 from headcount.core.world import Draft
 
 
-@dataclass(frozen=True, slots=True)
-class Examined:
+class Examined(Struct, frozen=True):
     """What an ended session left was looked for, all of it."""
 
     session: SessionId
@@ -27,8 +27,7 @@ class Examined:
     resumable: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Noticed:
+class Noticed(Struct, frozen=True):
     """A session is about to be closed because it has been idle for long."""
 
     session: SessionId

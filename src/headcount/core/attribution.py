@@ -12,8 +12,10 @@ Not here: reading environments (system/processes), what an agent is (agents/), t
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from headcount.core.identity import ProcessIdentity
 from headcount.core.session import IN_A_LIVING_PROCESS, EndKind, Session, SessionId
@@ -21,8 +23,7 @@ from headcount.core.session import IN_A_LIVING_PROCESS, EndKind, Session, Sessio
 TICK = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Life:
+class Life(Struct, frozen=True):
     """One agent process: what it hosted, and from when to when it lived, in ticks since boot."""
 
     session: SessionId  # the last that it hosted
@@ -36,8 +37,7 @@ class Life:
         return self.since <= moment and (self.until is None or moment <= self.until)
 
 
-@dataclass(frozen=True, slots=True)
-class Carried:
+class Carried(Struct, frozen=True):
     """What one mark in an environment says."""
 
     agent: str

@@ -8,8 +8,9 @@ Rules of this file
 Not here: whether it begins (placement.py), what it was told since (hear.py).
 """
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from headcount.core.delta import parent_of
 from headcount.core.events import EventType

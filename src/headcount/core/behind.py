@@ -10,7 +10,8 @@ Not here: looking for leftovers (daemon/), two writers of one conversation (seco
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from headcount.core.events import Event, EventType
 from headcount.core.identity import ProcessIdentity

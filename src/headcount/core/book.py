@@ -9,8 +9,9 @@ Not here: what is granted to whom (ledger.py, granting.py, waiting.py), storage 
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from itertools import islice
+
+from msgspec import Struct, field
 
 from headcount.core.claim import Answer, Claim, Freed
 from headcount.core.commands import Acquire
@@ -21,8 +22,7 @@ from headcount.core.layer import Layer, add_to, take_from
 REQUESTS_MOST = 20_000  # far more than can be on their way at one time; retries come within seconds
 
 
-@dataclass(frozen=True, slots=True)
-class Waiter:
+class Waiter(Struct, frozen=True):
     arrival: int
     asks: Acquire
     retry_at: float | None = None  # its item was free, but it could not be proved alive
@@ -37,8 +37,7 @@ class Waiter:
         return self.asks.wait_until if self.retry_at is None else min(self.asks.wait_until, self.retry_at)
 
 
-@dataclass(frozen=True, slots=True)
-class Remembered:
+class Remembered(Struct, frozen=True):
     """A request that was granted: the claim as it was then."""
 
     id: str
@@ -46,8 +45,7 @@ class Remembered:
     claim: Claim
 
 
-@dataclass(slots=True)
-class Entries:
+class Entries(Struct):
     """What a batch writes into the book."""
 
     claims: dict[Item, Claim] = field(default_factory=dict)

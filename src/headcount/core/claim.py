@@ -9,8 +9,10 @@ Rules of this file
 Not here: who is alive (verdict.py), when something is granted (ledger.py), storage.
 """
 
-from dataclasses import dataclass, replace
 from enum import Enum
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from headcount.core.identity import Match, ProcessIdentity, same_process
 from headcount.core.item import Item
@@ -27,8 +29,7 @@ class Freed(Enum):
     LEASE_LOST = "lease-lost"  # of a shared claim: its host was away for too long
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(Struct, frozen=True):
     item: Item
     fence: int
     holder: ProcessIdentity | None  # None: free; the rest says who had it last
@@ -60,43 +61,37 @@ def freed(claim: Claim, because: Freed, at: float) -> Claim:
 # --- answers ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Granted:
+class Granted(Struct, frozen=True):
     claim: Claim
     again: bool = False  # it was held by the asker already: the same fence
     under: bool = False  # it is an ancestor's claim: the asker works under it and cannot release it
     still_running: tuple[int, ...] = ()  # of the holder before: processes that may still write
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
+class Held(Struct, frozen=True):
     claim: Claim | None  # what stands in the way; None: only others who wait
     ahead: int = 0  # how many wait for it already
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(Struct, frozen=True):
     code: str
     why: str
     claim: Claim | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Released:
+class Released(Struct, frozen=True):
     claim: Claim  # as it was held
     because: Freed
     again: bool = False  # that very claim was over already
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
+class Waiting(Struct, frozen=True):
     """No answer yet: it comes under this request's id."""
 
     request: str
 
 
-@dataclass(frozen=True, slots=True)
-class Accepted:
+class Accepted(Struct, frozen=True):
     """Noted; there is nothing to say about it."""
 
 

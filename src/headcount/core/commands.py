@@ -6,8 +6,9 @@ Rules of this file
   2. Asking twice with one request id is asking once.
 """
 
-from dataclasses import dataclass
 from enum import Enum
+
+from msgspec import Struct
 
 from headcount.core.claim import Claim, Freed
 from headcount.core.identity import ProcessIdentity
@@ -21,8 +22,7 @@ class CallerKind(Enum):
     NOBODY = "nobody"
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(Struct, frozen=True):
     """On whose behalf something is asked: the process that holds or would hold."""
 
     process: ProcessIdentity | None
@@ -31,8 +31,7 @@ class Caller:
     above: tuple[ProcessIdentity, ...] = ()  # verified: it may work under their claims
 
 
-@dataclass(frozen=True, slots=True)
-class Acquire:
+class Acquire(Struct, frozen=True):
     item: Item
     caller: Caller
     request: str
@@ -41,46 +40,40 @@ class Acquire:
     until_empty: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Release:
+class Release(Struct, frozen=True):
     item: Item
     caller: Caller
     fence: int | None = None
     force: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class HandOff:
+class HandOff(Struct, frozen=True):
     item: Item
     to: SessionId
     caller: Caller
     fence: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Withdraw:
+class Withdraw(Struct, frozen=True):
     """Nobody listens for the answer of that request any more."""
 
     request: str
 
 
-@dataclass(frozen=True, slots=True)
-class AcceptLoss:
+class AcceptLoss(Struct, frozen=True):
     """The operator knows that a store was lost with its claims, and that grants may go on."""
 
     caller: Caller
 
 
-@dataclass(frozen=True, slots=True)
-class SharedGranted:
+class SharedGranted(Struct, frozen=True):
     """The shared ledger gave this to a process of ours."""
 
     claim: Claim
     again: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class SharedFreed:
+class SharedFreed(Struct, frozen=True):
     """The shared ledger no longer has this as ours."""
 
     item: Item

@@ -11,8 +11,9 @@ Not here: what words mean (hear.py, activity.py), claims (ledger.py), running ef
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from headcount.core import aftermath, behind, collision, second_writer
 from headcount.core.behind import hear_gone, hear_left, lose_process

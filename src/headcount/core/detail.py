@@ -9,19 +9,18 @@ Not here: when a session stands still (stall.py), which words set which field (d
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+
+class Origin(Struct, frozen=True):
     field: str
     source: str  # "hook", "http", "registry", "transcript", "scan", "git"
     at: float
 
 
-@dataclass(frozen=True, slots=True)
-class Checkout:
+class Checkout(Struct, frozen=True):
     """The repository that its directory is in. A directory is never identity; this is for people."""
 
     repo: str
@@ -29,8 +28,7 @@ class Checkout:
     worktree: str | None = None  # the checkout's top, when it is a linked worktree
 
 
-@dataclass(frozen=True, slots=True)
-class Spent:
+class Spent(Struct, frozen=True):
     """What the conversation took in all, by the agent's own count."""
 
     input: int
@@ -38,8 +36,7 @@ class Spent:
     cost_usd: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Stall:
+class Stall(Struct, frozen=True):
     """A working session in which nothing stirs: when each source last did. None: it has no such source."""
 
     at: float  # when that was noticed
@@ -48,8 +45,7 @@ class Stall:
     transcript_at: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Quiet:
+class Quiet(Struct, frozen=True):
     """A declared silence."""
 
     at: float

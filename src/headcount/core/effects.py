@@ -5,13 +5,12 @@ Rules of this file
   2. An effect may be run twice without harm.
 """
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from headcount.core.identity import ProcessIdentity
 
 
-@dataclass(frozen=True, slots=True)
-class Watch:
+class Watch(Struct, frozen=True):
     """Tell when this process ends; if it is over already, tell that."""
 
     process: ProcessIdentity

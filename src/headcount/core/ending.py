@@ -8,7 +8,8 @@ Not here: that it ended (decide.py).
 """
 
 import signal
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from headcount.core.session import Ended, EndKind, Leaving
 from headcount.core.verdict import Proof, Verdict

@@ -11,11 +11,12 @@ Rules of this file
 Not here: why something became true (decide.py), how events are stored (store/) or shown (daemon/view.py).
 """
 
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from headcount.core.change import changed
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from headcount.core.claim import Claim, Freed, freed
 from headcount.core.item import Item
 from headcount.core.leftover import Leftover
@@ -53,8 +54,7 @@ class EventType(Enum):
     FLEET_BACK = "fleet.back"
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Struct, frozen=True):
     seq: int
     at: float
     type: EventType
@@ -76,7 +76,7 @@ def apply(session: Session | None, event: Event) -> Session:
         return Session(id=event.session, **event.delta)
     if session is None:
         raise ValueError(f"event {event.seq} ({event.type.value}) is of a session that never started")
-    return changed(session, event.delta)
+    return replace(session, **event.delta)
 
 
 def apply_claim(event: Event) -> Claim:

@@ -5,8 +5,9 @@ Rules of this file
   2. The loop knows only this union.
 """
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from headcount.core.activity import Turned
 from headcount.core.aftermath import Examined, Noticed
@@ -21,8 +22,7 @@ from headcount.core.verdict import Verdict
 from headcount.core.where import Located
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(Struct, frozen=True):
     """The process adapter's verdict on a process: a death, a re-proof after a restart, or doubt."""
 
     process: ProcessIdentity
@@ -32,8 +32,7 @@ class Judged:
     left: tuple[Find, ...] = ()  # descendants that were seen under it, and live on
 
 
-@dataclass(frozen=True, slots=True)
-class Glimpse:
+class Glimpse(Struct, frozen=True):
     """What the tail of a conversation's transcript shows: details, and how its last turn stands. The
     turn is a word like a hook's, for whoever missed the hooks; it counts only where it is newer."""
 
@@ -48,8 +47,7 @@ class Glimpse:
     version: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CheckoutSeen:
+class CheckoutSeen(Struct, frozen=True):
     """Which repository and branch a session's directory is in, as git's files say now."""
 
     session: SessionId
@@ -58,8 +56,7 @@ class CheckoutSeen:
     at: float
 
 
-@dataclass(frozen=True, slots=True)
-class Looked:
+class Looked(Struct, frozen=True):
     """One look at a working session: when its process and its transcript last stirred."""
 
     session: SessionId
@@ -69,8 +66,7 @@ class Looked:
     patience: float  # how long nothing may stir before it is called still
 
 
-@dataclass(frozen=True, slots=True)
-class Declared:
+class Declared(Struct, frozen=True):
     """A session said that it will be silent, or that it no longer is."""
 
     session: SessionId
@@ -80,23 +76,20 @@ class Declared:
     by: str
 
 
-@dataclass(frozen=True, slots=True)
-class Visited:
+class Visited(Struct, frozen=True):
     """A person was shown the session's terminal."""
 
     session: SessionId
     at: float
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+class Told(Struct, frozen=True):
     """A person was shown which sessions a reboot ended."""
 
     at: float
 
 
-@dataclass(frozen=True, slots=True)
-class Closed:
+class Closed(Struct, frozen=True):
     """A living process was seen with all that it has open, and this conversation was not among it."""
 
     agent: str
@@ -105,28 +98,24 @@ class Closed:
     at: float
 
 
-@dataclass(frozen=True, slots=True)
-class Rebooted:
+class Rebooted(Struct, frozen=True):
     """The machine was restarted since the store was last written."""
 
     at: float
 
 
-@dataclass(frozen=True, slots=True)
-class Tick:
+class Tick(Struct, frozen=True):
     """Time went by."""
 
 
-@dataclass(frozen=True, slots=True)
-class Retire:
+class Retire(Struct, frozen=True):
     """Retention: sessions that ended before this, or were lost and not heard of since, are to be forgotten."""
 
     before: float
     keep_most: int
 
 
-@dataclass(frozen=True, slots=True)
-class Awake:
+class Awake(Struct, frozen=True):
     """Headcount itself started or stops: the journal shows when it was blind."""
 
     at: float
@@ -136,8 +125,7 @@ class Awake:
     seen_until: float | None = None  # the last event before it was away
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
+class Ending(Struct, frozen=True):
     """Somebody is about to be signalled, or was: for the journal. Nothing is signalled before this is stored."""
 
     at: float
@@ -147,8 +135,7 @@ class Ending:
     archived: bool = False  # the session was closed for good
 
 
-@dataclass(frozen=True, slots=True)
-class FleetNews:
+class FleetNews(Struct, frozen=True):
     """What became of our membership in a fleet."""
 
     what: str  # joined, left, away, back

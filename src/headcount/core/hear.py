@@ -12,7 +12,7 @@ Not here: to which session it belongs (placement.py), liveness by proof (decide.
 from typing import Any
 
 from headcount.core import delta
-from headcount.core.activity import Activity, Status, judge, newer
+from headcount.core.activity import Activity, Status, heard_status, judge, newer
 from headcount.core.begin import begin, retell_swap, supersede
 from headcount.core.detail import traced
 from headcount.core.earlier import counted
@@ -70,8 +70,8 @@ def hear_record(draft: Draft, record: Record, now: float) -> SessionId | None:
     if record.entrypoint and record.entrypoint != session.entrypoint:
         changes["entrypoint"] = record.entrypoint
     if record.status is not None:
-        word = Status(record.at, record.status, record.waiting_on)
-        if session.status is None or (word.at >= counted(session.status.at, now) and word != session.status):
+        word = heard_status(Status(record.at, record.status, record.waiting_on), session.status, now)
+        if word is not None:
             changes["status"] = word
     return settle(draft, session, changes, at, now, "registry").id
 

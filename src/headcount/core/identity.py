@@ -8,8 +8,9 @@ Rules of this file
 Not here: how identities are read (system/processes), what follows from them (verdict.py).
 """
 
-from dataclasses import dataclass
 from enum import Enum
+
+from msgspec import Struct
 
 
 class Match(Enum):
@@ -18,8 +19,7 @@ class Match(Enum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where numbers like pids mean something: one boot of one machine, seen from one pid namespace."""
 
     machine: str
@@ -27,8 +27,7 @@ class Place:
     namespace: int
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessIdentity:
+class ProcessIdentity(Struct, frozen=True):
     boot: str
     namespace: int
     pid: int
@@ -49,8 +48,7 @@ def same_process(a: ProcessIdentity, b: ProcessIdentity) -> Match:
     return Match.UNKNOWN
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessFacts:
+class ProcessFacts(Struct, frozen=True):
     """What one verified look at a living process showed. `argv` may hold a prompt: never store or log it."""
 
     identity: ProcessIdentity

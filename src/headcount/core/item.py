@@ -11,8 +11,9 @@ Not here: following links (daemon/), who holds an item (claim.py).
 import re
 import unicodedata
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NewType
+
+from msgspec import Struct
 
 Item = NewType("Item", str)
 
@@ -23,8 +24,7 @@ TREE = "/**"
 HOST_KINDS = frozenset({"path", "port", "local"})
 
 
-@dataclass(frozen=True, slots=True)
-class BadItem:
+class BadItem(Struct, frozen=True):
     why: str
     suggestion: str | None = None
 
@@ -39,13 +39,15 @@ def parse_item(text: str) -> Item | BadItem:
         return BadItem("An item has printable characters only.")
     kind, colon, value = text.partition(":")
     if not colon:
-        return BadItem(f'"{_short(text)}" has no kind.', _with_a_kind(text)) if text else _empty("task")
+        return (
+            BadItem(f'"{_short(text)}" has no kind.', _advice(_with_a_kind(text))) if text else _empty("task")
+        )
     if not KIND.fullmatch(kind):
         small = kind.strip().lower().replace("_", "-")
         fits = KIND.fullmatch(small) is not None and bool(value.strip())
         return BadItem(
             f'"{_short(kind)}" is no kind: small letters, digits and hyphens.',
-            f"{small}:{value.strip()}" if fits else None,
+            _advice(f"{small}:{value}") if fits else None,
         )
     value = value.strip()
     if not value:
@@ -118,6 +120,12 @@ def _path(value: str) -> str | BadItem:
 
 NORMAL_FORMS: dict[str, Callable[[str], str | BadItem]] = {"branch": _branch, "port": _port, "path": _path}
 """Kinds with a form of their own; every other kind is kept as it was typed."""
+
+
+def _advice(text: str) -> str | None:
+    """What was probably meant, if it would be taken; else what is suggested for that."""
+    made = parse_item(text)
+    return made.suggestion if isinstance(made, BadItem) else text
 
 
 def _with_a_kind(text: str) -> str:

@@ -11,15 +11,15 @@ Not here: reading the journal (daemon/routes/timeline.py), drawing (the faces).
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from headcount.core.activity import Activity, Doing
 from headcount.core.events import Event, EventType
 from headcount.core.session import Ended, Session, SessionId
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Struct, frozen=True):
     since: float
     to: float
     activity: Activity
@@ -29,8 +29,7 @@ class Span:
         return self.to - self.since
 
 
-@dataclass(slots=True)
-class Held:
+class Held(Struct):
     item: str
     fence: int
     since: float
@@ -38,16 +37,14 @@ class Held:
     because: str | None = None
 
 
-@dataclass(slots=True)
-class Lane:
+class Lane(Struct):
     session: SessionId
     spans: list[Span] = field(default_factory=list)
     claims: list[Held] = field(default_factory=list)
     ended: Ended | None = None
 
 
-@dataclass(slots=True)
-class _Pen:
+class _Pen(Struct):
     """Draws one lane: what it does now, and since when that is drawn."""
 
     lane: Lane
@@ -60,8 +57,7 @@ class _Pen:
         self.since = max(self.since, at)
 
 
-@dataclass(slots=True)
-class Lanes:
+class Lanes(Struct):
     since: float
     to: float
     lanes: dict[SessionId, Lane] = field(default_factory=dict)

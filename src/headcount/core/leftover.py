@@ -9,10 +9,12 @@ Rules of this file
 Not here: looking for them (daemon/), what is kept of them (remains.py), what a find changes (behind.py).
 """
 
-from dataclasses import dataclass, field, replace
 from enum import Enum
 from hashlib import blake2s
 from typing import Any, NewType
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from headcount.core.identity import ProcessIdentity
 from headcount.core.session import SessionId
@@ -28,8 +30,7 @@ class Kind(Enum):
     RECORD = "record"  # a file that speaks of a process that is over
 
 
-@dataclass(frozen=True, slots=True)
-class Find:
+class Find(Struct, frozen=True):
     """One thing that was found, before it is known whether it was known already."""
 
     kind: Kind
@@ -40,8 +41,7 @@ class Find:
     facts: dict[str, Any] = field(default_factory=dict)  # plain JSON
 
 
-@dataclass(frozen=True, slots=True)
-class Leftover:
+class Leftover(Struct, frozen=True):
     id: LeftoverId
     kind: Kind
     session: SessionId | None  # None: nobody that is remembered left it
@@ -59,8 +59,7 @@ class Leftover:
         return self.gone_at is None
 
 
-@dataclass(frozen=True, slots=True)
-class Left:
+class Left(Struct, frozen=True):
     """Evidence: these were found to be of that session. One without finds says only that it was searched for."""
 
     session: SessionId | None
@@ -69,8 +68,7 @@ class Left:
     searched: ProcessIdentity | None = None  # all that this dead process left was looked for, to the end
 
 
-@dataclass(frozen=True, slots=True)
-class Gone:
+class Gone(Struct, frozen=True):
     """Evidence: these are no longer there."""
 
     leftovers: tuple[LeftoverId, ...]

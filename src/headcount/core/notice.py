@@ -13,9 +13,11 @@ Not here: quiet hours, panes, channels (daemon/notifying.py), when a turn is ove
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from headcount.core.activity import Activity, Doing
 from headcount.core.claim import Freed
@@ -42,8 +44,7 @@ class Kind(Enum):
 OF_TURNS = frozenset({Kind.NEEDS_YOU, Kind.FINISHED, Kind.STALLED})
 
 
-@dataclass(frozen=True, slots=True)
-class Notice:
+class Notice(Struct, frozen=True):
     seq: int
     at: float
     kind: Kind
@@ -52,8 +53,7 @@ class Notice:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(Struct, frozen=True):
     """Of one session: the state that was judged last, by its beginning, and when its turn began."""
 
     doing: str = ""
@@ -63,8 +63,7 @@ class Known:
     stalled: bool = False
 
 
-@dataclass(slots=True)
-class Memory:
+class Memory(Struct):
     seq: int = 0  # the last event that was judged
     sessions: dict[str, Known] = field(default_factory=dict)
     alarms: set[str] = field(default_factory=set)  # raised and told

@@ -8,11 +8,11 @@ Not here: how it is read (system/processes), what it means (agents/).
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class OpenFile:
+class OpenFile(Struct, frozen=True):
     path: str  # as the kernel names it; " (deleted)" at its end where it was removed
     locked: bool | None = None  # None: it could not be told who holds a lock
 

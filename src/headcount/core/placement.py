@@ -13,7 +13,7 @@ Rules of this file
 Not here: what the word changes (hear.py).
 """
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from headcount.core.earlier import counted
 from headcount.core.identity import ProcessIdentity
@@ -23,21 +23,18 @@ from headcount.core.world import Draft
 from headcount.times import RENAMED_WITHIN
 
 
-@dataclass(frozen=True, slots=True)
-class Existing:
+class Existing(Struct, frozen=True):
     session: Session
     supersedes: Session | None = None  # what its process hosted until now
 
 
-@dataclass(frozen=True, slots=True)
-class Fresh:
+class Fresh(Struct, frozen=True):
     predecessor: Session | None = None
     supersedes: Session | None = None
     provisional: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Misfit:
+class Misfit(Struct, frozen=True):
     """It belongs to no session as it now is; `session` is the one it was about, if that is known."""
 
     why: str

@@ -10,8 +10,9 @@ Rules of this file
 Not here: whether the process lives and who may register it (daemon/routes/register.py), tokens (daemon/).
 """
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from headcount.core.detail import traced
 from headcount.core.events import EventType
@@ -33,8 +34,7 @@ BECAUSE = "registered, and its process lives"
 BY = "registration"
 
 
-@dataclass(frozen=True, slots=True)
-class Register:
+class Register(Struct, frozen=True):
     agent: str
     conversation: str | None  # None: the agent will make one and tell
     process: ProcessIdentity  # seen alive at the edge
@@ -44,14 +44,12 @@ class Register:
     anyway: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Unregister:
+class Unregister(Struct, frozen=True):
     session: SessionId
     at: float
 
 
-@dataclass(frozen=True, slots=True)
-class TurnedAway:
+class TurnedAway(Struct, frozen=True):
     code: str  # "dead-process", "alive-elsewhere", "hosts-another"
     session: SessionId  # the one in the way
 

@@ -9,8 +9,9 @@ Rules of this file
 Not here: the agents' payloads (agents/), what follows from a report (decide.py, activity.py).
 """
 
-from dataclasses import dataclass, field
 from enum import Enum
+
+from msgspec import Struct, field
 
 from headcount.core.identity import ProcessIdentity
 
@@ -49,8 +50,7 @@ class Opening(Enum):
     FORK = "fork"
 
 
-@dataclass(frozen=True, slots=True)
-class Background:
+class Background(Struct, frozen=True):
     """Work beside the main turn: a subagent or a shell that goes on by itself."""
 
     id: str
@@ -58,8 +58,7 @@ class Background:
     label: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Anchor:
+class Anchor(Struct, frozen=True):
     """Which process a report came from, as the edge could establish it.
 
     `process` with `alive`: verified and recognised. `process` without: named exactly, but over.
@@ -73,8 +72,7 @@ class Anchor:
     began_at: float | None = None  # when the process was started
 
 
-@dataclass(frozen=True, slots=True)
-class Details:
+class Details(Struct, frozen=True):
     """What a report knows beside the turn; None: it does not say."""
 
     cwd: str | None = None
@@ -85,8 +83,7 @@ class Details:
     version: str | None = None  # of the agent's program
 
 
-@dataclass(frozen=True, slots=True)
-class Worktree:
+class Worktree(Struct, frozen=True):
     """The checked-out directory that a report came from, as the edge could establish it."""
 
     top: str
@@ -94,8 +91,7 @@ class Worktree:
     name: str  # of the repository
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(Struct, frozen=True):
     agent: str
     conversation: str
     at: float
@@ -118,8 +114,7 @@ class Report:
     anchor: Anchor = field(default_factory=Anchor)
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(Struct, frozen=True):
     """What an agent's own registry file says: a hint, which its process confirms or not."""
 
     agent: str
@@ -135,8 +130,7 @@ class Record:
     beside: bool = False  # its process has several conversations at once: it supersedes none
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """A living process that an adapter recognises as an agent, conversation unknown."""
 
     agent: str

@@ -8,9 +8,10 @@ Rules of this file
 Not here: when a transition is due (decide.py), what a session does (activity.py).
 """
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import NewType
+
+from msgspec import Struct
 
 from headcount.core.activity import Activity, Status, Turned
 from headcount.core.detail import Checkout, Origin, Quiet, Spent, Stall
@@ -98,8 +99,7 @@ IN_A_LIVING_PROCESS = frozenset({EndKind.SUPERSEDED, EndKind.CLOSED})
 """Ends that say nothing of the process."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(Struct, frozen=True):
     at: float
     kind: EndKind
     because: str
@@ -114,16 +114,14 @@ class Ended:
         return self.kind is not EndKind.REPORTED
 
 
-@dataclass(frozen=True, slots=True)
-class Leaving:
+class Leaving(Struct, frozen=True):
     """Its SessionEnd: it said that it goes, and why. Its process still decides."""
 
     at: float
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(Struct, frozen=True):
     """Something offered as evidence and not taken, for `explain`."""
 
     at: float
@@ -131,8 +129,7 @@ class Note:
     what: str
 
 
-@dataclass(frozen=True, slots=True)
-class Registration:
+class Registration(Struct, frozen=True):
     """What it was registered with, by itself or by whoever launched it."""
 
     at: float
@@ -143,8 +140,7 @@ class Registration:
     window: bool = False  # a tmux window was opened for it
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
+class Session(Struct, frozen=True):
     id: SessionId
     agent: str
     conversation: str | None

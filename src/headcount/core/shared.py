@@ -10,7 +10,7 @@ Rules of this file
 Not here: the shared rows (store/), leases of hosts (daemon/), how the freeing reaches the others (daemon/).
 """
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from headcount.core.book import Book, Page, Remembered
 from headcount.core.claim import Accepted, Answer, Claim, Freed, Granted
@@ -27,8 +27,7 @@ from headcount.core.world import Draft, Verdicts, World
 SharedCommand = Acquire | Release | HandOff
 
 
-@dataclass(frozen=True, slots=True)
-class SharedItem:
+class SharedItem(Struct, frozen=True):
     """What the shared ledger knows of one item, read under its lock."""
 
     claim: Claim | None = None
@@ -37,8 +36,7 @@ class SharedItem:
     ours: bool = False  # its holder is a process of this host; of others' nothing can be proved here
 
 
-@dataclass(frozen=True, slots=True)
-class SharedDecision:
+class SharedDecision(Struct, frozen=True):
     """What is to be stored and answered. The fence of a new grant is the keeper's to give."""
 
     answer: Answer

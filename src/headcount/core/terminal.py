@@ -6,11 +6,10 @@ Rules of this file
 Not here: how it is found (where.py).
 """
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Where:
+class Where(Struct, frozen=True):
     program: str  # "tmux", "kitty", "wezterm", "vscode", ...
     text: str  # as people see it: "work:3.1", "vscode"
     socket: str | None = None  # where that program is told things

@@ -7,15 +7,14 @@ Rules of this file
 Not here: what follows from a trace (collision.py).
 """
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from headcount.core.session import SessionId
 
 TRACES_MOST = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where two could meet: a file, or a worktree on a branch."""
 
     kind: str  # "same-file", "same-worktree"
@@ -24,15 +23,13 @@ class Place:
     name: str = ""  # of the repository
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(Struct, frozen=True):
     place: Place
     sessions: tuple[SessionId, SessionId]
     texts: tuple[str, str]  # the alarm on each row
 
 
-@dataclass(slots=True)
-class Traces:
+class Traces(Struct):
     """Who was lately at work where, and which alarms were raised for it. Memory only."""
 
     places: dict[Place, dict[SessionId, float]] = field(default_factory=dict)  # -> when it last edited there

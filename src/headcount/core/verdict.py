@@ -8,8 +8,9 @@ Rules of this file
 Not here: how a kernel is asked (system/processes), what a session makes of it (decide.py).
 """
 
-from dataclasses import dataclass
 from enum import Enum
+
+from msgspec import Struct
 
 from headcount.core.identity import Place, ProcessIdentity
 
@@ -28,16 +29,14 @@ class Proof(Enum):
     REBOOTED = "rebooted"  # the boot it lived in is over
 
 
-@dataclass(frozen=True, slots=True)
-class Exit:
+class Exit(Struct, frozen=True):
     """How a process ended, as far as the kernel still says. Both None: nobody can tell any more."""
 
     code: int | None = None
     signal: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     standing: Standing
     because: str
     proof: Proof | None = None

@@ -10,7 +10,8 @@ Not here: what a grant is (granting.py).
 """
 
 from collections.abc import Iterable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from headcount.core.book import Page, Waiter
 from headcount.core.claim import Accepted, Answer, Claim, Held, Refused, Waiting

@@ -11,7 +11,8 @@ Not here: asking tmux (system/tmux), when it is asked (daemon/terminals.py), goi
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from headcount.core.events import EventType
 from headcount.core.session import SessionId
@@ -38,8 +39,7 @@ PROGRAMS = {
 """TERM_PROGRAM in our words; what is not here is not shown, since it is foreign text."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pane:
+class Pane(Struct, frozen=True):
     """One pane of one tmux server, as that server lists it."""
 
     socket: str
@@ -71,8 +71,7 @@ class Pane:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Located:
+class Located(Struct, frozen=True):
     """Where a session was found; None: in no terminal that is known, and all that could say so were asked."""
 
     session: SessionId

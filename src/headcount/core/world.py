@@ -11,10 +11,11 @@ Not here: what should happen (decide.py), storage (store/).
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from hashlib import blake2s
 from types import MappingProxyType
 from typing import Any
+
+from msgspec import Struct, field
 
 from headcount.core.book import Book, Entries, Page
 from headcount.core.claim import Claim, Freed
@@ -81,8 +82,7 @@ class World:
         return (session for session in self.sessions.values() if session.is_open)
 
 
-@dataclass(slots=True)
-class Decision:
+class Decision(Struct):
     """What a batch comes to. Nothing of it is true before `events` are committed."""
 
     events: list[Event] = field(default_factory=list)

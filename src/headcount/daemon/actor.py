@@ -13,8 +13,9 @@ Not here: what an actor may do (authority.py), walking up (lineage.py), marks (m
 """
 
 import os
-from dataclasses import dataclass
 from enum import Enum
+
+from msgspec import Struct
 
 from headcount.core.identity import Match, ProcessIdentity, same_process
 from headcount.core.session import Session, SessionId
@@ -37,16 +38,14 @@ class Kind(Enum):
     NOBODY = "nobody"
 
 
-@dataclass(frozen=True, slots=True)
-class Rung:
+class Rung(Struct, frozen=True):
     name: str  # "peer", "token", "environment", "operator"
     taken: bool
     why: str
     session: SessionId | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Actor:
+class Actor(Struct, frozen=True):
     kind: Kind
     rungs: tuple[Rung, ...] = ()
     session: SessionId | None = None
@@ -68,8 +67,7 @@ A_PAGE = Actor(
 )
 
 
-@dataclass(slots=True)
-class _Case:
+class _Case(Struct):
     """What is known of one caller while its rungs are climbed."""
 
     lineage: Lineage

@@ -122,12 +122,12 @@ class Anchors:
         for facts in chain((start,), above(self._processes, start)):
             if facts.uid == self._uid and (agent.recognise(facts) or self._is_hosting_helper(facts)):
                 return self.bound(facts, by)
-            if _is_helper(facts):
+            if AGENTS.is_helper(facts):
                 return Anchor(by=by, why=f"pid {facts.pid} is a helper of an agent and hosts no session")
         return Anchor(by=by, why=f"no {agent.name} process above pid {start.pid}")
 
     def _is_hosting_helper(self, facts: ProcessFacts) -> bool:
-        return _is_helper(facts) and self._known(facts.identity) is not None
+        return AGENTS.is_helper(facts) and self._known(facts.identity) is not None
 
     def agent_above(self, facts: ProcessFacts) -> ProcessIdentity | None:
         passed: list[ProcessIdentity] = []
@@ -140,10 +140,10 @@ class Anchors:
             passed.append(each.identity)
             if each.uid != self._uid:
                 continue
-            if any(agent.recognise(each) for agent in AGENTS.values()) or self._is_hosting_helper(each):
+            if AGENTS.agent_of(each) is not None or self._is_hosting_helper(each):
                 found = each.identity
                 break
-            if _is_helper(each):
+            if AGENTS.is_helper(each):
                 break
         self._overhead.keep(passed, found)
         return found
@@ -166,10 +166,6 @@ class Anchors:
             by="stat line",
             why=f"pid {claimed.pid} of then is not here: it ended, or it is in another pid namespace",
         )
-
-
-def _is_helper(facts: ProcessFacts) -> bool:
-    return any(agent.is_helper(facts) for agent in AGENTS.values())
 
 
 def parse_pid(text: str) -> int | None:

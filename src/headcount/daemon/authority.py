@@ -10,8 +10,9 @@ Not here: who is calling (actor.py), what reaches the routes at all (gate.py).
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
+
+from msgspec import Struct
 
 from headcount.daemon.actor import Actor, Kind
 from headcount.daemon.gate import Refused
@@ -23,8 +24,7 @@ class Need(Enum):
     OPERATOR = "the operator"
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     need: Need
     verb: str = ""  # as people call it, for the refusal
     for_people: Mapping[str, str] | None = None  # query parameters that make it the operator's -> the verb

@@ -15,8 +15,9 @@ import contextlib
 import logging
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
+
+from msgspec import Struct
 
 from headcount.agents.guarded import unguarded
 from headcount.agents.port import Agent
@@ -39,16 +40,14 @@ TICKS = os.sysconf("SC_CLK_TCK")
 log = logging.getLogger("headcount.census")
 
 
-@dataclass(frozen=True, slots=True)
-class Sight:
+class Sight(Struct, frozen=True):
     """A process that was looked at, and the glance by which it is known again."""
 
     facts: ProcessFacts
     glance: object | None
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(Struct, frozen=True):
     """A process of an agent: a session by itself, or one that may have conversations open."""
 
     agent: Agent

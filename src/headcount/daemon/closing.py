@@ -14,8 +14,9 @@ Not here: the signal and its audit (ending.py), windows (terminals).
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
+
+from msgspec import Struct, field
 
 from headcount.core.evidence import Ending, Judged
 from headcount.core.identity import Match, ProcessIdentity, same_process
@@ -39,8 +40,7 @@ class Windows(Protocol):
         ...
 
 
-@dataclass(slots=True)
-class Closed:
+class Closed(Struct):
     session: Session
     results: list[Result] = field(default_factory=list)
     others: list[Session] = field(default_factory=list)  # alive in the same conversation, and left alone

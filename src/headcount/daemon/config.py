@@ -16,6 +16,7 @@ from typing import Any
 from headcount.times import DAY, HOUR, LONG_TURN, MINUTE, RETENTION, STALL_AFTER
 
 MEGABYTE = 1024 * 1024
+NUMBER_MOST = 10**9  # no setting means more; a float would not hold what TOML can write
 TABLES = frozenset({"tmux", "close", "notify"})
 SPAN = re.compile("([0-9]{1,6})([smhd]?)")
 UNITS = {"": 1, "s": 1, "m": MINUTE, "h": HOUR, "d": DAY}
@@ -70,7 +71,11 @@ class Config:
 def _from_file(path: Path) -> Config:
     try:
         data = tomllib.loads(path.read_text("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+    except (
+        ValueError,
+        OSError,
+        RecursionError,
+    ) as error:  # not TOML, not UTF-8, not to be read, nested without end
         raise BadSetting(f"{path}: {error}. Mend or remove the file.") from error
     known = {setting_name(each.name): each.name for each in fields(Config)}
     given: dict[str, Any] = {}
@@ -141,6 +146,6 @@ def _checked(path: Path, name: str, field: str, value: Any) -> Any:
         if form is not None and value and form[0].fullmatch(value) is None:
             raise BadSetting(f"{path}: {name} must be {form[1]}")
         return value
-    if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
-        raise BadSetting(f"{path}: {name} must be a number above zero")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= NUMBER_MOST:
+        raise BadSetting(f"{path}: {name} must be a number above zero, and not beyond {NUMBER_MOST:,}")
     return type(default)(value)

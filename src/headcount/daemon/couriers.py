@@ -19,8 +19,9 @@ import time
 import uuid
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from headcount.daemon.config import Config
 from headcount.system import desktop, webhook
@@ -37,8 +38,7 @@ Send = Callable[[Sequence[Row], str], str | None]
 """Carries notices, with the id of the delivery. None: delivered. Else why not."""
 
 
-@dataclass(slots=True)
-class _Parcel:
+class _Parcel(Struct):
     rows: list[Row]
     answer: "Future[str | None] | None" = None  # somebody waits to hear what came of it: a test
 

@@ -18,7 +18,8 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from headcount.agents.table import AGENTS
 from headcount.core.events import Event, EventType
@@ -43,8 +44,7 @@ SEEN_MOST = 256  # of one agent; far more than people find readable
 Known = Callable[[ProcessIdentity], ProcessIdentity | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(Struct, frozen=True):
     at: float
     what: str
 
@@ -151,8 +151,7 @@ class Descendants:
         return facts.uid == self._uid and not self._is_agents(facts) and not is_terminal(facts)
 
     def _is_agents(self, facts: ProcessFacts) -> bool:
-        is_agent = any(agent.recognise(facts) or agent.is_helper(facts) for agent in AGENTS.values())
-        return is_agent or self._known(facts.identity) is not None
+        return AGENTS.is_agents(facts) or self._known(facts.identity) is not None
 
     def _gone(self, identities: list[ProcessIdentity]) -> set[ProcessIdentity]:
         return {each for each in identities if not self._lives(each)}

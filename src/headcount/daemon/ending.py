@@ -16,8 +16,9 @@ import asyncio
 import os
 import signal
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from headcount.core.evidence import Ending
 from headcount.core.identity import Match, ProcessIdentity, same_process
@@ -38,16 +39,14 @@ UNSEEN = "headcount cannot see whom it runs below"
 EXITED, KILLED, SURVIVED, OVER, REFUSED, WOULD = "exited", "killed", "survived", "over", "refused", "would"
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     process: ProcessIdentity
     what: str
     session: SessionId | None = None
     leftover: LeftoverId | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
+class Wish(Struct, frozen=True):
     verb: str
     by: str  # "operator", or "policy"
     above: tuple[ProcessIdentity, ...] = ()  # the caller and its ancestors: never ended
@@ -56,8 +55,7 @@ class Wish:
     still: Callable[[], bool] = lambda: True  # asked last before an agent is signalled
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Struct, frozen=True):
     target: Target
     outcome: str
     because: str = ""
@@ -177,8 +175,7 @@ class Endings:
         return Ending(self._clock.now(), result.target.session, facts, finished=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Around:
+class Around(Struct, frozen=True):
     """What must not be hit, just before it is decided who is."""
 
     ours: list[ProcessIdentity]  # this daemon and its ancestors

@@ -14,7 +14,8 @@ Not here: ending (closing.py), what idle means (core/activity.py).
 
 import asyncio
 import logging
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from headcount.core.activity import Doing
 from headcount.core.aftermath import Noticed
@@ -31,8 +32,7 @@ from headcount.times import IDLE_LOOKED_AT_EVERY, IDLE_NOTICE
 log = logging.getLogger("headcount.idle")
 
 
-@dataclass(slots=True)
-class Idle:
+class Idle(Struct):
     """One stretch of idleness. Any word from the session begins another."""
 
     sign: tuple[object, ...]

@@ -10,7 +10,8 @@ Not here: reading and removing files (mailbox.py), what a payload means (agents/
 """
 
 import json
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 PID_DIGITS_MOST = 10
 TICK_DIGITS_MOST = 20
@@ -18,16 +19,14 @@ TICK_DIGITS_MOST = 20
 _decoder = json.JSONDecoder(parse_int=len, parse_float=len)  # only the ends of values are looked for
 
 
-@dataclass(frozen=True, slots=True)
-class Sender:
+class Sender(Struct, frozen=True):
     """The kernel's word on the hook's parent, as the hook read it."""
 
     pid: int
     started: int
 
 
-@dataclass(frozen=True, slots=True)
-class Slip:
+class Slip(Struct, frozen=True):
     """One report inside a file."""
 
     sender: Sender | None

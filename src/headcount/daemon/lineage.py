@@ -15,7 +15,8 @@ Not here: what a caller may do (authority.py), tokens and marks (actor.py).
 """
 
 import os
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from headcount.agents.table import AGENTS
 from headcount.core.identity import Match, ProcessFacts, ProcessIdentity, same_process
@@ -30,8 +31,7 @@ from headcount.system.processes.namespace import namespace_of
 from headcount.system.processes.port import Processes
 
 
-@dataclass(slots=True)
-class Seen:
+class Seen(Struct):
     """What was seen of one connection's peer. Descent is by birth: it stays when a process in between ends."""
 
     chain: tuple[ProcessFacts, ...] = ()
@@ -39,8 +39,7 @@ class Seen:
     environ: dict[int, dict[str, str]] = field(default_factory=dict)  # by pid: the marks each carries
 
 
-@dataclass(frozen=True, slots=True)
-class Lineage:
+class Lineage(Struct, frozen=True):
     chain: tuple[ProcessFacts, ...] = ()  # the caller first
     hosts: tuple[Session, ...] = ()  # the agents above, nearest first: one session of each process
     visible: bool = False
@@ -100,7 +99,7 @@ class Lineages:
                 await self._introduce(facts, chain[nth + 1 :])
 
     async def _introduce(self, facts: ProcessFacts, above: tuple[ProcessFacts, ...]) -> None:
-        agent = next((each for each in AGENTS.values() if each.recognise(facts)), None)
+        agent = AGENTS.agent_of(facts)
         if agent is None:
             return
         parent = next((host.process for host in self._hosts(above)), None)

@@ -17,8 +17,9 @@ import asyncio
 import logging
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from headcount.core.book import Entries
 from headcount.core.claim import Answer, Granted, Refused, Waiting
@@ -65,8 +66,7 @@ class Writer(Protocol):
     ) -> None: ...
 
 
-@dataclass(slots=True)
-class Entry:
+class Entry(Struct):
     evidence: Evidence
     answer: asyncio.Future[Outcome] | None = None
 

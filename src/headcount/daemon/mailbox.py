@@ -18,8 +18,10 @@ import os
 import stat
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from headcount.agents.drop_line import TRIAL
 from headcount.agents.port import Agent, Unread
@@ -29,6 +31,7 @@ from headcount.daemon.drift import Drift
 from headcount.daemon.letters import Sender, split
 from headcount.daemon.loop import Loop, NotStored
 from headcount.daemon.worktrees import Worktrees
+from headcount.own_files import check_directory, open_to_append
 from headcount.system.clock import Clock
 from headcount.system.files import IN_CLOSE_WRITE, IN_IGNORED, IN_MOVED_TO, FileEvent, FileEvents
 from headcount.times import COMMIT_RETRY_MOST, SETTLE_WITHIN
@@ -42,8 +45,7 @@ FLAG = ".listening"  # while it is there, per-tool hooks report too
 PASSING = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO})  # reading may succeed later
 
 
-@dataclass(frozen=True, slots=True)
-class Letter:
+class Letter(Struct, frozen=True):
     """One file: what it held, and what it was when it was read."""
 
     path: str
@@ -82,8 +84,9 @@ class Mailbox:
     def open(self) -> None:
         """Watches first and lists afterwards, so that nothing falls between."""
         self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        check_directory(str(self.directory))  # what cannot be read in it is removed: it must be ours
         self._files.watch(self.directory, IN_CLOSE_WRITE | IN_MOVED_TO, self._arrived)
-        (self.directory / FLAG).touch(mode=0o600)
+        os.close(open_to_append(str(self.directory / FLAG)))
         self._wake.set()
 
     def close(self, *, for_good: bool) -> None:

@@ -47,7 +47,7 @@ def main() -> int:
     os.umask(0o077)
     os.chdir("/")
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    return _serve(Word(args.ready_fd))
+    return _serve(Word(args.ready_fd), tell=args.foreground)
 
 
 def _detach() -> None:
@@ -76,10 +76,10 @@ class Word:
         return [] if self._fd is None else ["--ready-fd", str(self._fd)]
 
 
-def _serve(word: Word) -> int:
+def _serve(word: Word, *, tell: bool) -> int:
     """Whatever keeps it from starting, a read-only disk too, is said to whoever waits."""
     try:
-        return _serve_alone(word)
+        return _serve_alone(word, tell)
     except Exception as fault:
         log.exception("headcount ends by a fault")
         word.say(f"failed: {fault}")
@@ -87,14 +87,16 @@ def _serve(word: Word) -> int:
         return 1
 
 
-def _serve_alone(word: Word) -> int:
-    from headcount.daemon.singleton import Singleton
+def _serve_alone(word: Word, tell: bool) -> int:
+    from headcount.daemon.singleton import Singleton, holder_of
 
     places = Places.from_environ(os.environ)
     places.make()
     lock = Singleton.take(Path(places.lock))
     if lock is None:
         word.say("busy")
+        if tell:  # a detached one's starter asks the one that serves
+            _tell_who(holder_of(Path(places.lock)), places.state)
         return EXIT_BUSY
     gc.disable()  # nothing that a start makes is garbage, and looking for some is a tenth of it
     from headcount.daemon.logs import open_log
@@ -112,6 +114,11 @@ def _serve_alone(word: Word) -> int:
         _start_anew(lock, word, restarts_before(os.environ, time.monotonic() - began))
     log.info("headcount %s stopped", __version__)
     return 0
+
+
+def _tell_who(pid: int | None, state: str) -> None:
+    who = "Another daemon" if pid is None else f"Another daemon (pid {pid})"
+    print(f"headcount: {who} serves {state} already. See: headcount status", file=sys.stderr)
 
 
 def _collect_seldom() -> None:

@@ -11,7 +11,8 @@ Not here: which variables those are (agents/marks.py), what outranks them (actor
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from headcount.agents.marks import LAUNCHED, MARKS, NAMES, Mark
 from headcount.core.identity import ProcessFacts
@@ -23,8 +24,7 @@ from headcount.daemon.lineage import Seen, host_of
 from headcount.system.processes.port import Processes
 
 
-@dataclass(frozen=True, slots=True)
-class Marked:
+class Marked(Struct, frozen=True):
     """What the marks came to. Without a session `why` says what was wrong with them."""
 
     why: str

@@ -6,8 +6,9 @@ Rules of this file
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from headcount.daemon.service import Service
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
 LATENCY_BOUNDS = (0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0)
 
 
-@dataclass(slots=True)
-class Histogram:
+class Histogram(Struct):
     buckets: list[int] = field(default_factory=lambda: [0] * (len(LATENCY_BOUNDS) + 1))
     total: float = 0.0
 

@@ -10,7 +10,8 @@ Not here: the walk (anchor.py, system/processes/ancestry.py).
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from headcount.core.identity import ProcessIdentity
 from headcount.system.clock import Clock
@@ -19,8 +20,7 @@ from headcount.times import UNANCHORED_FRESH
 MOST = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
+class Ending(Struct, frozen=True):
     """Where the walk ended: at an agent, or at nobody."""
 
     agent: ProcessIdentity | None

@@ -11,15 +11,17 @@ Not here: credentials themselves (credentials.py), the server (listen.py), what 
 
 import asyncio
 import logging
-import os
 from pathlib import Path
 from typing import Protocol
 
 import msgspec
 
 from headcount.daemon.credentials import Credentials
+from headcount.own_files import open_anew, read
 from headcount.system.clock import Clock
 from headcount.system.loopback import HOST, open_loopback
+
+KEPT_MOST = 64 * 1024  # bytes; 64 tabs are a tenth of it
 
 log = logging.getLogger("headcount.pages")
 
@@ -89,8 +91,7 @@ class Pages:
             return
         new = self._place.with_suffix(".new")
         try:
-            fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-            with open(fd, "wb") as file:
+            with open(open_anew(str(new)), "wb") as file:
                 file.write(msgspec.json.encode(Kept(self._port, self.credentials.remembered())))
             new.replace(self._place)
         except OSError as error:
@@ -98,7 +99,7 @@ class Pages:
 
     def _read(self) -> Kept | None:
         try:
-            return msgspec.json.decode(self._place.read_bytes(), type=Kept)
+            return msgspec.json.decode(read(str(self._place), KEPT_MOST), type=Kept)
         except (OSError, msgspec.MsgspecError):
             return None
 

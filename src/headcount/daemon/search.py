@@ -221,8 +221,7 @@ class Search:
         return stands_above_one(self._processes, facts.identity, self._is_agent)
 
     def _is_agent(self, facts: ProcessFacts) -> bool:
-        is_one = any(agent.recognise(facts) or agent.is_helper(facts) for agent in AGENTS.values())
-        return is_one or self._hosts(facts.identity)
+        return AGENTS.is_agents(facts) or self._hosts(facts.identity)
 
     def _is_here(self, pid: int) -> bool:
         """In our pid namespace: the numbers in its marks are those that we see. Not known is not here."""

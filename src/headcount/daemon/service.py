@@ -9,8 +9,9 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from headcount import __version__
 from headcount.agents.guarded import Guarded
@@ -49,8 +50,7 @@ from headcount.wire.messages import Status
 DISK_LOW = 64 * 1024 * 1024
 
 
-@dataclass(slots=True)
-class Service:
+class Service(Struct):
     places: Places
     config: Config
     clock: Clock

@@ -6,6 +6,7 @@ Rules of this file
   3. A file may be removed under its lock, and a second daemon would then lock a new one. So the directory of the
      store is locked too: it cannot be removed while the store is in it.
   4. What was locked must be what the path leads to; a file that was removed in between is no lock.
+  5. Who has it is told to people by the kernel's own list, and decides nothing.
 
 Not here: what a daemon that lost says (main.py).
 """
@@ -14,6 +15,8 @@ import contextlib
 import fcntl
 import os
 from pathlib import Path
+
+LOCKS = "/proc/locks"
 
 
 class Singleton:
@@ -46,6 +49,21 @@ class Singleton:
         for descriptor in self._descriptors:
             with contextlib.suppress(OSError):
                 os.close(descriptor)
+
+
+def holder_of(path: Path) -> int | None:
+    """The pid that has the lock, for people; None: it cannot be told (locks(5), proc_locks(5))."""
+    try:
+        there = path.stat(follow_symlinks=False)
+        lines = Path(LOCKS).read_text("ascii").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return None
+    place = f"{os.major(there.st_dev):02x}:{os.minor(there.st_dev):02x}:{there.st_ino}"
+    for line in lines:
+        fields = line.split()
+        if len(fields) > 5 and fields[1] == "FLOCK" and fields[5] == place and fields[4].isdigit():
+            return int(fields[4]) or None  # 0: of another pid namespace
+    return None
 
 
 def _lock_file(path: Path) -> int | None:

@@ -15,8 +15,9 @@ import asyncio
 import logging
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
+
+from msgspec import Struct
 
 from headcount import times
 from headcount.core.events import Event
@@ -34,8 +35,7 @@ log = logging.getLogger("headcount.stalls")
 Size = tuple[int, int]  # of a transcript: bytes, and when it was written
 
 
-@dataclass(frozen=True, slots=True)
-class Sight:
+class Sight(Struct, frozen=True):
     """What one session's sources showed at a look, and when each had last been seen to stir."""
 
     at: float

@@ -13,7 +13,8 @@ Not here: whose pane it is (core/where.py), tmux itself (system/tmux), going the
 import asyncio
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from headcount.agents.table import AGENTS
 from headcount.core.events import Event, EventType
@@ -35,8 +36,7 @@ log = logging.getLogger("headcount.terminals")
 LOOKED_FOR = frozenset({EventType.SESSION_STARTED, EventType.SESSION_BOUND, EventType.SESSION_REOPENED})
 
 
-@dataclass(frozen=True, slots=True)
-class NotKnown:
+class NotKnown(Struct, frozen=True):
     """It could not be found out. Nothing follows."""
 
     why: str
@@ -157,7 +157,7 @@ class Terminals:
         chain = self._chain(process)
         if not chain:
             return NotKnown("its process could not be looked at")
-        if _is_helper(chain[0]) and (shared or has_terminal(process.pid) is False):
+        if AGENTS.is_helper(chain[0]) and (shared or has_terminal(process.pid) is False):
             return None
         pane = pane_of([each.pid for each in chain], panes)
         if pane is not None:
@@ -176,10 +176,6 @@ class Terminals:
         if not isinstance(facts, ProcessFacts) or self._processes.parent(process) != facts.parent:
             return []  # it is over, or another has its pid
         return list(ancestors(self._processes, facts))
-
-
-def _is_helper(facts: ProcessFacts) -> bool:
-    return any(agent.is_helper(facts) for agent in AGENTS.values())
 
 
 def _beside(session: Session, world: World) -> list[Session]:

@@ -14,13 +14,16 @@ import os
 import secrets
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Protocol
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from headcount.core.identity import Match, ProcessIdentity, same_process
 from headcount.core.verdict import Standing
+from headcount.own_files import check_directory
 from headcount.store.tokens import TokenRow
 from headcount.system.clock import Clock
 from headcount.system.processes.port import Processes
@@ -38,8 +41,7 @@ class Table(Protocol):
     async def keep(self, rows: Iterable[TokenRow], dropped: Iterable[str] = ()) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(Struct, frozen=True):
     process: ProcessIdentity
     is_over: bool
 
@@ -95,7 +97,7 @@ class Tokens:
         self._rows = {row.hash: row for row in await self._table.load()}
         await self.tidy()
         files = {row.file for row in self._rows.values() if row.ended_at is None}
-        if self._directory.is_dir():
+        if self._directory.is_dir() and not self._directory.is_symlink():
             for path in self._directory.iterdir():
                 if path.name not in files:
                     path.unlink(missing_ok=True)
@@ -153,6 +155,7 @@ class Tokens:
 
     def _write(self, path: Path, token: str) -> None:
         self._directory.mkdir(PRIVATE, parents=True, exist_ok=True)
+        check_directory(str(self._directory))
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         fd = os.open(path, flags, 0o600)
         try:

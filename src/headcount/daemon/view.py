@@ -13,8 +13,9 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
+from msgspec.structs import replace
+
 from headcount.agents.table import AGENTS
-from headcount.core.change import changed
 from headcount.core.claim import Claim
 from headcount.core.events import Event
 from headcount.core.session import Ended, Liveness, Session
@@ -183,11 +184,11 @@ def _as_of(session: Session, event: Event) -> Session:
     """What came later, its end above all, is not shown with what came before. What a death brings with it (a
     claim that falls, an alarm that is cleared) has the same moment and came after it."""
     is_newest = all(getattr(session, name) is value for name, value in event.delta.items())
-    then = session if is_newest else changed(session, event.delta)
+    then = session if is_newest else replace(session, **event.delta)
     if session.ended is None or "ended" in event.delta or event.at >= session.ended.at:
         return then
     living = Liveness.ALIVE if then.process else Liveness.UNBOUND
-    return changed(then, {"ended": None, "liveness": event.delta.get("liveness", living)})
+    return replace(then, ended=None, liveness=event.delta.get("liveness", living))
 
 
 def _fact(key: str, value: Any) -> Any:

@@ -15,6 +15,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+from headcount.own_files import open_anew
 from headcount.times import WATCHDOG_EVERY, WATCHDOG_STRIKES
 
 log = logging.getLogger("headcount.watchdog")
@@ -65,6 +66,6 @@ class Watchdog:
 
     def _end(self) -> None:
         log.critical("the loop did not answer %d times in a row; ending", WATCHDOG_STRIKES)
-        with open(self._stacks, "w") as file:
+        with open(open_anew(str(self._stacks)), "w") as file:
             faulthandler.dump_traceback(file)
         self._give_up(DEAF)

@@ -14,8 +14,9 @@ Not here: ending the agent first (closing.py).
 import asyncio
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from headcount.core.evidence import Ending
 from headcount.core.session import Session
@@ -30,8 +31,7 @@ from headcount.system.processes.ancestry import ancestors
 from headcount.system.processes.port import Processes
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """What may be closed."""
 
     pane: Pane

@@ -10,7 +10,8 @@ Not here: git's files (system/git.py), what two in one worktree mean (core/colli
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from headcount.core.report import Report, Worktree
 from headcount.system.clock import Clock

@@ -9,10 +9,12 @@ Rules of this file
 Not here: how damage is found at a start (opening.py).
 """
 
+import os
 import time
 from contextlib import suppress
 from pathlib import Path
 
+from headcount.own_files import open_to_append
 from headcount.store.schema import SIDE_FILES, sync
 
 
@@ -39,7 +41,7 @@ def is_orphaned(path: Path) -> bool:
 
 def suspect(path: Path) -> None:
     with suppress(OSError):  # the mark is an extra; the fault itself is told anyway
-        _mark(path).touch(mode=0o600)
+        os.close(open_to_append(str(_mark(path))))
 
 
 def is_suspect(path: Path) -> bool:

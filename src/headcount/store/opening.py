@@ -24,6 +24,7 @@ from typing import Final
 import msgspec
 
 from headcount.core.session import Session, SessionId
+from headcount.own_files import make_room
 from headcount.store.aside import is_orphaned, is_suspect, set_aside, trust
 from headcount.store.codec import (
     decode_claim,
@@ -65,6 +66,7 @@ def _open(path: Path, machine: str) -> tuple[sqlite3.Connection, Loaded]:
         create(path, {"machine": machine})
     check_header(path)
     path.chmod(0o600)  # SQLite gives its side files the same
+    make_room(f"{path}-shm")  # SQLite writes into it whatever it is; it holds nothing that lasts
     with _damage_named():
         connection = connect(path)
         try:

@@ -10,9 +10,10 @@ Not here: SQLite (sqlite.py), bodies of rows (codec.py), when to retry or to sto
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
+
+from msgspec import Struct, field
 
 from headcount.core.book import Entries, Remembered
 from headcount.core.claim import Claim
@@ -43,8 +44,7 @@ class NewerSchema(Exception):
         self.known = known
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(Struct, frozen=True):
     """What was remembered when the store was opened."""
 
     sessions: list[Session]

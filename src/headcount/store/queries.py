@@ -7,16 +7,16 @@ Rules of this file
 Not here: running them (schema.py, writer.py, reader.py).
 """
 
-from dataclasses import dataclass
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+
+from msgspec import Struct
 
 SQL = files("headcount.store") / "sql"
 _OPENS = "-- name: "
 
 
-@dataclass(frozen=True, slots=True)
-class Migration:
+class Migration(Struct, frozen=True):
     number: int
     name: str
     sql: str

@@ -13,11 +13,11 @@ import json
 import sqlite3
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec import Struct
 
 from headcount.core.events import Event
 from headcount.store.aside import suspect
@@ -32,8 +32,7 @@ T = TypeVar("T")
 STEPS_BETWEEN_ASKING = 20_000  # of SQLite's machine: about a millisecond
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """Which part of the journal is asked for."""
 
     after: int

@@ -11,6 +11,7 @@ Not here: what is done about damage (aside.py), what the rows say (opening.py).
 
 import os
 import sqlite3
+import stat
 from pathlib import Path
 from typing import Final
 
@@ -43,8 +44,10 @@ class Damaged(Exception):
 def check_header(path: Path) -> None:
     """Looks before SQLite does. (Only before: closing a descriptor of a file that SQLite has open
     in this process would drop its locks.)"""
-    with path.open("rb") as file:
-        head = file.read(_HEADER_BYTES)
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe in its place holds nobody up
+    with open(fd, "rb", buffering=0) as file:
+        is_plain = stat.S_ISREG(os.fstat(fd).st_mode)
+        head = (file.read(_HEADER_BYTES) or b"") if is_plain else b""
     if len(head) < _HEADER_BYTES or not head.startswith(_MAGIC):
         raise Damaged("it is not a database")
     if int.from_bytes(head[68:72], "big") != APPLICATION_ID:

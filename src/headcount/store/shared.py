@@ -10,8 +10,9 @@ Not here: PostgreSQL (postgres/), when a host vouches for itself (daemon/fleet/)
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from headcount.core.claim import Answer, Claim, Freed
 from headcount.core.item import Item
@@ -37,8 +38,7 @@ class Forgotten(SharedUnavailable):
     """The host's row is gone: nobody else has its place, and enrolling again takes it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Membership:
+class Membership(Struct, frozen=True):
     """Who we are in the fleet. An epoch is one life of this daemon."""
 
     host: str
@@ -46,16 +46,14 @@ class Membership:
     epoch: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class SharedClaim:
+class SharedClaim(Struct, frozen=True):
     claim: Claim
     host: str | None  # None: free
     host_name: str | None = None
     vouched: bool = True  # its host's lease holds
 
 
-@dataclass(frozen=True, slots=True)
-class Host:
+class Host(Struct, frozen=True):
     id: str
     name: str
     epoch: int
@@ -67,8 +65,7 @@ class Host:
     sessions: int
 
 
-@dataclass(frozen=True, slots=True)
-class RosterRow:
+class RosterRow(Struct, frozen=True):
     host: str
     host_name: str
     vouched: bool
@@ -76,8 +73,7 @@ class RosterRow:
     body: str  # the session as its host shows it, JSON
 
 
-@dataclass(frozen=True, slots=True)
-class SharedEvent:
+class SharedEvent(Struct, frozen=True):
     seq: int
     at: float
     host: str

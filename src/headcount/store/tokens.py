@@ -9,10 +9,10 @@ Not here: minting and proving (daemon/tokens.py).
 
 import sqlite3
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import partial
 
 import msgspec
+from msgspec import Struct
 
 from headcount.core.identity import ProcessIdentity
 from headcount.store.queries import query
@@ -20,8 +20,7 @@ from headcount.store.reader import Reader
 from headcount.store.writer import Writer, in_transaction
 
 
-@dataclass(frozen=True, slots=True)
-class TokenRow:
+class TokenRow(Struct, frozen=True):
     hash: str
     file: str  # the name of its file, below the directory of tokens
     process: ProcessIdentity

@@ -17,11 +17,12 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar, cast
+
+from msgspec import Struct, field
 
 from headcount.store.aside import suspect
 from headcount.store.codec import EventRow
@@ -45,16 +46,14 @@ _KEEP_LEFTOVER = query("keep_leftover")
 _DROP_LEFTOVER = query("drop_leftover")
 
 
-@dataclass(frozen=True, slots=True)
-class LedgerRows:
+class LedgerRows(Struct, frozen=True):
     claims: list[tuple[str, int, int, bytes]] = field(default_factory=list)
     requests: list[tuple[str, float, bytes]] = field(default_factory=list)
     forgotten: list[tuple[str]] = field(default_factory=list)
     meta: list[dict[str, str]] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class Write:
+class Write(Struct, frozen=True):
     events: list[EventRow]
     rows: list[SessionRow]
     dropped: list[tuple[str]]
@@ -63,8 +62,7 @@ class Write:
     cleared: list[tuple[str]] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class _Job:
+class _Job(Struct, frozen=True):
     work: Write | Task
     loop: asyncio.AbstractEventLoop
     answer: asyncio.Future[Any]

@@ -12,7 +12,8 @@ Not here: which repository a directory is in (git.py), whose work it was (daemon
 import os
 import re
 import subprocess
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from headcount.times import GIT_WITHIN
 
@@ -26,8 +27,7 @@ QUIET = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
+class Work(Struct, frozen=True):
     uncommitted: int  # changed, added, deleted and untracked paths
     unpushed: int  # commits that no remote has; 0 where there is no remote at all
     branch: str | None

@@ -13,7 +13,8 @@ import errno
 import os
 import socket
 import struct
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 HOST = "127.0.0.1"
 BACKLOG = 128
@@ -29,8 +30,7 @@ UID_AT = HEAD.size + 4 + 48 + 12  # of struct inet_diag_msg: family…, the sock
 ANSWER_MOST = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class Loopback:
+class Loopback(Struct, frozen=True):
     """One connection: the port it came in by, and the uid at its other end, where the kernel tells it."""
 
     port: int

@@ -14,7 +14,8 @@ import os
 import socket
 import struct
 import sys
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from headcount.core.identity import ProcessFacts, ProcessIdentity
 from headcount.system.processes import pidfd as pidfds
@@ -26,8 +27,7 @@ DARWIN_CREDENTIALS = struct.Struct("=IIh2xI")  # struct xucred: version, uid, gr
 DARWIN_LOCAL, DARWIN_PEERCRED, DARWIN_PEERPID = 0, 1, 2  # SOL_LOCAL and its options, sys/un.h
 
 
-@dataclass(slots=True)
-class Peer:
+class Peer(Struct):
     pid: int  # 0: it lives in a pid namespace that we cannot see
     uid: int
     gid: int

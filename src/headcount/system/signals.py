@@ -11,8 +11,9 @@ Not here: deciding that somebody should be signalled (always a person's wish).
 import os
 import signal
 import socket
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from headcount.system.peer import Peer
 
@@ -30,13 +31,11 @@ class Handle(Protocol):
     def pidfd(self) -> int | None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
+class Sent(Struct, frozen=True):
     pid: int
 
 
-@dataclass(frozen=True, slots=True)
-class NotSent:
+class NotSent(Struct, frozen=True):
     why: str
     over: bool = False  # it had already ended
 

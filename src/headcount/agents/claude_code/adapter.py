@@ -4,21 +4,19 @@ Rules of this file
   1. It only points: what it says is decided in the modules beside it.
 """
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 
 from headcount.agents.claude_code import recognise, transcript, translate
 from headcount.agents.claude_code.hooks import HOOKS
 from headcount.agents.claude_code.registry import Sessions, home_of
+from headcount.agents.fields import UUID
 from headcount.agents.hook_files import HookFiles
 from headcount.agents.port import Hosted, OnFile, Place, Registry, Said, Scanned, Unread
 from headcount.core.evidence import Glimpse
 from headcount.core.identity import ProcessFacts
 from headcount.core.open_files import OpenFiles
 from headcount.core.report import Report
-
-UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 class ClaudeCode:

@@ -18,7 +18,7 @@ from headcount.agents.claude_code.events import EVENTS
 from headcount.agents.claude_code.registry import LARGEST, Sessions, parse
 from headcount.agents.file_end import End
 from headcount.agents.port import OnFile, Scanned
-from headcount.agents.strange import Findings, Record, document, look_at_hooks, newest, records, scan, value
+from headcount.agents.strange import Findings, Record, each_record, hooks_known, is_known, newest, scan, value
 
 
 def drift(env: Mapping[str, str], home: Path, on_file: OnFile) -> Scanned:
@@ -43,23 +43,14 @@ def _registry(end: End, path: Path, found: Findings) -> None:
         found.add("registry", "status" if "=" in name else "field", name, str(path))
 
 
-def _settings(end: End, path: Path, found: Findings) -> None:
-    look_at_hooks(document(end.content), EVENTS, known.HOOK_TYPES, path, found)
-
-
-def _transcript(end: End, path: Path, found: Findings) -> None:
-    for record, where in records(end, path):
-        _look_at(record, where, found)
-
-
 def _look_at(record: Record, where: str, found: Findings) -> None:
     kind, subtype = value(record, "type"), value(record, "subtype")
     name = f"{kind}:{subtype}" if isinstance(kind, str) and isinstance(subtype, str) else kind
-    if name not in known.RECORDS:
+    if not is_known(name, known.RECORDS):
         found.add("transcript", "type", name, where)
     found.add_all("transcript", "field", record.keys() - known.FIELDS, where)
     mode = value(record, "permissionMode")
-    if mode is not None and mode not in known.MODES:
+    if mode is not None and not is_known(mode, known.MODES):
         found.add("transcript", "status", f"permissionMode={mode}", where)
     if kind in ("user", "assistant"):
         _look_at_message(value(record, "message"), where, found)
@@ -69,12 +60,16 @@ def _look_at_message(message: Any, where: str, found: Findings) -> None:
     if not isinstance(message, dict):
         return
     stop = message.get("stop_reason")
-    if stop is not None and stop not in known.STOPS:
+    if stop is not None and not is_known(stop, known.STOPS):
         found.add("transcript", "status", f"stop_reason={stop}", where)
     content = message.get("content")
     for block in content if isinstance(content, list) else ():
-        if isinstance(block, dict) and block.get("type") not in known.BLOCKS:
+        if isinstance(block, dict) and not is_known(block.get("type"), known.BLOCKS):
             found.add("transcript", "block", block.get("type"), where)
 
 
-LOOKS = {"registry": _registry, "settings": _settings, "transcript": _transcript}
+LOOKS = {
+    "registry": _registry,
+    "settings": hooks_known(EVENTS, known.HOOK_TYPES),
+    "transcript": each_record(_look_at),
+}

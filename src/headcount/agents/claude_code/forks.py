@@ -9,14 +9,14 @@ Rules of this file
 Not here: the turn at the end of a transcript (transcript.py), who writes (core/second_writer.py).
 """
 
-import os
-import stat
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from headcount.agents.file_end import read_end
 from headcount.agents.label import plain
+from headcount.agents.lenient import line_of
 
 TAIL = 512 * 1024
 LEAVES_MOST = 8
@@ -37,42 +37,15 @@ _decoder = msgspec.json.Decoder(Line)
 
 def branches(path: Path, conversation: str) -> list[dict[str, str]]:
     """The leaves of that conversation's tail, the newest last; empty when there is nothing to read."""
-    if path.name != f"{conversation}.jsonl":
+    end = read_end(path, TAIL) if path.name == f"{conversation}.jsonl" else None
+    if end is None:
         return []
-    content = _tail(path)
     lines: dict[str, Line] = {}
-    for row in content.split(b"\n"):
-        line = _line(row)
+    for row in end.content.split(b"\n"):
+        line = line_of(_decoder, row)
         uuid = plain(line.uuid, UUID_MOST) if line is not None else None
         if line is not None and uuid is not None and not line.isSidechain:
             lines[uuid] = line
     parents = {plain(line.parentUuid, UUID_MOST) for line in lines.values()}
     leaves = [uuid for uuid in lines if uuid not in parents]
     return [{"leaf": uuid, "at": plain(lines[uuid].timestamp, 40) or ""} for uuid in leaves[-LEAVES_MOST:]]
-
-
-def _tail(path: Path) -> bytes:
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except OSError:
-        return b""
-    try:
-        seen = os.fstat(fd)
-        if not stat.S_ISREG(seen.st_mode) or seen.st_uid != os.geteuid():
-            return b""
-        start = max(0, seen.st_size - TAIL)
-        content = os.pread(fd, TAIL, start)
-    except OSError:
-        return b""
-    finally:
-        os.close(fd)
-    return content if start == 0 else content.partition(b"\n")[2]
-
-
-def _line(row: bytes) -> Line | None:
-    if not row.startswith(b"{"):
-        return None
-    try:
-        return _decoder.decode(row)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return None

@@ -10,7 +10,6 @@ from headcount.agents.claude_code.asking import QUESTIONS
 from headcount.agents.claude_code.events import OBSERVED
 from headcount.agents.claude_code.registry import Sessions
 from headcount.agents.claude_code.translate import NAME
-from headcount.agents.hook_events import Use
 from headcount.agents.json_hooks import JsonHooks
 
 
@@ -22,7 +21,7 @@ HOOKS = JsonHooks(
     agent=NAME,
     programs=("claude",),
     file="settings.json",
-    events={row.name: row.use is Use.LISTENING for row in OBSERVED},
+    observed=OBSERVED,
     find_roots=_roots,
     questions=QUESTIONS,
 )

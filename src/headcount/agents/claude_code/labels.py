@@ -3,7 +3,6 @@
 Rules of this file
   1. A tool that is not in the table shows its name only: nobody knows what its input holds.
   2. No file content, no prompt, no answer: of an input only the one field in the table is read.
-  3. A path inside the working directory is shown relative to it.
 
 Not here: cutting and redacting (agents/label.py).
 """
@@ -13,9 +12,7 @@ from typing import Any
 
 import msgspec
 
-from headcount.agents.label import one_line, path_line, redacted
-
-Input = dict[str, Any]
+from headcount.agents.label import one_line, tool_line, tool_path
 
 
 class ToolInput(msgspec.Struct):
@@ -34,37 +31,33 @@ class ToolInput(msgspec.Struct):
 
 
 def _command(tool: str, given: ToolInput, cwd: str | None) -> str:
-    return _named(tool, redacted(given.command) if isinstance(given.command, str) else "")
+    return tool_line(tool, given.command)
 
 
 def _file(tool: str, given: ToolInput, cwd: str | None) -> str:
     path = given.file_path if isinstance(given.file_path, str) else given.notebook_path
-    if not isinstance(path, str):
-        return one_line(tool)
-    if cwd and path.startswith(cwd.rstrip("/") + "/"):
-        path = path[len(cwd.rstrip("/")) + 1 :]
-    return f"{tool}: {path_line(path, 80 - len(tool) - 2)}"
+    return tool_path(tool, path, cwd)
 
 
 def _pattern(tool: str, given: ToolInput, cwd: str | None) -> str:
-    return _named(tool, given.pattern)
+    return tool_line(tool, given.pattern)
 
 
 def _url(tool: str, given: ToolInput, cwd: str | None) -> str:
     url = given.url if isinstance(given.url, str) else ""
-    return _named(tool, redacted(url.split("?", 1)[0].split("#", 1)[0]))
+    return tool_line(tool, url.split("?", 1)[0].split("#", 1)[0])
 
 
 def _query(tool: str, given: ToolInput, cwd: str | None) -> str:
-    return _named(tool, given.query)
+    return tool_line(tool, given.query)
 
 
 def _description(tool: str, given: ToolInput, cwd: str | None) -> str:
-    return _named(tool, given.description)
+    return tool_line(tool, given.description)
 
 
 def _skill(tool: str, given: ToolInput, cwd: str | None) -> str:
-    return _named(tool, given.skill)
+    return tool_line(tool, given.skill)
 
 
 def _question(tool: str, given: ToolInput, cwd: str | None) -> str:
@@ -112,7 +105,3 @@ def label(tool: str, given: ToolInput, cwd: str | None) -> str:
     if tool.startswith("mcp__"):
         return one_line(" ".join(part for part in tool[5:].split("__") if part))
     return one_line(tool)
-
-
-def _named(tool: str, value: object) -> str:
-    return one_line(f"{tool}: {value}") if isinstance(value, str) and value.strip() else one_line(tool)

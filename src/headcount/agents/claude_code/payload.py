@@ -2,21 +2,19 @@
 
 Rules of this file
   1. Only the fields below are taken. Prompts, outputs and file contents are skipped over, not decoded.
-  2. The strict decoder is the fast way. What it refuses is tried again leniently, because the agent writes
-     with JavaScript, which emits halves of surrogate pairs when it cuts a text (RFC 8259, section 8.2).
+  2. The strict decoder is the fast way. What it refuses is tried again leniently (agents/lenient.py).
   3. Types are not trusted: every field may hold anything.
 
 Not here: what the fields mean (translate.py).
 """
 
-import json
 from typing import Any
 
 import msgspec
 
+from headcount.agents import lenient
 from headcount.agents.claude_code.labels import ToolInput
-
-_NO_RAW = msgspec.Raw(b"null")
+from headcount.agents.lenient import NO_RAW
 
 
 class Payload(msgspec.Struct):
@@ -37,8 +35,8 @@ class Payload(msgspec.Struct):
     error: Any = None
     is_interrupt: Any = None
     last_assistant_message: Any = None
-    tool_input: msgspec.Raw = _NO_RAW
-    background_tasks: msgspec.Raw = _NO_RAW
+    tool_input: msgspec.Raw = NO_RAW
+    background_tasks: msgspec.Raw = NO_RAW
 
 
 class Task(msgspec.Struct):
@@ -55,7 +53,6 @@ class Task(msgspec.Struct):
 _payload = msgspec.json.Decoder(Payload)
 _tool_input = msgspec.json.Decoder(ToolInput)
 _tasks = msgspec.json.Decoder(list[Task])
-_keys = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 def read(payload: bytes) -> Payload | str:
@@ -64,62 +61,26 @@ def read(payload: bytes) -> Payload | str:
         return _payload.decode(payload)
     except msgspec.ValidationError:
         return "not a JSON object"
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return _read_leniently(payload)
-
-
-def tool_input(payload: Payload) -> ToolInput:
+    except lenient.FAULTS:
+        found = lenient.document(payload)
     try:
-        return _tool_input.decode(payload.tool_input)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return ToolInput()
-
-
-def tasks(payload: Payload) -> list[Task] | None:
-    try:
-        return _tasks.decode(payload.background_tasks)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return None
-
-
-def keys(payload: bytes) -> list[str]:
-    try:
-        return list(_keys.decode(payload))
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return []
-
-
-def _read_leniently(payload: bytes) -> Payload | str:
-    try:
-        # No number is needed here, and one of ten thousand digits would raise. As text it could pass for an id.
-        found = json.loads(
-            payload.decode("utf-8-sig", "replace"), parse_int=_none, parse_float=_none, parse_constant=_none
-        )
-        return _from_dict(found) if isinstance(found, dict) else "not a JSON object"
-    except ValueError:
-        return "not JSON" if payload.strip() else "empty"
+        return found if isinstance(found, str) else _from_document(found)
     except RecursionError:
         return "nested too deeply"
 
 
-def _none(_: str) -> None:
-    return None
+def tool_input(payload: Payload) -> ToolInput:
+    return lenient.decoded(_tool_input, payload.tool_input) or ToolInput()
 
 
-def _from_dict(found: dict[str, Any]) -> Payload:
+def tasks(payload: Payload) -> list[Task] | None:
+    return lenient.decoded(_tasks, payload.background_tasks)
+
+
+def _from_document(found: dict[str, Any]) -> Payload:
+    """Halves of surrogate pairs stay in the plain fields: a path with one is no path, and a name loses it."""
     plain = {name: found[name] for name in Payload.__struct_fields__ if name in found}
     for name in ("tool_input", "background_tasks"):
         if name in plain:
-            plain[name] = msgspec.Raw(msgspec.json.encode(_without_halves(plain[name])))
+            plain[name] = msgspec.Raw(msgspec.json.encode(lenient.whole(plain[name])))
     return Payload(**plain)
-
-
-def _without_halves(value: Any) -> Any:
-    """The same value in text that can be encoded: halves of surrogate pairs become question marks."""
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode()
-    if isinstance(value, list):
-        return [_without_halves(item) for item in value]
-    if isinstance(value, dict):
-        return {_without_halves(key): _without_halves(item) for key, item in value.items()}
-    return value

@@ -10,16 +10,11 @@ Not here: who may ask (daemon/routes/peek.py), what a session does (transcript.p
 
 from pathlib import Path
 
-from headcount.agents.claude_code.transcript import (
-    NOT_A_PROMPT,
-    Line,
-    label_of,
-    line_of,
-    time_of,
-)
+from headcount.agents.claude_code.transcript import NOT_A_PROMPT, label_of, line_of
 from headcount.agents.file_end import read_end
+from headcount.agents.moment import moment_of
 from headcount.agents.port import Said
-from headcount.agents.spoken import spoken
+from headcount.agents.spoken import last_spoken, spoken
 
 MOST = 512 * 1024
 """More than a glimpse takes: the newest CLI writes each request beside the conversation, in lines of 20 KB."""
@@ -27,23 +22,15 @@ MOST = 512 * 1024
 
 def peek(path: Path, conversation: str, lines: int) -> list[Said] | None:
     """The last so many; None: there is no transcript to read."""
-    if path.name != f"{conversation}.jsonl":
-        return None
-    end = read_end(path, MOST)
-    if end is None:
-        return None
-    said: list[Said] = []
-    for row in reversed(end.content.split(b"\n")):
-        line = line_of(row)
-        if line is not None and not (line.isSidechain or line.isMeta or line.isCompactSummary):
-            said[:0] = _said(line)
-        if len(said) >= lines:
-            break
-    return said[-lines:]
+    end = read_end(path, MOST) if path.name == f"{conversation}.jsonl" else None
+    return None if end is None else last_spoken(end.content, lines, _said)
 
 
-def _said(line: Line) -> list[Said]:
-    message, at = line.message, time_of(line.timestamp)
+def _said(row: bytes) -> list[Said]:
+    line = line_of(row)
+    if line is None or line.isSidechain or line.isMeta or line.isCompactSummary:
+        return []
+    message, at = line.message, moment_of(line.timestamp)
     if message is None or line.type not in ("user", "assistant"):
         return []
     who = "agent" if line.type == "assistant" else "user"

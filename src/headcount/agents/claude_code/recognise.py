@@ -11,16 +11,14 @@ Not here: the registry (registry.py), walking up from a hook (daemon/).
 """
 
 import re
-from pathlib import PurePosixPath
 
+from headcount.agents.program import base, name_of, path_of
 from headcount.core.identity import ProcessFacts
 
 NAMES = frozenset({"claude", "claude.exe"})  # claude.exe is npm's file name, on Linux too
 
 VERSION_FILE = re.compile(r".*/versions/[0-9]+(?:\.[0-9]+)*(?:[-+][0-9A-Za-z.+-]+)?", re.DOTALL)
 """The native installer keeps one executable a version, and swaps a link at an update."""
-
-DELETED = " (deleted)"  # what the kernel appends to a replaced executable that still runs
 
 SERVICES = frozenset({"bg-pty-host", "bg-spare", "daemon", "daemon-worker", "mcp"})
 """Subcommands that stay running and are no session."""
@@ -40,7 +38,7 @@ def is_claude(facts: ProcessFacts) -> bool:
     """Runs Claude Code's executable under its own name: a session or a helper."""
     if not facts.argv or not _is_known_executable(facts.exe):
         return False
-    return facts.comm in NAMES or _base(facts.argv[0]) in NAMES or _is_started_by_path(facts)
+    return facts.comm in NAMES or base(facts.argv[0]) in NAMES or _is_started_by_path(facts)
 
 
 def is_helper(facts: ProcessFacts) -> bool:
@@ -59,28 +57,20 @@ def _is_called_as_helper(facts: ProcessFacts) -> bool:
 
 
 def _is_own_name(facts: ProcessFacts) -> bool:
-    called = _base(facts.argv[0])
-    return called in NAMES or (facts.exe is not None and called == _base(_path(facts.exe)))
+    called = base(facts.argv[0])
+    return called in NAMES or (facts.exe is not None and called == name_of(facts.exe))
 
 
 def _is_started_by_path(facts: ProcessFacts) -> bool:
     """The installer's executable started by its full path is called by its version: `2.1.325`."""
     if facts.exe is None:
         return False
-    path = _path(facts.exe)
-    return bool(VERSION_FILE.fullmatch(path)) and "/claude/" in path and _base(facts.argv[0]) == _base(path)
+    path = path_of(facts.exe)
+    return bool(VERSION_FILE.fullmatch(path)) and "/claude/" in path and base(facts.argv[0]) == base(path)
 
 
 def _is_known_executable(exe: str | None) -> bool:
     if exe is None:
         return False
-    path = _path(exe)
-    return _base(path) in NAMES or VERSION_FILE.fullmatch(path) is not None
-
-
-def _path(exe: str) -> str:
-    return exe.removesuffix(DELETED)
-
-
-def _base(path: str) -> str:
-    return PurePosixPath(path).name
+    path = path_of(exe)
+    return base(path) in NAMES or VERSION_FILE.fullmatch(path) is not None

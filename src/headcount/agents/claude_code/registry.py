@@ -12,16 +12,18 @@ Not here: watching the directory (daemon/), proving the process (system/processe
 
 import os
 import re
-import stat
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
-from headcount.agents.claude_code.translate import CONVERSATION, NAME, name_of
+from headcount.agents.claude_code.translate import NAME, name_of
+from headcount.agents.fields import absolute, id_of, text_of
 from headcount.agents.label import one_line, plain
+from headcount.agents.lenient import decoded
+from headcount.agents.own_file import read_own
 from headcount.agents.port import Entry
 from headcount.core.identity import ProcessFacts
 from headcount.core.report import Anchor, Details, Record, WaitingOn
@@ -69,7 +71,7 @@ class Sessions:
 
     def read(self, path: Path) -> Entry | None:
         match = ENTRY_NAME.fullmatch(path.name)
-        held = _content(path) if match else None
+        held = read_own(path, _whole) if match else None
         if match is None or held is None:
             return None
         entry = parse(held[0], int(match.group(1)), written_at=held[1])
@@ -101,14 +103,11 @@ class Sessions:
 
 def parse(content: bytes, pid: int, written_at: float = 0.0) -> Entry | None:
     """The record of that pid; None when it is not whole, or speaks of another."""
-    try:
-        found = _decoder.decode(content)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    found = decoded(_decoder, content)
+    if found is None:
         return None
-    conversation = found.get("sessionId")
-    if found.get("pid") != pid or isinstance(found.get("pid"), bool):
-        return None
-    if not isinstance(conversation, str) or CONVERSATION.fullmatch(conversation) is None:
+    conversation = id_of(found.get("sessionId"))
+    if conversation is None or found.get("pid") != pid or isinstance(found.get("pid"), bool):
         return None
     status, waiting_for = plain(found.get("status"), 40), plain(found.get("waitingFor"), 80)
     return Entry(
@@ -117,8 +116,8 @@ def parse(content: bytes, pid: int, written_at: float = 0.0) -> Entry | None:
         namespace=_namespace(found.get("pidDomain")),
         machine=_machine(found.get("pidDomain")),
         conversation=conversation,
-        is_session=found.get("kind") not in SERVICE_KINDS and not found.get("spare"),
-        cwd=_directory(found.get("cwd")),
+        is_session=text_of(found.get("kind")) not in SERVICE_KINDS and not found.get("spare"),
+        cwd=absolute(found.get("cwd")),
         status=status,
         waiting_for=waiting_for,
         status_at=_seconds(found.get("statusUpdatedAt")) or _seconds(found.get("updatedAt")),
@@ -155,22 +154,10 @@ def _project(directory: str) -> str:
     return re.sub(r"[^0-9A-Za-z]", "-", directory)
 
 
-def _content(path: Path) -> tuple[bytes, float] | None:
-    """The file's bytes and when it was written. It may be swapped under us: every check is on what was opened, not on the name."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return None
-    try:
-        seen = os.fstat(fd)
-        if not stat.S_ISREG(seen.st_mode) or seen.st_uid != os.geteuid() or seen.st_size > LARGEST:
-            return None
-        content = os.read(fd, LARGEST + 1)
-        return (content, seen.st_mtime) if len(content) <= LARGEST else None
-    except OSError:
-        return None
-    finally:
-        os.close(fd)
+def _whole(fd: int, seen: os.stat_result) -> tuple[bytes, float] | None:
+    """The file's bytes and when it was written."""
+    content = os.read(fd, LARGEST + 1)
+    return (content, seen.st_mtime) if len(content) <= LARGEST else None
 
 
 def _unknown(found: dict[str, Any], status: str | None, waiting_for: str | None) -> tuple[str, ...]:
@@ -200,8 +187,3 @@ def _machine(value: Any) -> str | None:
 def _seconds(value: Any) -> float | None:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     return value / 1000.0 if number and 0 < value < 1e14 else None
-
-
-def _directory(value: Any) -> str | None:
-    path = plain(value)
-    return path if path is not None and path.startswith("/") else None

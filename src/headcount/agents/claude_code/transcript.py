@@ -9,37 +9,35 @@ Rules of this file
 Not here: when it is read (daemon/), what follows (core).
 """
 
-from dataclasses import dataclass, replace
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
+from headcount.agents import lenient
 from headcount.agents.claude_code.labels import ToolInput, label
 from headcount.agents.claude_code.translate import ASKING_TOOLS, LIMITS, NAME, name_of
+from headcount.agents.fields import count_of, text_of
 from headcount.agents.file_end import read_end
 from headcount.agents.label import plain
-from headcount.core.activity import Turned
+from headcount.agents.moment import moment_of
+from headcount.agents.tail import TAIL, Tail
 from headcount.core.detail import Spent
 from headcount.core.evidence import Glimpse
-from headcount.core.report import Turn, WaitingOn
-
-TAIL = 64 * 1024
+from headcount.core.report import Turn
 
 NOT_A_PROMPT = ("<command-", "<local-command", "<bash-", "<system-reminder>", "Caveat:")
 INTERRUPTED = "[Request interrupted"
-COUNT_MOST = 2**53  # beyond it no reader of JSON agrees on a number
 COST_MOST = 1e9
 
-GOES_ON = frozenset({"tool_use", "pause_turn", None})  # reasons after which the turn is not over
+GOES_ON = frozenset({"tool_use", "pause_turn", ""})  # reasons after which the turn is not over
 
 
 class Usage(msgspec.Struct):
     input_tokens: Any = 0
     cache_creation_input_tokens: Any = 0
     cache_read_input_tokens: Any = 0
-    output_tokens: Any = 0
 
 
 class ModelUsage(msgspec.Struct):
@@ -85,24 +83,6 @@ class Line(msgspec.Struct):
     message: Message | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Tail:
-    """What the end of a transcript says. None: it does not."""
-
-    turn: Turn | None = None
-    turn_at: float = 0.0
-    waiting_on: WaitingOn | None = None
-    doing: str | None = None
-    failure: str | None = None
-    title: str | None = None
-    model: str | None = None
-    context_tokens: int | None = None  # what the last answer had before it
-    output_tokens: int | None = None
-    last_at: float | None = None
-    spent: Spent | None = None  # as of when the CLI last left the conversation: only then does it write it
-    version: str | None = None
-
-
 _decoder = msgspec.json.Decoder(Line)
 _input = msgspec.json.Decoder(ToolInput)
 
@@ -126,45 +106,21 @@ def parse(content: bytes) -> Tail:
 
 
 def glimpse(path: Path, conversation: str) -> Glimpse | None:
-    """The tail as evidence: older than a hook of the same turn, newer than one of the turn before."""
     tail = read_tail(path, conversation)
-    if tail is None:
-        return None
-    turned = None
-    if tail.turn is not None:
-        turned = Turned(
-            tail.turn_at, tail.turn, "last turn", "transcript", tail.waiting_on, tail.doing, tail.failure
-        )
-    return Glimpse(
-        NAME,
-        conversation,
-        tail.title,
-        tail.model,
-        tail.context_tokens,
-        turned,
-        spent=tail.spent,
-        version=tail.version,
-    )
+    return None if tail is None else tail.glimpse(NAME, conversation)
 
 
 def line_of(row: bytes) -> Line | None:
-    if not row.startswith(b"{"):
-        return None
-    try:
-        return _decoder.decode(row)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return None
+    return lenient.line_of(_decoder, row)
 
 
 def _after(tail: Tail, line: Line) -> Tail:
-    at = time_of(line.timestamp)
+    at = moment_of(line.timestamp)
     version = plain(line.version, 40)
     if version is not None and version != tail.version:
         tail = replace(tail, version=version)
     if line.type == "cost-state":
         return replace(tail, spent=_spent(line) or tail.spent)
-    if at is not None:
-        tail = replace(tail, last_at=max(at, tail.last_at or at))
     if line.type in ("custom-title", "ai-title"):
         title = name_of(line.customTitle if isinstance(line.customTitle, str) else line.aiTitle)
         return tail if title is None else replace(tail, title=title)
@@ -177,18 +133,18 @@ def _after(tail: Tail, line: Line) -> Tail:
 
 def _answered(tail: Tail, line: Line, message: Message, at: float) -> Tail:
     if line.isApiErrorMessage is True:
-        failure = "limit" if line.error in LIMITS else "error"
-        return _turned(tail, Turn.FAILED, at, failure=failure)
+        failure = "limit" if text_of(line.error) in LIMITS else "error"
+        return tail.after(Turn.FAILED, at, failure=failure)
     tail = _counted(tail, message)
     used = [block for block in message.content if isinstance(block, Block) and block.type == "tool_use"]
     if used and isinstance(used[-1].name, str):
         tool = used[-1].name
         asks = ASKING_TOOLS.get(tool)
         turn = Turn.ASKED if asks else Turn.TOOL
-        return _turned(tail, turn, at, waiting_on=asks, doing=label_of(tool, used[-1], line.cwd))
-    if message.stop_reason in GOES_ON:
-        return _turned(tail, Turn.PROMPTED, at)
-    return _turned(tail, Turn.STOPPED, at)
+        return tail.after(turn, at, waiting_on=asks, doing=label_of(tool, used[-1], line.cwd))
+    if text_of(message.stop_reason) in GOES_ON:
+        return tail.after(Turn.PROMPTED, at)
+    return tail.after(Turn.STOPPED, at)
 
 
 def _given(tail: Tail, message: Message, at: float) -> Tail:
@@ -196,23 +152,12 @@ def _given(tail: Tail, message: Message, at: float) -> Tail:
     content = message.content
     texts = [content] if isinstance(content, str) else [b.text for b in content if isinstance(b.text, str)]
     if any(text.startswith(INTERRUPTED) for text in texts):
-        return _turned(tail, Turn.SETTLED, at)
+        return tail.after(Turn.SETTLED, at)
     if not isinstance(content, str) and any(block.type == "tool_result" for block in content):
-        return _turned(tail, Turn.TOOL_DONE, at)
+        return tail.after(Turn.TOOL_DONE, at)
     if all(text.lstrip().startswith(NOT_A_PROMPT) for text in texts):
         return tail  # a command of the CLI itself, or nothing
-    return _turned(tail, Turn.PROMPTED, at)
-
-
-def _turned(
-    tail: Tail,
-    turn: Turn,
-    at: float,
-    waiting_on: WaitingOn | None = None,
-    doing: str | None = None,
-    failure: str | None = None,
-) -> Tail:
-    return replace(tail, turn=turn, turn_at=at, waiting_on=waiting_on, doing=doing, failure=failure)
+    return tail.after(Turn.PROMPTED, at)
 
 
 def _counted(tail: Tail, message: Message) -> Tail:
@@ -222,42 +167,26 @@ def _counted(tail: Tail, message: Message) -> Tail:
     if usage is None:
         return replace(tail, model=model)
     parts = (usage.input_tokens, usage.cache_creation_input_tokens, usage.cache_read_input_tokens)
-    used = sum(part for part in parts if isinstance(part, int) and part > 0)
-    made = usage.output_tokens if isinstance(usage.output_tokens, int) else None
-    return replace(tail, model=model, context_tokens=used, output_tokens=made)
+    used = sum(map(count_of, parts))
+    return replace(tail, model=model, context_tokens=used)
 
 
 def _spent(line: Line) -> Spent | None:
-    """All that went in counts as input, from a cache or not; a figure that is none is left out."""
+    """As of when the CLI last left the conversation: only then does it write it. All that went in counts as input,
+    from a cache or not; a figure that is none is left out."""
     if line.modelUsage is None:
         return None
     models = line.modelUsage.values()
     given = sum(
-        _count(each.inputTokens) + _count(each.cacheReadInputTokens) + _count(each.cacheCreationInputTokens)
+        count_of(each.inputTokens)
+        + count_of(each.cacheReadInputTokens)
+        + count_of(each.cacheCreationInputTokens)
         for each in models
     )
     cost = line.totalCostUSD
     priced = isinstance(cost, int | float) and not isinstance(cost, bool) and 0 <= cost < COST_MOST
-    return Spent(given, sum(_count(each.outputTokens) for each in models), float(cost) if priced else None)
-
-
-def _count(value: Any) -> int:
-    return value if isinstance(value, int) and 0 < value < COUNT_MOST else 0
+    return Spent(given, sum(count_of(each.outputTokens) for each in models), float(cost) if priced else None)
 
 
 def label_of(tool: str, block: Block, cwd: Any) -> str:
-    try:
-        given = _input.decode(block.input)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        given = ToolInput()
-    return label(tool, given, plain(cwd))
-
-
-def time_of(value: Any) -> float | None:
-    if not isinstance(value, str) or len(value) > 40:
-        return None
-    try:
-        moment = datetime.fromisoformat(value)
-    except ValueError:
-        return None
-    return moment.timestamp() if moment.tzinfo is not None else None
+    return label(tool, lenient.decoded(_input, block.input) or ToolInput(), plain(cwd))

@@ -16,29 +16,26 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-import msgspec
-
 from headcount.agents.claude_code import payload as reading
 from headcount.agents.claude_code.events import EVENTS, FIELDS
 from headcount.agents.claude_code.labels import label
 from headcount.agents.claude_code.payload import Payload, Task
+from headcount.agents.fields import absolute, below, id_of, text_of
+from headcount.agents.hook_words import (
+    NOTHING,
+    OPENINGS,
+    Said,
+    event_of,
+    left,
+    report,
+    subagent_began,
+    unknown,
+)
 from headcount.agents.label import one_line, plain, redacted
 from headcount.agents.port import Unread
-from headcount.core.report import Anchor, Background, Details, Opening, Report, Turn, WaitingOn
+from headcount.core.report import Background, Details, Opening, Report, Turn, WaitingOn
 
 NAME = "claude-code"
-
-CONVERSATION = re.compile(r"[0-9A-Za-z_][0-9A-Za-z._-]{0,127}", re.ASCII)
-"""Ids reach command lines and must never look like an option or a path (I8, K10)."""
-
-EVENT_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]{0,39}", re.ASCII)
-
-OPENINGS = {
-    "startup": Opening.STARTUP,
-    "resume": Opening.RESUME,
-    "clear": Opening.CLEAR,
-    "fork": Opening.FORK,
-}
 
 ASKING_TOOLS = {"AskUserQuestion": WaitingOn.QUESTION, "ExitPlanMode": WaitingOn.PLAN}
 """Tools that do nothing but ask the user."""
@@ -57,82 +54,39 @@ PROMPT_NAME = re.compile(r"\(Branch(?: [0-9]+)?\)\Z|\A⑂")
 RESETS = re.compile(r"\bresets?\b[^.\n·|]{1,40}")
 
 
-class Said(msgspec.Struct, frozen=True):
-    """What one event says, beside what all events carry. A Struct, since one is made for every event."""
-
-    turn: Turn | None = None
-    waiting_on: WaitingOn | None = None
-    doing: str | None = None
-    failure: str | None = None
-    opening: Opening | None = None
-    leaving: str | None = None
-    background: tuple[Background, ...] | None = None
-    started: Background | None = None
-    ended: str | None = None
-    name: str | None = None
-    model: str | None = None
-
-
-NOTHING = Said()
-NO_ANCHOR = Anchor()  # the edge establishes it
-
-
 def translate(payload: bytes, at: float, source: str) -> Report | Unread:
     read = reading.read(payload)
     if isinstance(read, str):
         return Unread(read)
-    conversation = read.session_id
-    if not isinstance(conversation, str) or CONVERSATION.fullmatch(conversation) is None:
+    conversation = id_of(read.session_id)
+    if conversation is None:
         return Unread("no usable session_id")
-    event = read.hook_event_name
-    if not isinstance(event, str) or EVENT_NAME.fullmatch(event) is None:
-        event = "unnamed"
+    event = event_of(read.hook_event_name)
     said = SAYS[event](read) if event in SAYS else NOTHING
-    return Report(
-        agent=NAME,
-        conversation=conversation,
-        at=at,
-        source=source,
-        event=event,
-        says=said.turn,
-        waiting_on=said.waiting_on,
-        doing=said.doing,
-        failure=said.failure,
-        opening=said.opening,
-        leaving=said.leaving,
-        subagent=_id(read.agent_id),
-        background=said.background,
-        background_started=said.started,
-        background_ended=said.ended,
-        edits=_edits(read) if event in EDIT_EVENTS else None,
-        details=Details(
-            cwd=_directory(read.cwd),
-            name=said.name,
-            model=said.model,
-            transcript=_directory(read.transcript_path),
-            permission_mode=plain(read.permission_mode, 40),
-        ),
-        anchor=NO_ANCHOR,
+    details = Details(
+        cwd=absolute(read.cwd),
+        name=said.name,
+        model=said.model,
+        transcript=absolute(read.transcript_path),
+        permission_mode=plain(read.permission_mode, 40),
+    )
+    edits = _edits(read) if event in EDIT_EVENTS else None
+    return report(
+        NAME, conversation, at, source, event, said, details, subagent=id_of(read.agent_id), edits=edits
     )
 
 
 def unknown_fields(payload: bytes) -> tuple[str, ...]:
-    """What the payload has that no table knows, for counting: `event:Name` first, then field names."""
     read = reading.read(payload)
-    if isinstance(read, str):
-        return ()
-    event = read.hook_event_name
-    known = isinstance(event, str) and event in EVENTS
-    named = () if known else (f"event:{one_line(str(event), 40)}",)
-    return named + tuple(sorted(one_line(key, 40) for key in set(reading.keys(payload)) - FIELDS))[:8]
+    return () if isinstance(read, str) else unknown(read.hook_event_name, payload, EVENTS, FIELDS)
 
 
 def _session_start(read: Payload) -> Said:
     name, model = name_of(read.session_title), plain(read.model, 100)
     if read.source == "compact":  # the same conversation, shorter: nothing opened
         return Said(Turn.COMPACTED, name=name, model=model)
-    source = read.source if isinstance(read.source, str) else ""
-    return Said(Turn.STARTED, opening=OPENINGS.get(source, Opening.STARTUP), name=name, model=model)
+    opening = OPENINGS.get(text_of(read.source), Opening.STARTUP)
+    return Said(Turn.STARTED, opening=opening, name=name, model=model)
 
 
 def _prompt(read: Payload) -> Said:
@@ -172,26 +126,22 @@ def _stop(read: Payload) -> Said:
 def _stop_failure(read: Payload) -> Said:
     error = read.error if isinstance(read.error, str) else "unknown"
     if error not in LIMITS:
-        return Said(Turn.FAILED, failure="error", doing=one_line(error.replace("_", " ")))
+        return Said(Turn.FAILED, failure="error", doing=one_line(redacted(error.replace("_", " "))))
     text = read.last_assistant_message
     when = RESETS.search(text) if isinstance(text, str) else None
     return Said(Turn.FAILED, failure="limit", doing=one_line(when.group(0)) if when else None)
 
 
 def _session_end(read: Payload) -> Said:
-    return Said(leaving=one_line(read.reason, 40) if isinstance(read.reason, str) else "other")
+    return left(read.reason)
 
 
 def _subagent_start(read: Payload) -> Said:
-    subagent = _id(read.agent_id)
-    if subagent is None:
-        return NOTHING
-    kind = read.agent_type if isinstance(read.agent_type, str) else ""
-    return Said(started=Background(subagent, "subagent", one_line(kind)))
+    return subagent_began(id_of(read.agent_id), read.agent_type)
 
 
 def _subagent_stop(read: Payload) -> Said:
-    subagent = _id(read.agent_id)
+    subagent = id_of(read.agent_id)
     return Said(ended=subagent, background=_background(read, ended=subagent))
 
 
@@ -226,7 +176,7 @@ SAYS: dict[str, Callable[[Payload], Said]] = {
 
 def _doing(read: Payload) -> str | None:
     tool = _tool(read)
-    return label(tool, reading.tool_input(read), _directory(read.cwd)) if tool else None
+    return label(tool, reading.tool_input(read), absolute(read.cwd)) if tool else None
 
 
 def _edits(read: Payload) -> str | None:
@@ -235,14 +185,11 @@ def _edits(read: Payload) -> str | None:
         return None
     given = reading.tool_input(read)
     path = plain(given.file_path if isinstance(given.file_path, str) else given.notebook_path, PATH_MOST)
-    if path is None or path.startswith("/"):
-        return path
-    cwd = _directory(read.cwd)
-    return f"{cwd.rstrip('/')}/{path}" if cwd and path else None
+    return below(read.cwd, path)
 
 
 def _tool(read: Payload) -> str:
-    return read.tool_name if isinstance(read.tool_name, str) else ""
+    return text_of(read.tool_name)
 
 
 def _background(read: Payload, ended: str | None) -> tuple[Background, ...] | None:
@@ -250,12 +197,12 @@ def _background(read: Payload, ended: str | None) -> tuple[Background, ...] | No
     tasks = reading.tasks(read)
     if tasks is None:
         return None
-    running = (_task(task) for task in tasks[:100] if task.status not in OVER)
+    running = (_task(task) for task in tasks[:100] if text_of(task.status) not in OVER)
     return tuple(task for task in running if task is not None and task.id != ended)
 
 
 def _task(task: Task) -> Background | None:
-    id = _id(task.id)
+    id = id_of(task.id)
     if id is None:
         return None
     kind = one_line(task.type, 20) if isinstance(task.type, str) else "task"
@@ -265,17 +212,8 @@ def _task(task: Task) -> Background | None:
     return Background(id, kind, one_line(redacted(text)))
 
 
-def _id(value: Any) -> str | None:
-    return value if isinstance(value, str) and CONVERSATION.fullmatch(value) else None
-
-
 def name_of(value: Any) -> str | None:
     """The session's name. A branch or a fork is called by its prompt, and prompts are not kept."""
     if not isinstance(value, str) or PROMPT_NAME.search(value):
         return None
     return one_line(value) or None
-
-
-def _directory(value: Any) -> str | None:
-    path = plain(value)
-    return path if path is not None and path.startswith("/") else None

@@ -10,6 +10,7 @@ from pathlib import Path
 from headcount.agents.adapter import Adapter
 from headcount.agents.codex import hosting, recognise, rollout, translate
 from headcount.agents.codex.hooks import HOOKS
+from headcount.agents.fields import UUID
 from headcount.agents.port import Hosted, OnFile, Place, Said, Scanned, Unread
 from headcount.core.evidence import Glimpse
 from headcount.core.identity import ProcessFacts
@@ -53,7 +54,7 @@ class Codex(Adapter):
         return drift.drift(env, home, on_file)
 
     def resume(self, conversation: str) -> tuple[str, ...] | None:
-        return ("codex", "resume", conversation) if translate.THREAD.fullmatch(conversation) else None
+        return ("codex", "resume", conversation) if UUID.fullmatch(conversation) else None
 
     def unknown_fields(self, payload: bytes) -> tuple[str, ...]:
         return translate.unknown_fields(payload)

@@ -14,16 +14,15 @@ from pathlib import Path
 from headcount.agents.codex import known
 from headcount.agents.codex.events import EVENTS
 from headcount.agents.codex.hosting import root
-from headcount.agents.file_end import End
 from headcount.agents.port import OnFile, Scanned
 from headcount.agents.strange import (
     Findings,
     Record,
-    document,
-    look_at_hooks,
+    each_record,
+    hooks_known,
+    is_known,
     newest,
     record_of,
-    records,
     scan,
     value,
 )
@@ -40,32 +39,27 @@ def _files(root: Path) -> Iterator[tuple[str, Path]]:
         yield "transcript", path
 
 
-def _settings(end: End, path: Path, found: Findings) -> None:
-    look_at_hooks(document(end.content), EVENTS, known.HOOK_TYPES, path, found)
-
-
-def _rollout(end: End, path: Path, found: Findings) -> None:
-    for record, where in records(end, path):
-        kind = value(record, "type")
-        if kind not in known.LINES:
-            found.add("transcript", "type", kind, where)
-        found.add_all("transcript", "field", record.keys() - known.FIELDS, where)
-        payload = record_of(record["payload"]) if "payload" in record else None
-        if payload is not None and kind in INSIDE:
-            name, names = INSIDE[kind]
-            _look_inside(name, payload, names, where, found)
+def _look_at(record: Record, where: str, found: Findings) -> None:
+    kind = value(record, "type")
+    if not is_known(kind, known.LINES):
+        found.add("transcript", "type", kind, where)
+    found.add_all("transcript", "field", record.keys() - known.FIELDS, where)
+    payload = record_of(record["payload"]) if "payload" in record else None
+    if payload is not None and is_known(kind, INSIDE):
+        name, names = INSIDE[kind]
+        _look_inside(name, payload, names, where, found)
 
 
 def _look_inside(name: str, payload: Record, names: frozenset[str], where: str, found: Findings) -> None:
     kind, role = value(payload, "type"), value(payload, "role")
-    if kind not in names:
+    if not is_known(kind, names):
         found.add("transcript", name, kind, where)
-    if role is not None and role not in known.ROLES:
+    if role is not None and not is_known(role, known.ROLES):
         found.add("transcript", "status", f"role={role}", where)
     item = record_of(payload["item"]) if kind == "item_completed" and "item" in payload else None
-    if item is not None and (completed := value(item, "type")) not in known.COMPLETED:
+    if item is not None and not is_known(completed := value(item, "type"), known.COMPLETED):
         found.add("transcript", "block", completed, where)
 
 
 INSIDE = {"event_msg": ("event", known.EVENTS), "response_item": ("block", known.ITEMS)}
-LOOKS = {"settings": _settings, "transcript": _rollout}
+LOOKS = {"settings": hooks_known(EVENTS, known.HOOK_TYPES), "transcript": each_record(_look_at)}

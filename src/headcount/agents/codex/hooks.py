@@ -20,7 +20,6 @@ from headcount.agents import drop_line
 from headcount.agents.codex import hosting
 from headcount.agents.codex.events import OBSERVED
 from headcount.agents.codex.translate import NAME
-from headcount.agents.hook_events import Use
 from headcount.agents.json_hooks import JsonHooks
 from headcount.times import CODEX_HOOK_WITHIN
 
@@ -79,7 +78,7 @@ def _trusted(root: Path) -> dict[str, str] | None:
         return {key: each["trusted_hash"] for key, each in state.items() if _is_trusted(each)}
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError, AttributeError):
+    except (OSError, ValueError, AttributeError, RecursionError):
         return None
 
 
@@ -95,7 +94,7 @@ HOOKS = JsonHooks(
     agent=NAME,
     programs=("codex",),
     file=FILE,
-    events={row.name: row.use is Use.LISTENING for row in OBSERVED},
+    observed=OBSERVED,
     find_roots=_roots,
     within=CODEX_HOOK_WITHIN,
     inactive=inactive,

@@ -13,27 +13,26 @@ Not here: the end of a rollout (rollout.py), reading what a process has open (sy
 import json
 import os
 import re
-import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
-from headcount.agents.label import plain
+from msgspec import Struct
+
+from headcount.agents.fields import UUID, absolute
+from headcount.agents.own_file import read_own
 from headcount.agents.port import Hosted, Place
 from headcount.core.open_files import OpenFiles
 
 HEAD = 4 * 1024  # the facts stand before the instructions, which are long
 
-UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
-LOCK = re.compile(rf".*/thread-writer-locks/({UUID})\.lock", re.ASCII | re.DOTALL)
-ROLLOUT = re.compile(rf".*/rollout-[0-9T-]+-({UUID})\.jsonl", re.ASCII | re.DOTALL)
+LOCK = re.compile(rf".*/thread-writer-locks/({UUID.pattern})\.lock", re.ASCII | re.DOTALL)
+ROLLOUT = re.compile(rf".*/rollout-[0-9T-]+-({UUID.pattern})\.jsonl", re.ASCII | re.DOTALL)
 CWD = re.compile(rb'"cwd":("(?:[^"\\]|\\.)*")')
 THREAD_SOURCE = re.compile(rb'"thread_source":"([a-z_]+)"')
 PARENT = re.compile(rb'"source":\{"sub_?agent"')
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(Struct, frozen=True):
     """What the first bytes of a rollout say."""
 
     cwd: str | None = None
@@ -70,19 +69,7 @@ def _hosted(conversation: str, rollout: str | None, by: str) -> Hosted | None:
 
 def read_head(path: Path) -> Head:
     """Nothing that can be read: nothing is said."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except OSError:
-        return Head()
-    try:
-        seen = os.fstat(fd)
-        if not stat.S_ISREG(seen.st_mode) or seen.st_uid != os.geteuid():
-            return Head()
-        return parse_head(os.pread(fd, HEAD, 0))
-    except OSError:
-        return Head()
-    finally:
-        os.close(fd)
+    return read_own(path, lambda fd, _: parse_head(os.pread(fd, HEAD, 0))) or Head()
 
 
 def parse_head(content: bytes) -> Head:
@@ -91,7 +78,7 @@ def parse_head(content: bytes) -> Head:
     is_subagent = PARENT.search(first) is not None or (source is not None and source.group(1) == b"subagent")
     found = CWD.search(first)
     try:
-        cwd = plain(json.loads(found.group(1))) if found else None
+        cwd = absolute(json.loads(found.group(1))) if found else None
     except (ValueError, UnicodeDecodeError):
         cwd = None
-    return Head(cwd if cwd and cwd.startswith("/") else None, is_subagent)
+    return Head(cwd, is_subagent)

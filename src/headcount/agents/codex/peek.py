@@ -14,11 +14,13 @@ from typing import Any
 
 import msgspec
 
-from headcount.agents.codex.rollout import CALLS, Line, is_of, item_of, label_of, line_of, time_of
+from headcount.agents.codex.rollout import CALLS, is_of, item_of, label_of, line_of
+from headcount.agents.fields import text_of
 from headcount.agents.file_end import read_end
 from headcount.agents.lenient import Reader
+from headcount.agents.moment import moment_of
 from headcount.agents.port import Said
-from headcount.agents.spoken import spoken
+from headcount.agents.spoken import last_spoken, spoken
 
 MOST = 512 * 1024
 """More than a glimpse takes: results of tools stand between what was said."""
@@ -46,23 +48,17 @@ _event = Reader(Event)
 def peek(path: Path, conversation: str, lines: int) -> list[Said] | None:
     """The last so many; None: there is no rollout to read."""
     end = read_end(path, MOST) if is_of(path, conversation) else None
-    if end is None:
-        return None
-    said: list[Said] = []
-    for row in reversed(end.content.split(b"\n")):
-        line = line_of(row)
-        if line is not None:
-            said[:0] = _said(line)
-        if len(said) >= lines:
-            break
-    return said[-lines:]
+    return None if end is None else last_spoken(end.content, lines, _said)
 
 
-def _said(line: Line) -> list[Said]:
-    item, at = item_of(line), time_of(line.timestamp)
+def _said(row: bytes) -> list[Said]:
+    line = line_of(row)
+    if line is None:
+        return []
+    item, at = item_of(line), moment_of(line.timestamp)
     if item is None:
         return []
-    if line.type == "response_item" and item.type in CALLS:
+    if line.type == "response_item" and text_of(item.type) in CALLS:
         return [Said("tool", label_of(item), at)]
     if line.type != "event_msg" or item.type != "item_completed":
         return []

@@ -10,12 +10,10 @@ Rules of this file
 Not here: what a process has open (rollout.py).
 """
 
-from pathlib import PurePosixPath
-
+from headcount.agents.program import base, name_of
 from headcount.core.identity import ProcessFacts
 
 NAME = "codex"
-DELETED = " (deleted)"
 
 RUNS = frozenset({"exec", "e", "review"})
 """Subcommands that are one conversation from their start to their end."""
@@ -32,7 +30,7 @@ def is_codex(facts: ProcessFacts) -> bool:
     otherwise."""
     if not facts.argv or facts.exe is None:
         return False
-    return _base(facts.exe.removesuffix(DELETED)) == NAME and _base(facts.argv[0]) == NAME
+    return name_of(facts.exe) == NAME and base(facts.argv[0]) == NAME
 
 
 def recognise(facts: ProcessFacts) -> bool:
@@ -52,7 +50,3 @@ def subcommand(argv: tuple[str, ...]) -> str | None:
         elif not word.startswith("-"):
             return word
     return None
-
-
-def _base(path: str) -> str:
-    return PurePosixPath(path).name

@@ -11,23 +11,23 @@ Rules of this file
 Not here: when it is read (daemon/), what follows (core), its first line (hosting.py).
 """
 
-from dataclasses import dataclass, replace
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
+from headcount.agents import lenient
 from headcount.agents.codex.hosting import ROLLOUT
 from headcount.agents.codex.translate import NAME
+from headcount.agents.fields import text_of
 from headcount.agents.file_end import read_end
 from headcount.agents.label import one_line, plain, redacted
-from headcount.core.activity import Turned
+from headcount.agents.moment import moment_of
+from headcount.agents.tail import TAIL, Tail
 from headcount.core.detail import Spent
 from headcount.core.evidence import Glimpse
 from headcount.core.report import Turn
-
-TAIL = 64 * 1024
 
 CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call", "web_search_call"})
 OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
@@ -75,26 +75,8 @@ class Arguments(msgspec.Struct):
     command: Any = None
 
 
-@dataclass(frozen=True, slots=True)
-class Tail:
-    """What the end of a rollout says. None: it does not."""
-
-    turn: Turn | None = None
-    turn_at: float = 0.0
-    doing: str | None = None
-    failure: str | None = None
-    title: str | None = None
-    model: str | None = None
-    context_tokens: int | None = None
-    context_window: int | None = None
-    spent: Spent | None = None
-    version: str | None = None
-
-
 READ_TYPES = frozenset({"event_msg", "response_item", "turn_context", "session_meta"})
 COUNT_MOST = 10**15
-
-FAULTS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 _line = msgspec.json.Decoder(Line)
 _item = msgspec.json.Decoder(Item)
@@ -103,25 +85,7 @@ _arguments = msgspec.json.Decoder(Arguments)
 
 def glimpse(path: Path, conversation: str) -> Glimpse | None:
     tail = read_tail(path, conversation)
-    return None if tail is None else evidence(tail, conversation)
-
-
-def evidence(tail: Tail, conversation: str) -> Glimpse:
-    """The tail as a word like a hook's, by the CLI's own time."""
-    turned = None
-    if tail.turn is not None:
-        turned = Turned(tail.turn_at, tail.turn, "last turn", "transcript", None, tail.doing, tail.failure)
-    return Glimpse(
-        NAME,
-        conversation,
-        tail.title,
-        tail.model,
-        tail.context_tokens,
-        turned,
-        tail.context_window,
-        tail.spent,
-        tail.version,
-    )
+    return None if tail is None else tail.glimpse(NAME, conversation)
 
 
 def is_of(path: Path, conversation: str) -> bool:
@@ -139,24 +103,18 @@ def parse(content: bytes) -> Tail:
     tail = Tail()
     for row in content.split(b"\n"):
         line = line_of(row)
-        item = item_of(line) if line is not None and line.type in READ_TYPES else None
+        item = item_of(line) if line is not None and text_of(line.type) in READ_TYPES else None
         if line is not None and item is not None:
-            tail = _after(tail, line.type, item, time_of(line.timestamp))
+            tail = _after(tail, line.type, item, moment_of(line.timestamp))
     return tail
 
 
 def line_of(row: bytes) -> Line | None:
-    try:
-        return _line.decode(row) if row.startswith(b"{") else None
-    except FAULTS:
-        return None
+    return lenient.line_of(_line, row)
 
 
 def item_of(line: Line) -> Item | None:
-    try:
-        return _item.decode(line.payload)
-    except FAULTS:
-        return None
+    return lenient.decoded(_item, line.payload)
 
 
 def _after(tail: Tail, kind: str, item: Item, at: float | None) -> Tail:
@@ -191,13 +149,13 @@ def _count(value: Any) -> int | None:
 
 def _turned(tail: Tail, kind: str, item: Item, at: float) -> Tail:
     if kind == "response_item":
-        if item.type in CALLS:
-            return _said(tail, Turn.TOOL, at, doing=label_of(item))
-        return _said(tail, Turn.TOOL_DONE, at) if item.type in OUTPUTS else tail
+        if text_of(item.type) in CALLS:
+            return tail.after(Turn.TOOL, at, doing=label_of(item))
+        return tail.after(Turn.TOOL_DONE, at) if text_of(item.type) in OUTPUTS else tail
     if item.type == "task_started":
-        return _said(tail, Turn.PROMPTED, at)
+        return tail.after(Turn.PROMPTED, at)
     if item.type == "turn_aborted":  # by its user: at rest, and nothing new to look at
-        return _said(tail, Turn.SETTLED, at)
+        return tail.after(Turn.SETTLED, at)
     if item.type == "task_complete":
         return _ended(tail, item.error, at)
     return tail
@@ -205,16 +163,12 @@ def _turned(tail: Tail, kind: str, item: Item, at: float) -> Tail:
 
 def _ended(tail: Tail, error: Failure | None, at: float) -> Tail:
     if error is None:
-        return _said(tail, Turn.STOPPED, at)
+        return tail.after(Turn.STOPPED, at)
     said = error.codex_error_info
     word = said if isinstance(said, str) else "error"
     if word in LIMITS:
-        return _said(tail, Turn.FAILED, at, failure="limit")
-    return _said(tail, Turn.FAILED, at, doing=one_line(word.replace("_", " ")), failure="error")
-
-
-def _said(tail: Tail, turn: Turn, at: float, doing: str | None = None, failure: str | None = None) -> Tail:
-    return replace(tail, turn=turn, turn_at=at, doing=doing, failure=failure)
+        return tail.after(Turn.FAILED, at, failure="limit")
+    return tail.after(Turn.FAILED, at, doing=one_line(word.replace("_", " ")), failure="error")
 
 
 def label_of(item: Item) -> str:
@@ -222,21 +176,8 @@ def label_of(item: Item) -> str:
     name = item.name if isinstance(item.name, str) else str(item.type)
     if name not in SHELLS:
         return one_line(name)
-    try:
-        given = _arguments.decode(item.arguments) if isinstance(item.arguments, str) else Arguments()
-    except FAULTS:
-        given = Arguments()
-    command = given.cmd if isinstance(given.cmd, str) else given.command
+    given = lenient.decoded(_arguments, item.arguments) if isinstance(item.arguments, str) else None
+    command = None if given is None else given.cmd if isinstance(given.cmd, str) else given.command
     if isinstance(command, list) and command:
         command = command[-1]
     return one_line(f"Bash: {redacted(command)}") if isinstance(command, str) and command else "Bash"
-
-
-def time_of(value: Any) -> float | None:
-    if not isinstance(value, str) or len(value) > 40:
-        return None
-    try:
-        moment = datetime.fromisoformat(value)
-    except ValueError:
-        return None
-    return moment.timestamp() if moment.tzinfo is not None else None

@@ -4,19 +4,17 @@ Rules of this file
   1. It only points: what it says is decided in the modules beside it.
 """
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 
 from headcount.agents.adapter import Adapter
+from headcount.agents.fields import UUID
 from headcount.agents.gemini import recognise, transcript, translate
 from headcount.agents.gemini.hooks import HOOKS
 from headcount.agents.port import OnFile, Said, Scanned, Unread
 from headcount.core.evidence import Glimpse
 from headcount.core.identity import ProcessFacts
 from headcount.core.report import Report
-
-UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 class Gemini(Adapter):

@@ -11,7 +11,6 @@ Not here: what is known (known.py, events.py), counting (agents/strange.py).
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from headcount.agents.file_end import End
 from headcount.agents.gemini import known
 from headcount.agents.gemini.events import EVENTS
 from headcount.agents.gemini.hooks import roots
@@ -19,11 +18,11 @@ from headcount.agents.port import OnFile, Scanned
 from headcount.agents.strange import (
     Findings,
     Record,
-    document,
-    look_at_hooks,
+    each_record,
+    hooks_known,
+    is_known,
     newest,
     record_of,
-    records,
     scan,
     value,
 )
@@ -42,24 +41,19 @@ def _files(root: Path) -> Iterator[tuple[str, Path]]:
         yield "transcript", path
 
 
-def _settings(end: End, path: Path, found: Findings) -> None:
-    look_at_hooks(document(end.content), EVENTS.keys() | NO_EVENTS, known.HOOK_TYPES, path, found)
-
-
-def _chat(end: End, path: Path, found: Findings) -> None:
-    for record, where in records(end, path):
-        found.add_all("transcript", "field", record.keys() - known.FIELDS, where)
-        fields = record_of(record["$set"]) if "$set" in record else None
-        found.add_all("transcript", "field", (fields or {}).keys() - known.FIELDS, where)
-        if "id" in record:
-            _message(record, where, found)
-        elif (kind := value(record, "kind")) is not None and kind not in known.KINDS:
-            found.add("transcript", "status", f"kind={kind}", where)
+def _look_at(record: Record, where: str, found: Findings) -> None:
+    found.add_all("transcript", "field", record.keys() - known.FIELDS, where)
+    fields = record_of(record["$set"]) if "$set" in record else None
+    found.add_all("transcript", "field", (fields or {}).keys() - known.FIELDS, where)
+    if "id" in record:
+        _message(record, where, found)
+    elif (kind := value(record, "kind")) is not None and not is_known(kind, known.KINDS):
+        found.add("transcript", "status", f"kind={kind}", where)
 
 
 def _message(record: Record, where: str, found: Findings) -> None:
     kind, content, calls = value(record, "type"), value(record, "content"), value(record, "toolCalls")
-    if kind not in known.TYPES:
+    if not is_known(kind, known.TYPES):
         found.add("transcript", "type", kind, where)
     for part in content if isinstance(content, list) else ():
         found.add_all(
@@ -67,8 +61,11 @@ def _message(record: Record, where: str, found: Findings) -> None:
         )
     for call in calls if isinstance(calls, list) else ():
         status = call.get("status") if isinstance(call, dict) else None
-        if status not in known.CALL_STATUSES:
+        if not is_known(status, known.CALL_STATUSES):
             found.add("transcript", "status", f"status={status}", where)
 
 
-LOOKS = {"settings": _settings, "transcript": _chat}
+LOOKS = {
+    "settings": hooks_known(EVENTS.keys() | NO_EVENTS, known.HOOK_TYPES),
+    "transcript": each_record(_look_at),
+}

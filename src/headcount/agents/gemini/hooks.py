@@ -11,7 +11,6 @@ from pathlib import Path
 
 from headcount.agents.gemini.events import OBSERVED
 from headcount.agents.gemini.translate import NAME
-from headcount.agents.hook_events import Use
 from headcount.agents.json_hooks import JsonHooks
 from headcount.times import HOOK_WITHIN
 
@@ -28,7 +27,7 @@ HOOKS = JsonHooks(
     agent=NAME,
     programs=("gemini",),
     file="settings.json",
-    events={row.name: row.use is Use.LISTENING for row in OBSERVED},
+    observed=OBSERVED,
     find_roots=roots,
     within=HOOK_WITHIN * MILLI,
 )

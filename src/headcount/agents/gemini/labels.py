@@ -11,9 +11,7 @@ from typing import Any
 
 import msgspec
 
-from headcount.agents.label import one_line, path_line, redacted
-
-SHOWN = 80
+from headcount.agents.label import tool_line, tool_path
 
 
 class ToolInput(msgspec.Struct):
@@ -47,13 +45,6 @@ PATHS = frozenset({"file_path", "dir_path"})
 def label(tool: str, given: ToolInput, cwd: str | None) -> str:
     shown, field = BY_TOOL.get(tool, (tool, ""))
     value = getattr(given, field) if field else None
-    if not isinstance(value, str) or not value.strip():
-        return one_line(shown)
     if field in PATHS:
-        return f"{shown}: {path_line(_inside(value, cwd), SHOWN - len(shown) - 2)}"
-    return one_line(f"{shown}: {redacted(value) if field == 'command' else value}")
-
-
-def _inside(path: str, cwd: str | None) -> str:
-    prefix = f"{cwd.rstrip('/')}/" if cwd else ""
-    return path[len(prefix) :] if prefix and path.startswith(prefix) else path
+        return tool_path(shown, value, cwd)
+    return tool_line(shown, value)

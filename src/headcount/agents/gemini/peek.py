@@ -12,7 +12,7 @@ Not here: who may ask (daemon/routes/peek.py), what a session does (transcript.p
 from pathlib import Path
 
 from headcount.agents.gemini.transcript import CONTEXT, Line, label_of, lines_of, read
-from headcount.agents.gemini.translate import moment
+from headcount.agents.moment import moment_of
 from headcount.agents.port import Said
 from headcount.agents.spoken import spoken
 
@@ -34,12 +34,12 @@ def peek(path: Path, conversation: str, lines: int) -> list[Said] | None:
 
 
 def _said(line: Line) -> list[Said]:
-    at, who = moment(line.timestamp), WHO.get(line.type) if isinstance(line.type, str) else None
+    at, who = moment_of(line.timestamp), WHO.get(line.type) if isinstance(line.type, str) else None
     if who is None:
         return []
     parts = [line.content] if isinstance(line.content, str) else [part.text for part in line.content or ()]
     texts = [text for text in parts if not (isinstance(text, str) and text.startswith(CONTEXT))]
     found = [each for text in texts for each in spoken(who, text, at)]
     return found + [
-        Said("tool", label_of(call), moment(call.timestamp) or at) for call in line.toolCalls or ()
+        Said("tool", label_of(call), moment_of(call.timestamp) or at) for call in line.toolCalls or ()
     ]

@@ -11,10 +11,10 @@ Not here: walking up from a hook (daemon/).
 
 from pathlib import PurePosixPath
 
+from headcount.agents.program import name_of
 from headcount.core.identity import ProcessFacts
 
 NODES = frozenset({"node", "nodejs"})
-DELETED = " (deleted)"
 
 ERRANDS = frozenset({"mcp", "extensions", "extension", "skills", "skill", "hooks", "hook", "gemma"})
 """Subcommands that manage something and leave."""
@@ -56,7 +56,7 @@ def _is_errand(given: tuple[str, ...]) -> bool:
 
 def _given(facts: ProcessFacts) -> tuple[str, ...] | None:
     """What the CLI's script was called with; None: that is not the CLI."""
-    if facts.exe is None or PurePosixPath(facts.exe.removesuffix(DELETED)).name not in NODES:
+    if facts.exe is None or name_of(facts.exe) not in NODES:
         return None
     for nth, word in enumerate(facts.argv[1:], 1):
         if word.startswith("-"):

@@ -11,22 +11,23 @@ Not here: when it is read (daemon/), what follows (core).
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
+from headcount.agents.fields import count_of
 from headcount.agents.file_end import read_end
 from headcount.agents.gemini.labels import ToolInput, label
-from headcount.agents.gemini.translate import NAME, moment
+from headcount.agents.gemini.translate import NAME
 from headcount.agents.label import plain
 from headcount.agents.lenient import NO_RAW, Reader
-from headcount.core.activity import Turned
+from headcount.agents.moment import moment_of
+from headcount.agents.tail import TAIL, Tail
 from headcount.core.evidence import Glimpse
 from headcount.core.report import Turn
 
-TAIL = 64 * 1024
 REWRITE = 40  # bytes within which a `$set` names what it sets
 CANCELLED = "Request cancelled."
 CONTEXT = "<session_context>"  # what the CLI itself says first
@@ -59,23 +60,13 @@ class Line(msgspec.Struct):
     toolCalls: list[Call] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Tail:
-    turned: Turned | None = None
-    model: str | None = None
-    context_tokens: int | None = None
-
-
 _lines = Reader(Line)
 _input = Reader(ToolInput)
 
 
 def glimpse(path: Path, conversation: str) -> Glimpse | None:
     content = read(path, conversation, TAIL)
-    if content is None:
-        return None
-    tail = parse(content)
-    return Glimpse(NAME, conversation, None, tail.model, tail.context_tokens, tail.turned)
+    return None if content is None else parse(content).glimpse(NAME, conversation)
 
 
 def parse(content: bytes) -> Tail:
@@ -108,7 +99,7 @@ def lines_of(content: bytes) -> Iterator[Line]:
 
 
 def _after(tail: Tail, line: Line) -> Tail:
-    at = moment(line.timestamp)
+    at = moment_of(line.timestamp)
     if at is None:
         return tail
     if line.type == "gemini":
@@ -116,10 +107,10 @@ def _after(tail: Tail, line: Line) -> Tail:
     if line.type == "user":
         return _given(tail, line, at)
     if line.type == "info" and line.content == CANCELLED:
-        return _turned(tail, Turn.SETTLED, at)
+        return tail.after(Turn.SETTLED, at)
     if line.type == "error":
         limit = isinstance(line.content, str) and any(sign in line.content for sign in LIMITS)
-        return _turned(tail, Turn.FAILED, at, failure="limit" if limit else "error")
+        return tail.after(Turn.FAILED, at, failure="limit" if limit else "error")
     return tail
 
 
@@ -127,21 +118,21 @@ def _answered(tail: Tail, line: Line, at: float) -> Tail:
     if isinstance(line.content, list):
         return tail  # after an Esc earlier answers are written again, in parts, under the time of the Esc
     model = plain(line.model, 100)
-    used = line.tokens.input if line.tokens is not None else None
+    used = count_of(line.tokens.input) if line.tokens is not None else 0
     tail = replace(tail, model=model or tail.model)
-    if isinstance(used, int) and used > 0:
+    if used:
         tail = replace(tail, context_tokens=used)
     if line.toolCalls:
         return _called(tail, line.toolCalls[-1], at)
-    return _turned(tail, Turn.STOPPED if line.content else Turn.PROMPTED, at)
+    return tail.after(Turn.STOPPED if line.content else Turn.PROMPTED, at)
 
 
 def _called(tail: Tail, call: Call, at: float) -> Tail:
     """The line is written again when the tool has ended, under the time of the answer."""
-    ended = moment(call.timestamp) or at
+    ended = moment_of(call.timestamp) or at
     if call.status in ("success", "error", "cancelled"):
-        return _turned(tail, Turn.TOOL_DONE, ended)
-    return _turned(tail, Turn.TOOL, ended, doing=label_of(call))
+        return tail.after(Turn.TOOL_DONE, ended)
+    return tail.after(Turn.TOOL, ended, doing=label_of(call))
 
 
 def label_of(call: Call) -> str:
@@ -153,11 +144,7 @@ def _given(tail: Tail, line: Line, at: float) -> Tail:
     """What the model was given: a prompt, or the result of a tool."""
     parts = line.content if isinstance(line.content, list) else []
     if any(part.functionResponse is not None for part in parts):
-        return _turned(tail, Turn.TOOL_DONE, at)
+        return tail.after(Turn.TOOL_DONE, at)
     if any(isinstance(part.text, str) and part.text.startswith(CONTEXT) for part in parts):
         return tail
-    return _turned(tail, Turn.PROMPTED, at)
-
-
-def _turned(tail: Tail, turn: Turn, at: float, doing: str | None = None, failure: str | None = None) -> Tail:
-    return replace(tail, turned=Turned(at, turn, "last turn", "transcript", None, doing, failure))
+    return tail.after(Turn.PROMPTED, at)

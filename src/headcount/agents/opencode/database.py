@@ -22,6 +22,7 @@ from urllib.parse import quote
 
 import msgspec
 
+from headcount.agents.fields import count_of
 from headcount.agents.label import one_line, plain
 from headcount.agents.lenient import NO_RAW, Reader
 from headcount.agents.opencode.translate import ABORTED, NAME, TOO_MANY
@@ -147,9 +148,7 @@ def _title(value: Any) -> str | None:
 
 
 def _used(tokens: Tokens) -> int | None:
-    parts = (tokens.input, tokens.cache.read, tokens.cache.write)
-    used = sum(part for part in parts if isinstance(part, int) and part > 0)
-    return used or None
+    return sum(map(count_of, (tokens.input, tokens.cache.read, tokens.cache.write))) or None
 
 
 def _spent(given: Any, made: Any, cost: Any) -> Spent | None:
@@ -181,4 +180,4 @@ def _word(at: float, turn: Turn, failure: str | None = None) -> Turned:
 
 
 def time_of(value: Any) -> float | None:
-    return value / MILLI if isinstance(value, int) and value > 0 else None
+    return count_of(value) / MILLI or None

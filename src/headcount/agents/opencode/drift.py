@@ -16,7 +16,7 @@ from pathlib import Path
 from headcount.agents.opencode import known
 from headcount.agents.opencode.database import FILE, directory, opened
 from headcount.agents.port import OnFile, Scanned
-from headcount.agents.strange import Findings
+from headcount.agents.strange import Findings, is_known
 
 SESSIONS_MOST, EACH_MOST = 50, 20
 
@@ -56,13 +56,13 @@ def _columns(database: sqlite3.Connection, path: Path, found: Findings) -> None:
 
 def _messages(database: sqlite3.Connection, session: str, where: str, found: Findings) -> None:
     for id, role, finish, keys in database.execute(MESSAGES, (session, EACH_MOST)).fetchall():
-        if role not in known.ROLES:
+        if not is_known(role, known.ROLES):
             found.add("database", "status", f"role={role}", where)
-        if finish is not None and finish not in known.FINISHES:
+        if finish is not None and not is_known(finish, known.FINISHES):
             found.add("database", "status", f"finish={finish}", where)
         found.add_all("database", "field", set((keys or "").split()) - known.MESSAGE_FIELDS, where)
         for kind, status in database.execute(PARTS, (id, EACH_MOST)).fetchall():
-            if kind not in known.PARTS:
+            if not is_known(kind, known.PARTS):
                 found.add("database", "block", kind, where)
-            if kind == "tool" and status not in known.TOOL_STATUSES:
+            if kind == "tool" and not is_known(status, known.TOOL_STATUSES):
                 found.add("database", "status", f"status={status}", where)

@@ -8,8 +8,8 @@ Rules of this file
 Not here: what the plugin tells (translate.py).
 """
 
+from headcount.agents.fields import id_of
 from headcount.agents.opencode.database import FILE
-from headcount.agents.opencode.translate import CONVERSATION
 from headcount.agents.port import Hosted
 from headcount.core.identity import ProcessFacts
 from headcount.core.open_files import OpenFiles
@@ -37,4 +37,4 @@ def _resumed(argv: tuple[str, ...]) -> str | None:
 
 
 def _id(text: str) -> str | None:
-    return text if text.startswith(ID) and CONVERSATION.fullmatch(text) else None
+    return id_of(text) if text.startswith(ID) else None

@@ -11,10 +11,9 @@ from typing import Any
 
 import msgspec
 
-from headcount.agents.label import one_line, path_line, redacted
+from headcount.agents.fields import text_of
+from headcount.agents.label import tool_line, tool_path
 from headcount.agents.lenient import Reader
-
-SHOWN = 80
 
 
 class Args(msgspec.Struct):
@@ -55,13 +54,8 @@ def label(tool: str, args: msgspec.Raw, directory: Any) -> str:
     field = FIELD_OF.get(tool)
     given = args_of(args)
     value = (getattr(given, field) or (given.filepath if field == "filePath" else None)) if field else None
-    if not isinstance(value, str) or not value.strip():
-        return one_line(tool)
     if field in PATHS:
-        return f"{tool}: {path_line(_inside(value, directory), SHOWN - len(tool) - 2)}"
-    return one_line(f"{tool}: {redacted(value.split('?', 1)[0] if field == 'url' else value)}")
-
-
-def _inside(path: str, directory: Any) -> str:
-    prefix = f"{directory.rstrip('/')}/" if isinstance(directory, str) and directory else ""
-    return path[len(prefix) :] if prefix and path.startswith(prefix) else path
+        return tool_path(tool, value, directory)
+    if field == "url":
+        value = text_of(value).partition("?")[0]
+    return tool_line(tool, value)

@@ -8,12 +8,10 @@ Rules of this file
 Not here: what a process has open (hosted.py), walking up from a hook (daemon/).
 """
 
-from pathlib import PurePosixPath
-
+from headcount.agents.program import base, name_of
 from headcount.core.identity import ProcessFacts
 
 NAMES = frozenset({"opencode", "opencode.exe"})  # opencode.exe is npm's file name, on Linux too
-DELETED = " (deleted)"
 
 SERVERS = frozenset({"serve", "web", "acp"})
 
@@ -29,8 +27,8 @@ ERRAND_FLAGS = frozenset({"-h", "--help", "-v", "--version"})
 def is_opencode(facts: ProcessFacts) -> bool:
     if facts.exe is None or not facts.argv:
         return False
-    called = _base(facts.argv[0])
-    return _base(facts.exe.removesuffix(DELETED)) in NAMES and (facts.comm in NAMES or called in NAMES)
+    called = base(facts.argv[0])
+    return name_of(facts.exe) in NAMES and (facts.comm in NAMES or called in NAMES)
 
 
 def recognise(facts: ProcessFacts) -> bool:
@@ -44,7 +42,3 @@ def is_helper(facts: ProcessFacts) -> bool:
 def _is_called_as_helper(facts: ProcessFacts) -> bool:
     first = facts.argv[1] if len(facts.argv) > 1 else ""
     return first in SERVERS or first in ERRANDS or first in ERRAND_FLAGS
-
-
-def _base(path: str) -> str:
-    return PurePosixPath(path).name

@@ -16,17 +16,17 @@ from typing import Any
 
 import msgspec
 
-from headcount.agents import lenient
-from headcount.agents.label import one_line, plain
+from headcount.agents.fields import absolute, below, count_of, id_of, text_of
+from headcount.agents.hook_words import NOTHING, Said, event_of, report, unknown
+from headcount.agents.label import one_line, plain, redacted
 from headcount.agents.lenient import NO_RAW, Reader
 from headcount.agents.opencode.events import EVENTS, FIELDS
 from headcount.agents.opencode.labels import args_of, label
 from headcount.agents.port import Unread
-from headcount.core.report import Anchor, Background, Details, Opening, Report, Turn, WaitingOn
+from headcount.core.report import Background, Details, Opening, Report, Turn, WaitingOn
 
 NAME = "opencode"
 
-CONVERSATION = re.compile(r"[0-9A-Za-z_][0-9A-Za-z._-]{0,127}", re.ASCII)
 EVENT_NAME = re.compile(r"[a-z]{1,20}(?:\.[a-z]{1,20}){0,3}", re.ASCII)
 EDITING_TOOLS = frozenset({"edit", "write", "multiedit", "patch"})
 ABORTED = "MessageAbortedError"
@@ -54,17 +54,6 @@ class Payload(msgspec.Struct):
     args: msgspec.Raw = NO_RAW
 
 
-class Said(msgspec.Struct, frozen=True):
-    turn: Turn | None = None
-    waiting_on: WaitingOn | None = None
-    doing: str | None = None
-    failure: str | None = None
-    opening: Opening | None = None
-    leaving: str | None = None
-
-
-NOTHING = Said()
-NO_ANCHOR = Anchor()
 _payload = Reader(Payload)
 
 
@@ -72,46 +61,43 @@ def translate(payload: bytes, at: float, source: str) -> Report | Unread:
     read = _payload.read(payload)
     if isinstance(read, str):
         return Unread(read)
-    conversation = _id(read.session)
+    conversation = id_of(read.session)
     if conversation is None:
         return Unread("no usable session id")
-    event = read.event if isinstance(read.event, str) and EVENT_NAME.fullmatch(read.event) else "unnamed"
+    event = event_of(read.event, EVENT_NAME)
     said = SAYS[event](read) if event in SAYS else NOTHING
-    inner = _id(read.subagent)
+    when = _time(read.at, at)
+    inner = id_of(read.subagent)
+    details = Details(
+        cwd=absolute(read.directory),
+        model=plain(read.model, 100) if inner is None else None,
+        transcript=absolute(read.database),
+    )
+    edits = _edits(read) if event.startswith("tool.") else None
     asks = said.turn is Turn.ASKED or event in ANSWERS
-    return Report(
-        agent=NAME,
-        conversation=conversation,
-        at=min(float(read.at), at) if type(read.at) in (int, float) and read.at > 0 else at,
-        source=source,
-        event=event,
-        says=said.turn,
-        waiting_on=said.waiting_on,
-        doing=said.doing,
-        failure=said.failure,
-        opening=said.opening if inner is None else None,
-        leaving=said.leaving if inner is None else None,
-        subagent=None if asks else inner,
-        background_started=_started(read, inner) if event in ("session.created", "session.updated") else None,
-        background_ended=inner if event in ("session.idle", "session.error", "session.deleted") else None,
-        edits=_edits(read) if event.startswith("tool.") else None,
-        beside=True,
-        details=Details(
-            cwd=_directory(read.directory),
-            model=plain(read.model, 100) if inner is None else None,
-            transcript=_directory(read.database),
-        ),
-        anchor=NO_ANCHOR,
+    subagent = None if asks else inner
+    if inner is not None:
+        said = _of_subagent(said, inner, event, read)
+    return report(
+        NAME, conversation, when, source, event, said, details, subagent=subagent, edits=edits, beside=True
     )
 
 
 def unknown_fields(payload: bytes) -> tuple[str, ...]:
     read = _payload.read(payload)
-    if isinstance(read, str):
-        return ()
-    event = read.event
-    named = () if isinstance(event, str) and event in EVENTS else (f"event:{one_line(str(event), 40)}",)
-    return named + tuple(sorted(one_line(key, 40) for key in set(lenient.keys(payload)) - FIELDS))[:8]
+    return () if isinstance(read, str) else unknown(read.event, payload, EVENTS, FIELDS)
+
+
+def _of_subagent(said: Said, inner: str, event: str, read: Payload) -> Said:
+    """It opens and ends as its parent's background work, not as a conversation."""
+    begun = Background(inner, "subagent", one_line(text_of(read.agent), 40))
+    return msgspec.structs.replace(
+        said,
+        opening=None,
+        leaving=None,
+        started=begun if event in BEGINNINGS else None,
+        ended=inner if event in ENDINGS else None,
+    )
 
 
 def _created(read: Payload) -> Said:
@@ -140,7 +126,9 @@ def _error(read: Payload) -> Said:
         return Said(Turn.SETTLED)
     failure = "limit" if read.code == TOO_MANY else "error"
     return Said(
-        Turn.FAILED, failure=failure, doing=one_line(read.error) if isinstance(read.error, str) else None
+        Turn.FAILED,
+        failure=failure,
+        doing=one_line(redacted(read.error)) if isinstance(read.error, str) else None,
     )
 
 
@@ -151,10 +139,11 @@ def _permission(read: Payload) -> Said:
 def _question(read: Payload) -> Said:
     """The header of the first question and how many answers it offers, never the question itself."""
     header = one_line(read.header, 50) if isinstance(read.header, str) and read.header.strip() else "question"
-    if isinstance(read.questions, int) and read.questions > 1:
-        shown = f"{header} ({read.questions} questions)"
+    questions, options = count_of(read.questions), count_of(read.options)
+    if questions > 1:
+        shown = f"{header} ({questions} questions)"
     else:
-        shown = f"{header} ({read.options} options)" if isinstance(read.options, int) else header
+        shown = f"{header} ({options} options)" if options else header
     return Said(Turn.ASKED, waiting_on=WaitingOn.QUESTION, doing=shown)
 
 
@@ -184,6 +173,8 @@ SAYS: dict[str, Callable[[Payload], Said]] = {
 }
 
 ANSWERS = frozenset({"permission.replied", "question.replied", "question.rejected"})
+BEGINNINGS = frozenset({"session.created", "session.updated"})
+ENDINGS = frozenset({"session.idle", "session.error", "session.deleted"})
 
 
 def _doing(read: Payload) -> str | None:
@@ -192,25 +183,11 @@ def _doing(read: Payload) -> str | None:
 
 def _edits(read: Payload) -> str | None:
     """The file that an editing tool is given, absolute; None: another tool, or no usable path."""
-    if read.tool not in EDITING_TOOLS:
+    if text_of(read.tool) not in EDITING_TOOLS:
         return None
-    path = plain(args_of(read.args).filePath)
-    if path is None or path.startswith("/"):
-        return path
-    directory = _directory(read.directory)
-    return f"{directory.rstrip('/')}/{path}" if directory else None
+    return below(read.directory, plain(args_of(read.args).filePath))
 
 
-def _started(read: Payload, inner: str | None) -> Background | None:
-    if inner is None:
-        return None
-    return Background(inner, "subagent", one_line(read.agent, 40) if isinstance(read.agent, str) else "")
-
-
-def _id(value: Any) -> str | None:
-    return value if isinstance(value, str) and CONVERSATION.fullmatch(value) else None
-
-
-def _directory(value: Any) -> str | None:
-    path = plain(value)
-    return path if path is not None and path.startswith("/") else None
+def _time(told: Any, at: float) -> float:
+    """The plugin's own, where it is one; compared as it came, since a number may be too large for a float."""
+    return float(told) if type(told) in (int, float) and 0 < told < at else at

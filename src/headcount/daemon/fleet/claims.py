@@ -14,8 +14,9 @@ import asyncio
 import contextlib
 from collections import Counter, defaultdict
 from collections.abc import Coroutine
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from headcount.core.claim import Answer, Freed, Granted, Refused, Released, Waiting
 from headcount.core.commands import Acquire, HandOff, SharedFreed, SharedGranted

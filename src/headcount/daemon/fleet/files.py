@@ -12,15 +12,18 @@ import json
 import os
 import secrets
 import socket
-from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec import Struct
+
+from headcount.own_files import read
+
 HOST_BYTES = 8
+FILE_MOST = 64 * 1024  # bytes
 PRIVATE = 0o600
 
 
-@dataclass(frozen=True, slots=True)
-class Joined:
+class Joined(Struct, frozen=True):
     name: str
     conninfo: str  # without a password
 
@@ -34,13 +37,13 @@ class FleetFiles:
     def host(self) -> str:
         if not self._host.exists():
             _write(self._host, secrets.token_hex(HOST_BYTES))
-        return self._host.read_text("ascii").strip()
+        return read(str(self._host), FILE_MOST).decode("ascii").strip()
 
     def read(self) -> Joined | None:
         """None: this home has joined no fleet."""
         if not self._joined.exists():
             return None
-        data = json.loads(self._joined.read_text("utf-8"))
+        data = json.loads(read(str(self._joined), FILE_MOST))
         return Joined(data["name"], data["conninfo"])
 
     @property

@@ -4,13 +4,12 @@ Rules of this file
   1. Every host of a fleet has the same pace, or nobody could rely on another's lock-delay.
 """
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from headcount import times
 
 
-@dataclass(frozen=True, slots=True)
-class Pace:
+class Pace(Struct, frozen=True):
     factor: float = 1.0
 
     @property

@@ -6,8 +6,9 @@ Rules of this file
   2. The walk up from the peer is done while the peer waits.
 """
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from headcount.agents.port import Unread
 from headcount.agents.table import AGENTS

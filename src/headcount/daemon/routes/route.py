@@ -7,10 +7,10 @@ Rules of this file
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -25,12 +25,12 @@ from headcount.system.loopback import Loopback
 from headcount.system.peer import Peer
 
 NUMBER_MOST = 15  # digits
+UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 T = TypeVar("T")
 
 
-@dataclass(slots=True)
-class Call:
+class Call(Struct):
     service: Service
     request: Request
     known: Actor | None = None  # who is calling, once that was asked
@@ -84,12 +84,7 @@ class Call:
         return int(text)
 
     async def body(self, kind: type[T]) -> T:
-        try:
-            return msgspec.json.decode(await self.request.body(), type=kind)
-        except msgspec.MsgspecError as error:
-            raise Refused(
-                400, "bad-body", f"The body cannot be read: {error}.", "See: /openapi.json"
-            ) from None
+        return read_body(await self.request.body(), kind)
 
     def session(self) -> Session:
         return self.select(self.path("id"))
@@ -117,11 +112,19 @@ class Call:
         )
 
 
+def read_body(data: bytes, kind: type[T]) -> T:
+    """A request's body as that message; raises `Refused` for everything that is none."""
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except UNREADABLE as error:
+        why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise Refused(400, "bad-body", f"The body cannot be read: {why}.", "See: /openapi.json") from None
+
+
 Handler = Callable[[Call], Awaitable[Any]]
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(Struct, frozen=True):
     method: str
     path: str
     handler: Handler
@@ -130,7 +133,13 @@ class Route:
     query: tuple[str, ...] = ()
     status: int = 200
     media: str = "application/json"
-    takes: str | None = None  # what a body is, in words; None: no body
+    body: Any = None  # the message type of the request's body; None: it has none, or `takes` says what
+    takes: str | None = None  # what a body is that no message of ours describes, in words
+    also: tuple[tuple[int, Any], ...] = ()  # further answers and their status; None: one without a body
+
+    @property
+    def is_given_something(self) -> bool:
+        return self.body is not None or self.takes is not None
 
 
 def json_response(message: Any, status: int = 200) -> Response:

@@ -54,16 +54,26 @@ def _openapi() -> bytes:
 
 
 LOGIN = "/v1/web/login"
+NOTHING_TO_SAY = ((204, None),)
 
 ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes first
-    Route("GET", "/v1/claims", claims.list_claims, "Who holds what", messages.Claims, ("history",)),
+    Route(
+        "GET",
+        "/v1/claims",
+        claims.list_claims,
+        "Who holds what; with `history` who held an item",
+        messages.Claims,
+        ("history",),
+        also=((200, messages.ClaimHistory),),
+    ),
     Route(
         "POST",
         "/v1/claims",
         claims.acquire,
         "Ask for an item",
         messages.ClaimAnswer,
-        takes="ClaimWish: item, request, note, wait, as, until_empty, own",
+        body=messages.ClaimWish,
+        also=((409, messages.ClaimAnswer),),
     ),
     Route(
         "POST",
@@ -78,7 +88,7 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
         claims.check,
         "Whether a fence is current",
         messages.CheckAnswer,
-        takes="FenceCheck: fence",
+        body=messages.FenceCheck,
     ),
     Route(
         "POST",
@@ -86,7 +96,7 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
         claims.hand_off,
         "Give a claim to another session",
         messages.ClaimAnswer,
-        takes="HandOffWish: to, fence",
+        body=messages.HandOffWish,
     ),
     Route(
         "DELETE",
@@ -108,7 +118,8 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
         "Announce a session and its process",
         messages.Registered,
         status=201,
-        takes="a Registration: agent, conversation, pid, name, role, groups, anyway, launch",
+        body=messages.Registration,
+        also=((409, messages.NotRegistered),),
     ),
     Route(
         "DELETE",
@@ -139,7 +150,7 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
         quiet.declare_quiet,
         "Declare that it will be silent for a while",
         closer.QuietAnswer,
-        takes="QuietWish: seconds, why, off",
+        body=closer.QuietWish,
     ),
     Route(
         "POST",
@@ -184,7 +195,7 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
         ending.stop,
         "End a session's process",
         ending_messages.StopAnswer,
-        takes="StopWish: kill_after, all",
+        body=ending_messages.StopWish,
     ),
     Route(
         "POST",
@@ -192,7 +203,7 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
         ending.close,
         "End a session's process, then what it left",
         ending_messages.CloseAnswer,
-        takes="CloseWish: kill_after, all, close_window",
+        body=ending_messages.CloseWish,
     ),
     Route(
         "POST",
@@ -200,7 +211,7 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
         ending.reap,
         "End processes that were left behind; a dry run unless `yes`",
         ending_messages.ReapAnswer,
-        takes="ReapWish: yes, sessions, pids, ids, kind, kill_after",
+        body=ending_messages.ReapWish,
     ),
     Route(
         "GET",
@@ -216,7 +227,7 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
         guard.guard_git,
         "Whether a commit or push touches what another session holds",
         guarding.Conflicts,
-        takes="GitIntent: paths, items",
+        body=guarding.GitIntent,
     ),
     Route(
         "POST",
@@ -224,6 +235,7 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
         guard.guard_edit,
         "Whether an edit may be made; 204 when nothing is in the way",
         takes="the payload of the agent's PreToolUse hook",
+        also=NOTHING_TO_SAY,
     ),
     Route(
         "POST",
@@ -231,6 +243,7 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
         context.starting_context,
         "What a starting session should know; 204 when there is nothing",
         takes="the payload of the agent's SessionStart hook",
+        also=NOTHING_TO_SAY,
     ),
     Route(
         "GET",
@@ -268,7 +281,7 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
         fleet.join,
         "Share claims through a database",
         fleet_messages.FleetStatus,
-        takes="JoinWish: address, name",
+        body=fleet_messages.JoinWish,
     ),
     Route(
         "POST",
@@ -276,7 +289,7 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
         fleet.leave,
         "Free what this host holds and share no longer",
         fleet_messages.FleetLeft,
-        takes="LeaveWish: anyway",
+        body=fleet_messages.LeaveWish,
     ),
     Route(
         "GET",
@@ -295,7 +308,7 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
         web.log_in,
         "A credential for a one-time code",
         page_messages.PageCredential,
-        takes="PageCode: code",
+        body=page_messages.PageCode,
     ),
     Route(
         "POST",

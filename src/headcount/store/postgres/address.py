@@ -9,9 +9,9 @@ Not here: the files (daemon/fleet/files.py).
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import psycopg
+from msgspec import Struct
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from headcount.store.shared import SharedUnavailable
@@ -24,6 +24,7 @@ DEFAULTS = {
     "keepalives_interval": str(int(FLEET_CALL_WITHIN)),
     "keepalives_count": "3",
 }
+LINE_ENDS = ("\n", "\r", "\0")
 SHOWN = ("host", "hostaddr", "port", "dbname", "user", "sslmode")
 
 
@@ -31,20 +32,23 @@ class BadAddress(SharedUnavailable):
     pass
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+class Address(Struct, frozen=True):
     conninfo: str  # without a password
     password: str | None
 
 
 def parse_address(text: str) -> Address:
-    if not text.startswith(("postgresql://", "postgres://")):
+    if not text.startswith(("postgresql://", "postgres://")) or not text.isprintable():
         raise BadAddress("An address is written postgresql://USER@HOST/DATABASE.")
     try:
         options = dict(conninfo_to_dict(text))
     except psycopg.Error:
         raise BadAddress("That address cannot be read. It is postgresql://USER@HOST:PORT/DATABASE.") from None
     password = options.pop("password", None)
+    if password is not None and any(end in str(password) for end in LINE_ENDS):
+        raise BadAddress("The password of that address holds a line end, which a password file cannot.")
+    if not all(str(value).isprintable() for value in options.values()):
+        raise BadAddress("That address holds what cannot be printed.")
     return Address(_joined(options), None if password is None else str(password))
 
 

@@ -12,9 +12,11 @@ Not here: the connection (link.py), our own lease's deadline (daemon/fleet/lease
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from headcount.core.book import Remembered
 from headcount.core.claim import Answer, Claim, Freed, Granted, Waiting, freed
@@ -48,8 +50,7 @@ from headcount.store.shared import (
 CHANNEL = "headcount"
 
 
-@dataclass(frozen=True, slots=True)
-class Locked:
+class Locked(Struct, frozen=True):
     """An item's row, while we hold its lock."""
 
     claim: Claim | None

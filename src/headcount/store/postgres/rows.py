@@ -5,10 +5,10 @@ Rules of this file
   2. Bodies are the local store's (codec.py): one form of a claim, wherever it is kept.
 """
 
-from dataclasses import replace
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from headcount.core.book import Remembered
 from headcount.core.claim import Claim

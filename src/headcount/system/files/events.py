@@ -11,9 +11,10 @@ Implementations: inotify.py, polling.py, and both together in scarce.py; one con
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
+
+from msgspec import Struct
 
 IN_MODIFY = 0x2
 IN_CLOSE_WRITE = 0x8
@@ -29,8 +30,7 @@ IN_IGNORED = 0x8000
 ALWAYS_TOLD = IN_Q_OVERFLOW | IN_IGNORED
 
 
-@dataclass(frozen=True, slots=True)
-class FileEvent:
+class FileEvent(Struct, frozen=True):
     name: str | None  # in its directory; "": the watched path itself; None: unknown, look at everything
     mask: int
 

@@ -13,8 +13,9 @@ import os
 import struct
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from headcount.system import libc
 from headcount.system.files.events import ALWAYS_TOLD, IN_IGNORED, IN_Q_OVERFLOW, FileEvent, OnFileEvents
@@ -24,8 +25,7 @@ READ_MOST = 65_536
 IN_MASK_ADD = 0x2000_0000
 
 
-@dataclass(frozen=True, slots=True)
-class _Watch:
+class _Watch(Struct, frozen=True):
     descriptor: int
     mask: int
     callback: OnFileEvents

@@ -11,8 +11,9 @@ Not here: inotify (inotify.py).
 import asyncio
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from headcount import times
 from headcount.system.files.events import (
@@ -35,8 +36,7 @@ VANISHED = IN_DELETE | IN_MOVED_FROM
 Listing = dict[str, tuple[int, int, int]]  # name -> (inode, size, time of change)
 
 
-@dataclass(slots=True)
-class _Watch:
+class _Watch(Struct):
     mask: int
     callback: OnFileEvents
     seen: Listing

@@ -8,11 +8,11 @@ Rules of this file
 Not here: how a feature is used (pidfd.py, handle.py, exits.py).
 """
 
-from dataclasses import dataclass, fields, replace
+from msgspec import Struct
+from msgspec.structs import fields, replace
 
 
-@dataclass(frozen=True, slots=True)
-class Features:
+class Features(Struct, frozen=True):
     pidfd: bool = True  # Linux 5.3: a descriptor that pins a process and reports its end
     inode: bool = True  # Linux 6.9: the descriptor's inode is unique per boot
     handle: bool = True  # Linux 6.14: that inode opens the same process again after our restart

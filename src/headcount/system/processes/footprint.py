@@ -10,7 +10,8 @@ Not here: who the process is (linux.py), whether it lives (pidfd.py).
 
 import os
 import sys
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from headcount.core.identity import ProcessIdentity
 from headcount.system.processes import procfs
@@ -25,8 +26,7 @@ SOCKETS_MOST = 4_096  # descriptors looked at; a process with more is not counte
 USER_TIME, SYSTEM_TIME = 11, 12  # of the fields behind the name
 
 
-@dataclass(frozen=True, slots=True)
-class Footprint:
+class Footprint(Struct, frozen=True):
     age: float | None = None  # in seconds
     cpu: float | None = None
     memory: int | None = None  # resident bytes

@@ -14,7 +14,8 @@ import errno
 import os
 import struct
 import sys
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from headcount.system import libc
 from headcount.system.processes.port import Gone, Unreadable
@@ -24,8 +25,7 @@ HANDLE_MOST = 128  # MAX_HANDLE_SZ
 HEAD = struct.Struct("=Ii")  # struct file_handle: how many bytes follow, and of which type
 
 
-@dataclass(frozen=True, slots=True)
-class HandleKind:
+class HandleKind(Struct, frozen=True):
     """What this kernel's handles of processes look like."""
 
     type: int

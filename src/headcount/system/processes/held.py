@@ -13,7 +13,8 @@ import asyncio
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from headcount.core.identity import ProcessIdentity
 from headcount.core.verdict import Exit
@@ -23,16 +24,14 @@ from headcount.system.processes import pidfd as pidfds
 STOPPED = frozenset("Tt")
 
 
-@dataclass(frozen=True, slots=True)
-class NotHeld:
+class NotHeld(Struct, frozen=True):
     """There is no handle, and so no signal."""
 
     why: str
     over: bool = False  # that process has ended
 
 
-@dataclass(slots=True)
-class ProcessHandle:
+class ProcessHandle(Struct):
     identity: ProcessIdentity
     uid: int
     pidfd: int | None

@@ -10,7 +10,8 @@ Not here: older kernels' ways to the same facts (pidfd.py, exits.py).
 import errno
 import fcntl
 import struct
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 PIDFD_GET_INFO = 0xC040FF0B  # _IOWR(0xFF, 11, 64 bytes), linux/pidfd.h
 ASK_PID = 0x1
@@ -19,8 +20,7 @@ ANSWER = struct.Struct("=QQ12i")  # mask, cgroup, pid and ten more ids, exit sta
 QUESTION = ANSWER.pack(ASK_PID | ASK_EXIT, *([0] * 13))
 
 
-@dataclass(frozen=True, slots=True)
-class Info:
+class Info(Struct, frozen=True):
     pid: int | None = None  # None: it was reaped
     exit_status: int | None = None  # as wait(2) gives it; None: not reaped yet, or not told
 

@@ -10,8 +10,9 @@ Implementations: linux.py, portable.py, and the fake kernel of the tests; one co
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
 
 from headcount.core.identity import Place, ProcessFacts, ProcessIdentity
 from headcount.core.open_files import Locks, OpenFiles
@@ -21,13 +22,11 @@ if TYPE_CHECKING:
     from headcount.system.processes.held import NotHeld, ProcessHandle
 
 
-@dataclass(frozen=True, slots=True)
-class Gone:
+class Gone(Struct, frozen=True):
     """No process has that pid: proven by the kernel, not by an unreadable file."""
 
 
-@dataclass(frozen=True, slots=True)
-class Unreadable:
+class Unreadable(Struct, frozen=True):
     """The kernel would not say. Not a death."""
 
     why: str

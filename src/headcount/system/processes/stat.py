@@ -9,13 +9,12 @@ Rules of this file
 Not here: reading the file (procfs.py).
 """
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 ENDED_STATES = frozenset("ZXx")
 
 
-@dataclass(frozen=True, slots=True)
-class StatLine:
+class StatLine(Struct, frozen=True):
     pid: int
     comm: str
     state: str

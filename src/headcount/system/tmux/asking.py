@@ -13,21 +13,20 @@ import socket as sockets
 import stat
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from headcount.times import TMUX_WITHIN
 
 SUN_PATH_MOST = 107  # bytes of a unix socket's path
 
 
-@dataclass(frozen=True, slots=True)
-class NoServer:
+class NoServer(Struct, frozen=True):
     """Nobody listens there: the kernel said so."""
 
 
-@dataclass(frozen=True, slots=True)
-class Unreachable:
+class Unreachable(Struct, frozen=True):
     """It could not be asked. Nothing follows."""
 
     why: str

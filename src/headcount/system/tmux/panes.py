@@ -9,8 +9,9 @@ Not here: whose pane it is (core/where.py), when to ask (daemon/terminals.py).
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from headcount.core.terminal import Where
 from headcount.core.where import Pane
@@ -35,8 +36,7 @@ SEEN_FIELDS = "#{pane_pid} #{pane_active}#{window_active}#{?session_attached,1,0
 SEEN_LINE = re.compile("([0-9]{1,10}) 111")
 
 
-@dataclass(frozen=True, slots=True)
-class Client:
+class Client(Struct, frozen=True):
     """A terminal that is attached to a server."""
 
     pid: int

@@ -1,0 +1,111 @@
+"""What a hook event says, in the words that the translations of all agents share.
+
+Rules of this file
+  1. `Said` is what one event says beside what all events carry: an agent's table of events makes it, `report` puts it
+     into the report.
+  2. Never raises: types are not trusted, every value may be anything.
+
+Not here: which fields an agent's payloads have, and what its events mean (each agent's translate.py).
+"""
+
+import re
+from collections.abc import Container
+from typing import Any
+
+import msgspec
+
+from headcount.agents import lenient
+from headcount.agents.fields import id_of, text_of
+from headcount.agents.label import one_line
+from headcount.core.report import Anchor, Background, Details, Opening, Report, Turn, WaitingOn
+
+EVENT_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]{0,39}", re.ASCII)
+UNNAMED = "unnamed"
+UNKNOWN_MOST = 8
+
+OPENINGS = {
+    "startup": Opening.STARTUP,
+    "resume": Opening.RESUME,
+    "clear": Opening.CLEAR,
+    "fork": Opening.FORK,
+}
+
+
+class Said(msgspec.Struct, frozen=True):
+    """A Struct, since one is made for every event."""
+
+    turn: Turn | None = None
+    waiting_on: WaitingOn | None = None
+    doing: str | None = None
+    failure: str | None = None
+    opening: Opening | None = None
+    leaving: str | None = None
+    background: tuple[Background, ...] | None = None
+    started: Background | None = None
+    ended: str | None = None
+    name: str | None = None
+    model: str | None = None
+
+
+NOTHING = Said()
+NO_ANCHOR = Anchor()  # the edge establishes it
+
+
+def report(
+    agent: str,
+    conversation: str,
+    at: float,
+    source: str,
+    event: str,
+    said: Said,
+    details: Details,
+    *,
+    subagent: str | None = None,
+    edits: str | None = None,
+    beside: bool = False,
+) -> Report:
+    return Report(
+        agent=agent,
+        conversation=conversation,
+        at=at,
+        source=source,
+        event=event,
+        says=said.turn,
+        waiting_on=said.waiting_on,
+        doing=said.doing,
+        failure=said.failure,
+        opening=said.opening,
+        leaving=said.leaving,
+        subagent=subagent,
+        background=said.background,
+        background_started=said.started,
+        background_ended=said.ended,
+        edits=edits,
+        beside=beside,
+        details=details,
+        anchor=NO_ANCHOR,
+    )
+
+
+def unknown(event: Any, payload: bytes, events: Container[str], fields: frozenset[str]) -> tuple[str, ...]:
+    """What the payload has that no table knows, for counting: `event:Name` first, then field names."""
+    known = isinstance(event, str) and event in events
+    named = () if known else (f"event:{one_line(str(event), 40)}",)
+    strange = sorted(one_line(key, 40) for key in set(lenient.keys(payload)) - fields)
+    return named + tuple(strange)[:UNKNOWN_MOST]
+
+
+def event_of(value: Any, form: re.Pattern[str] = EVENT_NAME) -> str:
+    return id_of(value, form) or UNNAMED
+
+
+def left(reason: Any) -> Said:
+    return Said(leaving=one_line(reason, 40) if isinstance(reason, str) else "other")
+
+
+def subagent_began(subagent: str | None, kind: Any) -> Said:
+    return (
+        NOTHING
+        if subagent is None
+        else Said(started=Background(subagent, "subagent", one_line(text_of(kind))))
+    )

@@ -1,0 +1,83 @@
+"""Files of ours, and what somebody put in their place. Each with what a plain `open` does."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from headcount import own_files
+from headcount.paths import Places
+
+SECRET = "somebody's"
+
+
+def planted(tmp_path: Path, kind: str) -> tuple[Path, Path]:
+    """The place, and what lies at its other end."""
+    place, victim = tmp_path / "place", tmp_path / "victim"
+    victim.write_text(SECRET)
+    {"link": lambda: place.symlink_to(victim), "second name": lambda: os.link(victim, place),
+     "pipe": lambda: os.mkfifo(place), "link to nothing": lambda: place.symlink_to(tmp_path / "new")}[kind]()  # fmt: skip
+    return place, victim
+
+
+KINDS = ["link", "second name", "pipe", "link to nothing"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("opened", [own_files.open_to_append, own_files.open_anew])
+def test_nothing_is_written_through_what_was_planted(tmp_path: Path, kind: str, opened) -> None:
+    place, victim = planted(tmp_path, kind)
+    with open(opened(str(place)), "w") as file:
+        file.write("ours")
+    assert victim.read_text() == SECRET and not (tmp_path / "new").exists()
+    assert place.read_text() == "ours" and not place.is_symlink()
+
+
+def test_a_plain_open_writes_through(tmp_path: Path) -> None:
+    place, victim = planted(tmp_path, "link")
+    with open(place, "a") as file:
+        file.write("ours")
+    assert victim.read_text() != SECRET
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe"])
+def test_nothing_is_read_through_it_and_nobody_waits(tmp_path: Path, kind: str) -> None:
+    place, _ = planted(tmp_path, kind)
+    with pytest.raises(OSError):
+        own_files.read(str(place), 100)
+
+
+def test_what_is_ours_is_kept_and_read(tmp_path: Path) -> None:
+    place = tmp_path / "place"
+    place.write_text("before ")
+    with open(own_files.open_to_append(str(place)), "a") as file:
+        file.write("after")
+    assert own_files.read(str(place), 100) == b"before after"
+
+
+def test_a_directory_of_another_user_or_of_everybody_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places = Places.below(str(tmp_path / "home"))
+    places.make()
+    Path(places.state).chmod(0o777)
+    with pytest.raises(OSError, match="everybody may write"):
+        places.make()
+    Path(places.state).chmod(0o1777)  # there nobody can take away what is ours
+    places.make()
+    mine = os.getuid()
+    monkeypatch.setattr(own_files.os, "getuid", lambda: mine + 1)
+    with pytest.raises(OSError, match="another user"):
+        places.make()
+
+
+def test_a_mailbox_that_leads_elsewhere_is_refused_and_a_home_that_does_is_not(tmp_path: Path) -> None:
+    """What cannot be read in a mailbox is removed: a link to a directory of documents would empty it."""
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "home").symlink_to(tmp_path / "disk")
+    places = Places.below(str(tmp_path / "home"))
+    places.make()
+    Path(places.mailbox).rmdir()
+    Path(places.mailbox).symlink_to(tmp_path)
+    with pytest.raises(OSError, match="leads elsewhere"):
+        places.make()

@@ -1,0 +1,32 @@
+"""The wire from our own OpenAPI document: a short run that is the same every time. The long one is `make fuzz`."""
+
+import pytest
+
+from tests.fuzz.wire import is_possible, run
+
+SEED = 9
+ENOUGH = 60.0  # seconds; a busy machine makes fewer requests, not a red test
+
+pytestmark = pytest.mark.root
+
+
+@pytest.fixture(autouse=True)
+def a_namespace() -> None:
+    if not is_possible():
+        pytest.skip("this system makes no pid namespaces for us")
+
+
+def test_no_request_is_answered_with_a_fault_of_ours_or_in_another_form_than_the_document_says() -> None:
+    requests, faults = run(seconds=ENOUGH, seed=SEED, examples=2)
+    assert faults == []
+    assert requests > 20
+
+
+@pytest.mark.parametrize(
+    ("flaw", "only", "seen"),
+    [("bodies", "POST /v1/claims", "Server error"), ("schema", "GET /healthz", "violates schema")],
+)
+def test_a_daemon_that_reads_or_answers_otherwise_is_caught(flaw: str, only: str, seen: str) -> None:
+    """The control: the same requests, a daemon with one flaw."""
+    _, faults = run(seconds=ENOUGH, seed=SEED, examples=40, flaw=flaw, only=only)
+    assert any(seen in fault for fault in faults), faults
