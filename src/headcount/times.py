@@ -156,6 +156,9 @@ DEMO_SECONDS: Final = 20.0
 DEMO_FRAME: Final = 0.5
 """How often the demo redraws its table."""
 
+FAREWELL_WITHIN: Final = 0.5
+"""Tabs whose page a person closes get this long to take the word; then their connections are closed anyway."""
+
 SCREEN_PING_EVERY: Final = 2.0
 SCREEN_SILENT_AFTER: Final = 6.0
 """A screen that somebody looks at asks for comments this often, and says that the connection is lost when three of them

@@ -114,7 +114,9 @@ def test_closing_the_page_logs_every_tab_out(scene: Scene) -> None:
     (closed,) = detached(Errand(scene.place / "errands", scene.daemon.socket, [Request("DELETE", "/v1/web")]))
     assert closed.data == {"closed": True}
     assert scene.daemon.get("/v1/status")["url"] is None
-    expect(tab.page.locator(".banner")).to_contain_text("Connection lost")
+    expect(tab.page.locator("main.alone code")).to_have_text("headcount web")
+    expect(tab.page.locator("[data-session]")).to_have_count(0)  # nor does it show what was
+    assert tab.page.evaluate("sessionStorage.length") == 0
 
 
 def test_a_walk_through_everything_by_keyboard_alone(scene: Scene) -> None:

@@ -387,8 +387,11 @@ async def test_a_death_is_on_the_screen_with_the_real_daemon(daemon: Daemon, age
         assert "i18n is ALIVE, working." in app.pane.text
         assert "task:I18N-4" in app.pane.text
         await asyncio.to_thread(one.kill)
-        await until(pilot, lambda: any("i18n" in line and "killed (SIGKILL)" in line for line in screen(app)))
+        await until(
+            pilot, lambda: any("✗" in line and "i18n" in line and "killed" in line for line in screen(app))
+        )
         await until(pilot, lambda: "i18n is ENDED" in app.pane.text)
+        assert "killed (SIGKILL)" in app.pane.text
 
 
 async def test_it_comes_back_by_itself_after_a_restart_of_the_daemon(

@@ -19,6 +19,10 @@ from headcount.cli.sanitize import clean, cut, cut_middle, pad, width
 from headcount.cli.table import ALARM_INDENT, GAP, TITLES, columns_of
 from headcount.tui.paint import Line, plain
 
+WIDE = (
+    100  # cells; below, the dead have one word, so that the living keep the room: the rest is behind the row
+)
+
 
 class Lines(NamedTuple):
     head: Line
@@ -28,6 +32,10 @@ class Lines(NamedTuple):
 
 def of_agents(rows: Sequence[Row], cells: int, *, unicode: bool = True) -> Lines:
     """The table of `ps`, an alarm as a line of its own below its row."""
+    if cells < WIDE:
+        rows = [
+            row._replace(state=row.state.partition(" ")[0]) if row.group == "ended" else row for row in rows
+        ]
     columns = columns_of(rows, cells)
     marks = MARKS if unicode else ASCII_MARKS
     head = "  " + GAP.join(_aligned(column.key, TITLES[column.key], column.cells) for column in columns)

@@ -28,6 +28,7 @@ RESUME_MOST = 200_000  # many times what a dropped reader missed; further back a
 RESUME_PAGE = 500  # events read and sent at a time, so that a long way back stops nobody else
 PAGE_MOST = 10_000
 PRESENT = b": still here\n\n"
+DISMISSED = b"event: closed\ndata: {}\n\n"  # a person closed the page: not to be asked for again
 DROPPED = b"event: dropped\ndata: {}\n\n"  # the reader lagged: resume from the last id
 
 
@@ -36,13 +37,16 @@ async def stream_events(call: Call) -> Any:
     if last is not None and (not last.isascii() or not last.isdigit() or len(last) > 15):
         raise Refused(400, "bad-parameter", "Last-Event-ID must be a sequence number.")
     every = min(max(call.number("every", int(STREAM_PING_EVERY)), 1), int(STREAM_PING_EVERY))
-    frames = _frames(call.service, int(last) if last is not None else None, every)
+    is_page = call.loopback is not None
+    frames = _frames(call.service, int(last) if last is not None else None, every, is_page=is_page)
     headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
     return StreamResponse(frames, headers, "text/event-stream")
 
 
-async def _frames(service: Service, last: int | None, every: int) -> AsyncGenerator[bytes, None]:
-    subscriber = service.broadcast.subscribe()
+async def _frames(
+    service: Service, last: int | None, every: int, *, is_page: bool
+) -> AsyncGenerator[bytes, None]:
+    subscriber = service.broadcast.subscribe(is_page=is_page)
     try:
         seq = service.loop.world.seq
         if last is None or not await _is_kept(service, last, seq):
@@ -61,6 +65,8 @@ async def _live(subscriber: Subscriber, every: int) -> AsyncIterator[bytes]:
         yield frames or PRESENT
     if subscriber.dropped:
         yield DROPPED
+    if subscriber.dismissed:
+        yield DISMISSED
 
 
 async def _is_kept(service: Service, last: int, seq: int) -> bool:

@@ -156,7 +156,7 @@ async function start() {
     event: heard,
     live: () => { const back = state.connection === "lost"; change({ connection: "live" }); if (back) { forgetRoutes(); refreshAll(); } },
     lost: (since) => change({ connection: "lost", lostAt: since / 1000 }),
-    refused: () => { logOut(); change({ login: "needed" }); },
+    refused: () => { logOut(); change({ login: "needed", loginWhy: "This page was closed, or its time is over." }); },
   });
 }
 

@@ -67,6 +67,7 @@ function take(frame, on, handled) {
     else if (name === "data") data += value;
   }
   if (!data) return;
+  if (type === "closed") throw Object.assign(new Error("the page was closed"), { refused: true });
   on.event(type, JSON.parse(data));
   if (id !== null) handled(id);
 }
