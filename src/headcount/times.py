@@ -156,6 +156,14 @@ DEMO_SECONDS: Final = 20.0
 DEMO_FRAME: Final = 0.5
 """How often the demo redraws its table."""
 
+FAREWELL_WITHIN: Final = 0.5
+"""Tabs whose page a person closes get this long to take the word; then their connections are closed anyway."""
+
+SCREEN_PING_EVERY: Final = 2.0
+SCREEN_SILENT_AFTER: Final = 6.0
+"""A screen that somebody looks at asks for comments this often, and says that the connection is lost when three of them
+are missing: a daemon that hangs looks alive otherwise. Whoever only waits is not woken so often."""
+
 STREAM_SILENT_AFTER: Final = 75.0
 """A client gives a silent event stream up after this long: two and a half of the daemon's comments."""
 
@@ -336,6 +344,9 @@ TUI_LOOK_AGAIN: Final = 30.0
 
 TUI_STOP_AGAIN_WITHIN: Final = 3.0
 """The second press of `s` must come this soon: later it is a new first press, not a yes that was forgotten."""
+
+TUI_SAID_FOR: Final = 8.0
+"""What came of a key stands in the bottom line this long: a sentence and the command in it can be read."""
 
 TUI_VERB_WITHIN: Final = 20.0
 """A verb that the terminal UI runs (`stop` waits for the process to end) is given up after this long."""

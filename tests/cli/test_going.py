@@ -64,6 +64,26 @@ def test_jump_from_outside_shows_it_in_the_terminal_that_looks_at_its_session(
     assert person.sees() == claude.pane
 
 
+def test_what_is_done_is_visited_by_whoever_jumps_there_and_not_by_whoever_could_not(
+    daemon: Daemon, server: Make, resident: Resident, view: View
+) -> None:
+    tmux = server()
+    claude = resident(tmux)
+    id = found(daemon, claude)["id"]
+    claude.hook(daemon.mailbox, "Stop")
+    daemon.session(id=id, activity="done")
+    assert command(daemon, "jump", id).returncode == 1  # nobody looks there: it is only told how
+    assert daemon.session(id=id)["activity"] == "done"
+    view(tmux)
+    assert command(daemon, "jump", id).returncode == 0
+    assert daemon.session(id=id)["activity"] == "idle"
+    assert daemon.get(f"/v1/sessions/{id}/explain")["activity"]["because"] == "visited"
+    daemon.restart()
+    assert daemon.session(id=id, liveness="alive")["activity"] == "idle"
+    claude.hook(daemon.mailbox, "Stop")
+    daemon.session(id=id, activity="done")
+
+
 def test_jump_to_a_session_nobody_looks_at_prints_the_command_and_takes_nothing_over(
     daemon: Daemon, server: Make, resident: Resident
 ) -> None:

@@ -86,6 +86,25 @@ def test_nothing_is_drawn_through_a_time_in_which_nobody_looked() -> None:
     assert times(waits(lanes.lanes[ONE])) == 1  # one question, seen in two parts
 
 
+def test_what_lies_before_the_very_first_start_is_blind() -> None:
+    lanes = drawn(awake(T + 40, None), before=Activity())
+    assert lanes.blind == [(T, T + 40)]
+    assert shape(lanes.lanes[ONE]) == [(40, 100, "unknown")]
+
+
+def test_a_session_of_which_nothing_was_ever_heard_has_a_lane_and_a_life_before_its_death() -> None:
+    lanes = drawn(event(1, T + 10, EventType.SESSION_STARTED), died(T + 60))
+    assert shape(lanes.lanes[ONE]) == [(10, 60, "unknown")]
+
+
+def test_a_claim_from_before_the_stretch_is_held_through_it_until_it_is_released() -> None:
+    lanes = Lanes(T, T + 100)
+    lanes.held_before(ONE, "task:X", 7)
+    lanes.take(claimed(T + 30, EventType.CLAIM_RELEASED, because="died"))
+    (held,) = lanes.lanes[ONE].claims
+    assert (held.since, held.to, held.because) == (T, T + 30, "died")
+
+
 def test_a_naive_timeline_fills_the_blind_time() -> None:
     """The negative control: without the start's word the wait is thirty seconds longer than anybody saw."""
     naive = drawn(turned(T + 10, Doing.WAITING))

@@ -50,6 +50,12 @@ def rows(victim: str, harmless_pid: int) -> list[Row]:
             Request("POST", f"/v1/sessions/{victim}/quiet", {"seconds": 60}),
             OPERATOR,  # another's
         ),
+        (
+            "POST",
+            "/v1/sessions/{id}/visited",
+            Request("POST", f"/v1/sessions/{victim}/visited", {}),
+            OPERATOR,
+        ),
         ("GET", "/v1/reboot", Request("GET", "/v1/reboot"), ANYBODY),
         ("POST", "/v1/reboot/told", Request("POST", "/v1/reboot/told", {}), OPERATOR),
         ("GET", "/v1/sessions/{id}/where", Request("GET", f"/v1/sessions/{victim}/where"), ANYBODY),

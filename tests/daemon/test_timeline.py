@@ -85,6 +85,62 @@ def test_a_session_that_changed_nothing_for_long_is_drawn_all_the_same(
     assert [span["activity"] for span in spans] == ["working"]  # type: ignore[attr-defined]
 
 
+def test_an_agent_of_which_nothing_was_heard_has_a_lane_too(
+    daemon: Daemon, agent: Callable[..., Agent]
+) -> None:
+    one = agent()
+    id = eventually(lambda: daemon.sessions(pid=one.pid), within=90)[0]["id"]
+    daemon.session(id=id, activity="unknown")
+    eventually(lambda: not daemon.sessions(id=id)[0]["provisional"])
+    lane = eventually(lambda: lane_of(daemon, id))
+    assert [span["activity"] for span in lane["spans"]] == ["unknown"]  # type: ignore[attr-defined]
+    one.kill()
+    daemon.session(id=id, liveness="ended")
+    lane = eventually(lambda: found if (found := lane_of(daemon, id))["ended"] else None)
+    assert [span["activity"] for span in lane["spans"]] == ["unknown"]  # type: ignore[attr-defined]
+
+
+def test_what_was_claimed_before_the_picture_begins_is_held_in_it(
+    daemon: Daemon, agent: Callable[..., Agent], tmp_path: Path
+) -> None:
+    one = agent()
+    id = started(daemon, one)
+    wish = Request("POST", "/v1/claims", {"item": "task:LONG-1"})
+    (granted,) = child(one, Errand(tmp_path / "errands", daemon.socket, [wish]))
+    wall = int(time.time()) + 1
+    eventually(lambda: time.time() > wall + 0.2)
+    for query in (f"?since={wall}", f"?since={wall}&session={id}"):
+        (held,) = lane_of(daemon, id, query)["claims"]  # type: ignore[misc]
+        assert (held["item"], held["fence"], held["to"]) == ("task:LONG-1", granted.data["fence"], None)
+
+
+def test_a_picture_of_the_past_is_not_filled_with_what_came_later(
+    daemon: Daemon, agent: Callable[..., Agent]
+) -> None:
+    one = agent()
+    id = started(daemon, one)
+    one.hook(daemon.mailbox, "UserPromptSubmit", prompt="x")
+    daemon.session(id=id, activity="working")
+    wall = int(time.time()) + 1
+    eventually(lambda: time.time() > wall + 1.2)
+    one.hook(daemon.mailbox, "PermissionRequest", **ASKS)
+    daemon.session(id=id, activity="waiting")
+    spans = lane_of(daemon, id, f"?since={wall}&until={wall + 1}")["spans"]
+    assert [span["activity"] for span in spans] == ["working"]  # type: ignore[attr-defined]
+
+
+def test_the_picture_of_one_session_shows_where_nobody_looked(
+    daemon: Daemon, agent: Callable[..., Agent]
+) -> None:
+    id = started(daemon, agent())
+    first = daemon.get(f"/v1/timeline?session={id}")["blind"]
+    assert len(first) == 1, "before the first start nobody looked"
+    daemon.restart()
+    daemon.session(id=id, liveness="alive")
+    assert len(daemon.get(f"/v1/timeline?session={id}")["blind"]) == 2
+    assert daemon.get(f"/v1/timeline?session={id}")["blind"] == daemon.get("/v1/timeline")["blind"]
+
+
 def test_nonsense_of_time_is_refused(daemon: Daemon) -> None:
     for query in ("since=x", "since=99999999999", "since=20&until=10", "since=-1"):
         assert daemon.call("GET", f"/v1/timeline?{query}").status == 400, query

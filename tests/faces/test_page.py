@@ -12,49 +12,15 @@ from playwright.sync_api import Browser, expect
 from tests.rig.agent import Agent
 from tests.rig.browser import Tab, chromium
 from tests.rig.browser_link import link
-from tests.rig.callers import Errand, Request, child, detached
+from tests.rig.callers import Errand, Request, detached
 from tests.rig.daemon import Daemon, eventually
+from tests.rig.page_scene import ASKS, EDITS, PROMPT, Scene
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with chromium() as running:
         yield running
-
-
-class Scene:
-    def __init__(self, daemon: Daemon, browser: Browser, place: Path, make: Callable[..., Agent]) -> None:
-        self.daemon = daemon
-        self.place = place
-        self._browser = browser
-        self._make = make
-        self.tabs: list[Tab] = []
-
-    def agent(self, name: str, *events: tuple[str, dict[str, Any]]) -> tuple[Agent, str]:
-        agent = self._make()
-        agent.hook(self.daemon.mailbox, "SessionStart", source="startup", session_title=name)
-        for event, fields in events:
-            agent.hook(self.daemon.mailbox, event, session_title=name, **fields)
-        return agent, self.daemon.session(conversation=agent.conversation, name=name)["id"]
-
-    def tab(self, **context: Any) -> Tab:
-        tab = Tab(self._browser, **context)
-        self.tabs.append(tab)
-        return tab.open(link(self.daemon, self.place / "errands"))
-
-    def claim(self, agent: Agent, item: str) -> None:
-        wish = Request("POST", "/v1/claims", {"item": item})
-        (answer,) = child(agent, Errand(self.place / "errands", self.daemon.socket, [wish]))
-        assert answer.status == 200, answer
-
-    def close(self) -> None:
-        for tab in self.tabs:
-            tab.close()
-
-
-ASKS = ("PermissionRequest", {"tool_name": "Bash", "tool_input": {"command": "alembic upgrade head"}})
-PROMPT = ("UserPromptSubmit", {"prompt": "x"})
-EDITS = ("PreToolUse", {"tool_name": "Edit", "tool_input": {"file_path": "/src/fr.json"}})
 
 
 @pytest.fixture
@@ -90,7 +56,7 @@ def test_the_link_is_good_once_and_leaves_the_address_bar_and_a_reload_stays_in(
     tab.page.wait_for_selector("header .live")
     tab.page.goto(once)  # an unused one, in a tab that is in already
     tab.page.wait_for_selector("header .live")
-    other = Tab(scene._browser)
+    other = Tab(scene.browser)
     scene.tabs.append(other)
     other.page.goto(once)  # used by now
     other.page.wait_for_selector("main.alone code")
@@ -112,9 +78,7 @@ def test_a_restart_of_the_daemon_is_shown_at_once_and_the_tab_goes_on(
     tab.page.on(
         "request",
         lambda request: (
-            resumed.append(request.headers.get("last-event-id"))
-            if request.url.endswith("/v1/events")
-            else None
+            resumed.append(request.headers.get("last-event-id")) if "/v1/events?" in request.url else None
         ),
     )
     scene.daemon.kill(how)
@@ -131,12 +95,28 @@ def test_a_restart_of_the_daemon_is_shown_at_once_and_the_tab_goes_on(
     expect(tab.row(id).locator(".state")).to_have_text("done")
 
 
+def test_a_daemon_that_hangs_is_not_shown_as_live(scene: Scene) -> None:
+    """It is stopped, not gone: every connection stands, and nothing comes. (No idea of silence: live for ever.)"""
+    _, id = scene.agent("i18n", PROMPT, EDITS)
+    tab = scene.tab()
+    expect(tab.row(id)).to_be_visible()
+    assert scene.daemon.process is not None
+    scene.daemon.process.send_signal(signal.SIGSTOP)
+    expect(tab.page.locator(".banner")).to_contain_text("Connection lost", timeout=15_000)
+    age = re.search(r"(\d+)s old", tab.page.locator(".banner").inner_text())
+    assert age and int(age[1]) >= 3, "as old as the last that was heard"
+    scene.daemon.process.send_signal(signal.SIGCONT)
+    expect(tab.page.locator(".banner")).to_have_count(0, timeout=20_000)
+
+
 def test_closing_the_page_logs_every_tab_out(scene: Scene) -> None:
     tab = scene.tab()
     (closed,) = detached(Errand(scene.place / "errands", scene.daemon.socket, [Request("DELETE", "/v1/web")]))
     assert closed.data == {"closed": True}
     assert scene.daemon.get("/v1/status")["url"] is None
-    expect(tab.page.locator(".banner")).to_contain_text("Connection lost")
+    expect(tab.page.locator("main.alone code")).to_have_text("headcount web")
+    expect(tab.page.locator("[data-session]")).to_have_count(0)  # nor does it show what was
+    assert tab.page.evaluate("sessionStorage.length") == 0
 
 
 def test_a_walk_through_everything_by_keyboard_alone(scene: Scene) -> None:
@@ -246,7 +226,8 @@ def test_the_timeline_shows_work_waiting_claims_a_death_and_where_nobody_looked(
     expect(lane.locator(".held")).to_have_count(1)
     expect(tab.page.locator(f"li.lane[data-session='{dead}'] .death.killed")).to_have_text("✗")
     expect(tab.page.locator(".blinds .blind").first).to_be_attached()
-    for _ in range(5):
+    expect(tab.page.locator(".ranges button[aria-pressed=true]")).to_have_text("15m")  # it has not seen more
+    for _ in range(2):
         tab.page.locator("button[aria-label='Zoom in']").click()
     lane.locator(".span.a-waiting").last.hover()
     expect(tab.page.locator(".tip")).to_contain_text("waited for you: permission")
@@ -260,7 +241,7 @@ def test_every_view_fits_every_width_and_its_words_can_be_read_by_day_and_night(
     scene.agent("works", PROMPT, EDITS)
     scene.agent("done", PROMPT, ("Stop", {}))
     scene.agent("stopped", PROMPT, ("StopFailure", {"error": "rate_limit"}))
-    scene.claim(agent, "task:WIDE-1")
+    scene.claim(agent, f"task:{'y' * 200}")
     tab = scene.tab()
     expect(tab.row(id)).to_be_visible()
     base = tab.page.url.split("#")[0]
@@ -268,6 +249,9 @@ def test_every_view_fits_every_width_and_its_words_can_be_read_by_day_and_night(
     for view in ("board", "timeline", "claims", "leftovers", "today", f"session/{id}"):
         tab.page.goto(f"{base}#/{view}")
         tab.page.wait_for_selector("main > *")
+        if view == "claims":
+            tab.page.locator("button:has-text('History')").first.click()
+            tab.page.wait_for_selector(".cards ol.events")
         for scheme in schemes:
             tab.page.emulate_media(color_scheme=scheme)
             for width in (390, 768, 1440):
@@ -276,10 +260,16 @@ def test_every_view_fits_every_width_and_its_words_can_be_read_by_day_and_night(
                     view,
                     width,
                 )
+                beyond = tab.page.evaluate(BEYOND)
+                assert beyond == [], (view, width, beyond)  # nor is anything to be scrolled to within
             poor = tab.page.evaluate(CONTRAST)
             assert poor == [], (view, scheme, poor)
         assert tab.page.evaluate(UNNAMED) == 0, view
 
+
+BEYOND = """[...document.querySelectorAll('main td, main th, main dd, main code, main .age')]
+  .filter((each) => each.offsetParent && each.getBoundingClientRect().right > window.innerWidth + 1)
+  .map((each) => [each.className, each.textContent.slice(0, 40)])"""
 
 UNNAMED = """[...document.querySelectorAll('button, a, input')]
   .filter((each) => !(each.getAttribute('aria-label') || each.textContent.trim() || each.labels?.length)).length"""

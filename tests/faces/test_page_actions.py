@@ -1,34 +1,16 @@
-"""What ends something, on the page: asked twice, sent once, to the letter of the command that is shown."""
+"""What ends something, on the page with a real daemon: asked twice, done once, and told as it went."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.cli.samples_of_rows import at, session
-from tests.rig.browser import Tab, chromium
-from tests.rig.daemon import eventually
-from tests.rig.pretend import Pretend
-
-LEFT = [
-    {
-        "kind": "process",
-        "session": "02b7aaaa",
-        "pid": 41377,
-        "what": "41377 node vite",
-        "evidence": "child seen",
-    },
-    {"kind": "process", "session": "02b7aaaa", "pid": 41402, "what": "41402 bash", "evidence": "same"},
-    {"kind": "process", "session": "77770000", "pid": 9, "what": "9 another's", "evidence": "child seen"},
-    {
-        "kind": "worktree",
-        "session": "02b7aaaa",
-        "pid": None,
-        "what": "~/src/web, 3 uncommitted",
-        "evidence": "git",
-    },
-]
+from tests.rig.agent import Agent
+from tests.rig.browser import chromium
+from tests.rig.daemon import Daemon, eventually
+from tests.rig.left import left_by
+from tests.rig.page_scene import EDITS, PROMPT, Scene
 
 
 @pytest.fixture(scope="module")
@@ -37,50 +19,116 @@ def browser() -> Iterator[Browser]:
         yield running
 
 
-def sent(pretend: Pretend) -> list[tuple[str, Any]]:
-    return [each for each in pretend.posted if each[0] != "/v1/web/login"]
+@pytest.fixture
+def scene(daemon: Daemon, browser: Browser, tmp_path: Path, agent: Callable[..., Agent]) -> Iterator[Scene]:
+    made = Scene(daemon, browser, tmp_path, agent)
+    yield made
+    made.close()
 
 
-def test_leftovers_are_ended_after_a_second_word_as_the_command_does_it(browser: Browser) -> None:
-    with Pretend([], {"/v1/leftovers": {"leftovers": LEFT}, "/v1/leftovers/reap": {}}) as pretend:
-        tab = Tab(browser).open(pretend.url)
-        tab.page.goto(tab.page.url.split("#")[0] + "#/leftovers")
-        expect(tab.page.locator("[data-leftover='worktree']")).to_contain_text("never touched by us")
-        expect(tab.page.locator("[data-leftover='worktree'] button")).to_have_count(0)
+def found(scene: Scene, id: str, count: int) -> None:
+    """That many processes of it are known to be left."""
+    eventually(
+        lambda: (
+            len(
+                [each for each in scene.daemon.get(f"/v1/leftovers?session={id}")["leftovers"] if each["pid"]]
+            )
+            >= count
+        )
+    )
+
+
+def test_what_a_dead_agent_left_is_listed_as_the_command_line_lists_it(scene: Scene, repo: Path) -> None:
+    claude, id = scene.agent("i18n", PROMPT, cwd=repo)
+    (repo / "open").write_text("work that is nowhere else")
+    with left_by(claude) as left:
+        claude.kill()
+        found(scene, id, 1)
+        eventually(lambda: scene.daemon.get("/v1/leftovers?kind=worktree")["leftovers"])
+        tab = scene.show(scene.tab(), "leftovers")
+        process = tab.page.locator("[data-leftover='process']")
+        expect(process.locator(".what")).to_contain_text(f"{left.pid} ")
+        expect(process.locator(".fence")).to_contain_text("MB")
+        expect(process.locator(".note")).to_contain_text("in its environment")
+        expect(process.locator(".note")).not_to_contain_text("[")
+        expect(process).to_contain_text(f"headcount reap {id[:8]} --yes")
+        worktree = tab.page.locator("[data-leftover='worktree']")
+        expect(worktree).to_contain_text("uncommitted")
+        expect(worktree).to_contain_text("never deleted by us")
+        expect(worktree.locator("button")).to_have_count(0)
+        expect(tab.page.locator("footer")).to_contain_text("left behind, ")  # and how much memory that holds
+        assert tab.faults() == []
+
+
+def test_leftovers_are_ended_after_a_second_word_and_who_ignores_it_is_told(scene: Scene) -> None:
+    claude, id = scene.agent("i18n", PROMPT)
+    with left_by(claude) as obeys, left_by(claude, traps=("SIGTERM",)) as stays:
+        claude.kill()
+        found(scene, id, 2)
+        tab = scene.show(scene.tab(), "leftovers")
         tab.page.locator("[data-leftover='process'] button").first.click()
         dialog = tab.page.locator("[role=alertdialog]")
-        expect(dialog).to_contain_text("headcount reap 02b7aaaa --yes")
-        expect(dialog).to_contain_text("41402 bash")
-        expect(dialog).not_to_contain_text("another's")
+        expect(dialog).to_contain_text(f"headcount reap {id[:8]} --yes")
+        for each in (obeys, stays):
+            expect(dialog).to_contain_text(f"{each.pid} ")
         tab.page.keyboard.press("Escape")
         expect(dialog).to_have_count(0)
-        assert sent(pretend) == []
+        assert not obeys.has_ended()
         tab.page.locator("[data-leftover='process'] button").first.click()
         dialog.locator("button.danger").click()
-        eventually(lambda: sent(pretend) == [("/v1/leftovers/reap", {"sessions": ["02b7aaaa"], "yes": True})])
-        expect(tab.page.locator(".notice")).to_contain_text("2 processes")
-        tab.close()
+        notice = tab.page.locator(".notice.bad")
+        expect(notice).to_contain_text(f"{obeys.pid} exited", timeout=15_000)
+        expect(notice).to_contain_text(f"{stays.pid} ignored SIGTERM and is still alive")
+        expect(notice).to_contain_text("--kill-after")
+        assert obeys.has_ended() and not stays.has_ended()
+        expect(tab.page.locator("[data-leftover='process']")).to_have_count(1)
 
 
-@pytest.mark.parametrize("able", [True, False])
-def test_an_agent_is_stopped_after_a_second_word_where_the_daemon_can(browser: Browser, able: bool) -> None:
-    raw = session("7f3aaaaa", name="auth", pid=41022)
-    belief = {"value": "alive", "because": "x", "source": "kernel", "at": at(1), "evidence": []}
-    explained = {"session": raw, **dict.fromkeys(("liveness", "activity", "binding"), belief), "agree": True}
-    with Pretend([raw], {"/v1/sessions/*": explained | {"would_change": []}}) as pretend:
-        paths = pretend.answers["/openapi.json"]["paths"]
-        for verb in ("stop", "close"):
-            paths.pop(f"/v1/sessions/{{id}}/{verb}", None)
-        if able:
-            paths["/v1/sessions/{id}/stop"] = {}
-        tab = Tab(browser).open(pretend.url)
-        tab.row("7f3aaaaa", " > a").click()
-        expect(tab.page.locator(".beliefs")).to_be_visible()
-        expect(tab.page.locator(".actions button")).to_have_count(1 if able else 0)
-        if able:
-            tab.page.locator(".actions button").click()
-            expect(tab.page.locator("[role=alertdialog]")).to_contain_text("headcount stop 7f3aaaaa")
-            assert sent(pretend) == []
-            tab.page.locator("button.danger").click()
-            eventually(lambda: sent(pretend) == [("/v1/sessions/7f3aaaaa/stop", {})])
-        tab.close()
+def test_an_agent_is_stopped_after_a_second_word_and_its_end_is_told(scene: Scene) -> None:
+    claude, id = scene.agent("auth", PROMPT, EDITS)
+    _, other = scene.agent("other", PROMPT)
+    tab = scene.tab()
+    tab.row(id, " > a").click()
+    button = tab.page.locator(".actions button:has-text('Stop')")
+    button.click()
+    dialog = tab.page.locator("[role=alertdialog]")
+    expect(dialog).to_contain_text(f"headcount stop {id[:8]}")
+    tab.page.keyboard.press("Enter")  # by habit: "Leave it" has the focus
+    expect(dialog).to_have_count(0)
+    assert claude.process.poll() is None
+    button.click()
+    dialog.locator("button.danger").click()
+    expect(tab.page.locator(".notice")).to_contain_text(f"{claude.pid} exited")
+    claude.process.wait(10)
+    expect(tab.page.locator("article.session")).to_have_attribute("data-liveness", "ended")
+    assert scene.daemon.session(id=other)["liveness"] == "alive"
+    expect(tab.page.locator(".events")).to_contain_text("SIGTERM to")
+    assert tab.faults() == []
+
+
+def test_an_agent_that_ignores_the_signal_is_not_said_to_be_stopped(scene: Scene) -> None:
+    claude, id = scene.agent("stubborn", PROMPT)
+    claude.run("trap '' TERM; true")
+    tab = scene.show(scene.tab(), f"session/{id}")
+    tab.page.locator(".actions button:has-text('Stop')").click()
+    tab.page.locator("[role=alertdialog] button.danger").click()
+    notice = tab.page.locator(".notice.bad")
+    expect(notice).to_contain_text("ignored SIGTERM and is still alive", timeout=15_000)
+    expect(notice).to_contain_text(f"headcount stop {id[:8]} --kill-after 5")
+    assert claude.process.poll() is None
+
+
+def test_a_death_is_told_with_what_it_freed_and_left_and_how_to_go_on(scene: Scene) -> None:
+    claude, id = scene.agent("i18n", PROMPT, EDITS)
+    scene.claim(claude, "task:I18N-4")
+    with left_by(claude):
+        claude.kill()
+        found(scene, id, 1)
+        tab = scene.show(scene.tab(), f"session/{id}")
+        events = tab.page.locator(".events")
+        expect(events).to_contain_text("killed (SIGKILL) after")
+        expect(events).to_contain_text("task:I18N-4 is free: its holder")
+        expect(events).to_contain_text("freed task:I18N-4; left 1 process; headcount resume")
+        assert events.inner_text().count("killed (SIGKILL)") == 1
+        expect(tab.page.locator(".command code").first).to_have_text(f"headcount resume {id[:8]}")
+        expect(tab.page.locator("article")).to_contain_text(f"claude --resume {claude.conversation}")

@@ -15,7 +15,7 @@ from tests.rig.pretend import Pretend
 
 STRINGS = hostile()
 OWN_TAGS = {
-    "A", "ARTICLE", "B", "BUTTON", "CODE", "DD", "DIV", "DL", "DT", "FOOTER", "H1", "H2", "HEADER", "I", "INPUT", "LABEL",
+    "A", "ARTICLE", "B", "BUTTON", "CODE", "DD", "DIALOG", "DIV", "DL", "DT", "FOOTER", "H1", "H2", "HEADER", "I", "INPUT", "LABEL",
     "LI", "MAIN", "NAV", "OL", "P", "SECTION", "SPAN", "TABLE", "TBODY", "TD", "TH", "THEAD", "TIME", "TR", "UL",
 }  # fmt: skip
 
@@ -179,13 +179,25 @@ def test_hostile_strings_in_everything_known_of_a_session_are_only_text(browser:
 
 def leftover(word: Words, id: str | None = None) -> dict[str, Any]:
     return {
+        "id": word(),
         "kind": word(),
         "session": id or word(),
         "pid": 3,
         "what": word(),
-        "evidence": word(),
-        "memory": 5,
+        "evidence": [word(), word()],
+        "found_at": at(9),
+        "gone_at": None,
+        "age_s": 5.0,
+        "cpu_s": 3.0,
+        "memory_bytes": 5,
+        "ports": [80],
+        "facts": {},
     }
+
+
+def host(word: Words) -> dict[str, Any]:
+    times = {"seen_at": at(4), "age_s": 4.0, "epoch": 1, "sessions": 2, "claims": 1, "here": False}
+    return {"id": f"of a row {word()}", "name": word(), "state": word(), "version": word(), **times}
 
 
 def test_hostile_strings_in_the_lists_are_only_text(browser: Browser) -> None:
@@ -219,10 +231,15 @@ def test_hostile_strings_in_the_lists_are_only_text(browser: Browser) -> None:
         },
         "/v1/fleet": {
             "joined": True,
-            "hosts": [
-                {"id": hosts(), "name": hosts(), "state": hosts(), "sessions": hosts(), "version": hosts()}
-                for _ in range(many)
-            ],
+            "database": hosts(),
+            "name": hosts(),
+            "vouched": False,
+            "fault": hosts(),
+            "hosts": [host(hosts) for _ in range(many)],
+        },
+        "/v1/fleet/sessions": {
+            "sessions": [row(hosts) | {"host": hosts(), "activity": "waiting"} for _ in range(40)],
+            "hosts": [],
         },
         "/v1/today": {
             "since": at(9),

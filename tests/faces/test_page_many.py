@@ -45,6 +45,8 @@ def test_five_hundred_sessions_are_drawn_and_filtered(browser: Browser) -> None:
         tab.page.fill("#filter", "repo-3 working")
         wanted = sum(1 for nth in range(MANY) if nth % 9 == 3 and nth % 5 == 3)
         tab.until(f"{COUNT} === {wanted}")
+        said = tab.page.locator(".summary").inner_text()
+        assert said.startswith(f"{MANY} alive") and said.endswith(f"{wanted} of {MANY} shown")
         tab.page.fill("#filter", "no such thing")
         tab.until(f"{COUNT} === 0")
         tab.page.keyboard.press("Escape")

@@ -6,8 +6,12 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 
+from headcount.cli import endings, story
 from headcount.cli import rows as ps
+from headcount.cli.commands import leftovers as left
 from headcount.cli.sanitize import clean
+from headcount.cli.screen import Screen
+from headcount.cli.table import summary
 from tests.cli.samples_of_rows import NOW, SCREEN, at, session
 from tests.rig.browser import Tab, chromium
 from tests.rig.hostile import hostile
@@ -49,6 +53,10 @@ MORE = [
     ),
     session("b100", activity="idle", background=[{"id": "1", "kind": "", "label": ""}]),
     session("b200", activity="failed", failure=None, doing="x"),
+    session("b300", activity="working", doing="make", quiet_until=at(-900), quiet_why="a long build"),
+    session("b301", activity="working", quiet_until=at(-900)),
+    session("b302", activity="working", doing="make", quiet_until=at(60), quiet_why="over"),
+    session("b303", activity="unknown", stalled=True),
     session("b201", activity="working", background=[{"id": "1", "kind": "shell", "label": "y"}] * 3),
 ]
 
@@ -67,9 +75,9 @@ def tab(browser: Browser) -> Iterator[Tab]:
         made.close()
 
 
-def asked(tab: Tab, script: str, given: Any) -> Any:
+def asked(tab: Tab, script: str, given: Any, module: str = "words") -> Any:
     return tab.page.evaluate(
-        f"async (given) => {{ const words = await import('/words.js'); {script} }}", given
+        f"async (given) => {{ const {module} = await import('/{module}.js'); {script} }}", given
     )
 
 
@@ -81,7 +89,7 @@ def test_the_page_orders_and_names_rows_as_ps_does(tab: Tab) -> None:
         const short = words.shortIds(given.map((raw) => raw.id));
         return words.inOrder(given, now).map(({{ raw, group, since }}) => [short.get(raw.id), group,
           words.stateOf(raw, now), words.span(now - since), words.agentName(raw), words.nameOf(raw),
-          words.doingOf(raw, group)]);""",
+          words.doingOf(raw, group, now)]);""",
         sessions,
     )
     wanted = [
@@ -105,3 +113,66 @@ def test_spans_read_the_same(tab: Tab, length: int) -> None:
 
     said = asked(tab, "return [words.span(given), words.exactSpan(given)];", length)
     assert said == [span(length), exact_span(length)]
+
+
+def test_the_summary_counts_as_alive_only_who_is_proved_to_be(tab: Tab) -> None:
+    sessions = [raw for raw in [*SCREEN, *MORE] if raw["liveness"] != "ended"]
+    wanted = summary(ps.rows_of(sessions, NOW))
+    assert asked(tab, "return words.summaryOf(given);", sessions) == wanted
+    assert "not proven alive" in wanted and "unheard" in wanted
+
+
+LEFT: list[dict[str, Any]] = [
+    {"pid": 41377, "what": "node vite", "ports": [5173, 80], "cpu_s": 181.0, "age_s": 400.0, "memory_bytes": 1.3e9},
+    {"pid": None, "what": "~/src/web, 3 uncommitted", "ports": [], "cpu_s": None, "age_s": None, "memory_bytes": None},
+    {"pid": 7, "what": "bash\x1b[2J", "ports": [], "cpu_s": 0.2, "age_s": 3.9, "memory_bytes": 200},
+    {"pid": 8, "what": "x", "ports": [], "cpu_s": 1, "age_s": 90_000, "memory_bytes": 0},
+]  # fmt: skip
+
+
+def test_a_leftover_reads_as_in_the_list_of_the_command_line(tab: Tab) -> None:
+    rows = [each | {"found_at": at(75), "evidence": ["child seen 13:58", "marks\u202e"]} for each in LEFT]
+    script = f"return given.map((each) => [remains.whatOf(each), remains.ageOf(each, {NOW}), remains.memory(each.memory_bytes), remains.evidenceOf(each)]);"
+    drawn = asked(tab, script, rows, "remains")
+    wanted = [[left.what_of(each), left._age(each, NOW), left.memory(each["memory_bytes"]), "; ".join(map(clean, each["evidence"]))] for each in rows]  # fmt: skip
+    assert drawn == wanted
+
+
+@pytest.mark.parametrize("outcome", ["exited", "killed", "survived", "over", "refused"])
+@pytest.mark.parametrize("seconds", [None, 0.24])
+def test_what_became_of_a_process_reads_as_reap_says_it(
+    tab: Tab, outcome: str, seconds: float | None
+) -> None:
+    result = {"pid": 41377, "outcome": outcome, "seconds": seconds, "because": "it is an ancestor"}
+    assert asked(tab, "return remains.sentence(given);", result, "remains") == endings.sentence(result)
+
+
+HOLDER = {"session": "02b7aaaa", "name": "i18n", "pid": 7, "conversation": None, "host": None}
+DEAD = session("02b7aaaa", name="i18n", liveness="ended", ended={"at": at(60), "successor": None, **ENDS[2]})
+EVENTS: list[dict[str, Any]] = [
+    *({"type": "claim.released", "because": why, "by": "operator"} for why in (*story.FREED, "odd")),
+    {"type": "claim.granted"},
+    {"type": "claim.granted", "holder": HOLDER | {"session": None}},
+    *({"type": type, "session": SCREEN[0]} for type in ("session.started", "session.activity", "session.reopened",
+      "session.doubted", "alarm.raised", "alarm.cleared", "session.lost", "session.odd")),
+    {"type": "session.closing", "session": SCREEN[0], "facts": {"closes_at": at(-60)}},
+    {"type": "session.ended", "session": DEAD},
+    {"type": "session.examined", "session": DEAD, "facts": {"freed": ["task:A", "task:B"], "left": {"process": 2, "worktree": 1, "odd": 3}, "resumable": True}},
+    {"type": "session.examined", "session": DEAD, "facts": {"left": {"pane": 1}}},
+    {"type": "leftover.found", "session": DEAD, "leftover": {"kind": "process", "pid": 7, "what": "node"}},
+    {"type": "leftover.found", "leftover": {"kind": "odd", "pid": None, "what": "x"}},
+    {"type": "leftover.gone", "session": DEAD, "leftover": {"kind": "worktree", "pid": None, "what": "~/web"}},
+    {"type": "ending.intended", "session": DEAD, "facts": {"signal": "SIGTERM", "pid": 7, "what": "claude", "verb": "stop", "by": "operator"}},
+    {"type": "ending.finished", "session": DEAD, "facts": {"pid": 7, "outcome": "exited", "seconds": 0.2}},
+    {"type": "ending.finished", "session": DEAD, "facts": {"outcome": "closed", "by": "operator"}},
+]  # fmt: skip
+
+
+def test_what_happened_reads_as_watch_tells_it(tab: Tab) -> None:
+    filled = [{"at": at(30), "item": "task:A", "fence": 12, "holder": HOLDER} | event for event in EVENTS]
+    drawn = asked(tab, "return given.map(story.storyOf);", filled, "story")
+    for event, said in zip(filled, drawn, strict=True):
+        (line, *_) = story.lines_of(event, Screen(None, False, True), NOW)
+        assert said and line.endswith(said), (event["type"], said, line)
+    quiet = [{"at": at(1), "type": type, "session": SCREEN[0]} for type in sorted(story.QUIET)]
+    assert asked(tab, "return given.map(story.storyOf);", quiet, "story") == [""] * len(quiet)

@@ -1,6 +1,7 @@
 """The terminal UI through Textual's pilot: keys, order, a real daemon, 500 rows, hostile strings."""
 
 import asyncio
+import signal
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -386,8 +387,11 @@ async def test_a_death_is_on_the_screen_with_the_real_daemon(daemon: Daemon, age
         assert "i18n is ALIVE, working." in app.pane.text
         assert "task:I18N-4" in app.pane.text
         await asyncio.to_thread(one.kill)
-        await until(pilot, lambda: any("i18n" in line and "killed (SIGKILL)" in line for line in screen(app)))
+        await until(
+            pilot, lambda: any("✗" in line and "i18n" in line and "killed" in line for line in screen(app))
+        )
         await until(pilot, lambda: "i18n is ENDED" in app.pane.text)
+        assert "killed (SIGKILL)" in app.pane.text
 
 
 async def test_it_comes_back_by_itself_after_a_restart_of_the_daemon(
@@ -404,6 +408,78 @@ async def test_it_comes_back_by_itself_after_a_restart_of_the_daemon(
         await until(pilot, lambda: "No connection" not in bottom(app))
         await asyncio.to_thread(one.hook, daemon.mailbox, "Stop")
         await until(pilot, lambda: app.board.sessions[id]["activity"] == "done")
+
+
+async def test_a_daemon_that_hangs_is_lost_since_it_was_last_heard(daemon: Daemon, agent: MakeAgent) -> None:
+    """It is stopped, not gone: the connection stands, and nothing comes."""
+    id = await asyncio.to_thread(settled, agent(), daemon)
+    app = Headcount(daemon.env)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: id in app.board.sessions)
+        assert daemon.process is not None
+        daemon.process.send_signal(signal.SIGSTOP)
+        stopped = time.time()
+        await until(pilot, lambda: "No connection" in bottom(app))
+        since = app.feed.lost_since
+        assert since is not None and since <= stopped + 0.5, "not since it was noticed"
+        daemon.process.send_signal(signal.SIGCONT)
+        await until(pilot, lambda: "No connection" not in bottom(app))
+
+
+async def test_before_the_daemon_has_spoken_nobody_is_said_to_be_absent() -> None:
+    script = Script(SCREEN)
+    snapshot, script._waiting = script._waiting, []
+    app = app_of(script)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        said = "\n".join(screen(app))
+        assert "Asking who is here" in said and "No agents" not in said and "alive" not in app.top_bar.text
+        script.tell(*snapshot)
+        await until(pilot, lambda: len(app._rows) == len(SCREEN))
+        assert f"{sum(raw['liveness'] == 'alive' for raw in SCREEN)} alive" in app.top_bar.text
+
+
+async def test_who_filters_still_sees_how_many_there_are_and_that_others_wait() -> None:
+    app = app_of(Script(SCREEN))
+    async with app.run_test(size=(120, 24)) as pilot:
+        await until(pilot, lambda: len(app._rows) == len(SCREEN))
+        before = app.top_bar.text
+        await pilot.press("slash", *"i18n")
+        await until(pilot, lambda: len(app._rows) == 1)
+        assert f"1 of {len(SCREEN)} fit" in bottom(app)
+        await pilot.press("enter")
+        assert f"only: i18n, 1 of {len(SCREEN)}" in bottom(app)
+        assert app.top_bar.text == before
+        await pilot.press("n")
+        assert "others do" in bottom(app)
+
+
+async def test_a_key_that_can_do_nothing_says_so() -> None:
+    dead = session("dead0000", name="gone")
+    app = app_of(script := Script([dead]))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: len(app._rows) == 1)
+        over = {"at": dead["since"], "because": "exited", "kind": "exited", "signal": None, "exit_code": 0}
+        script.tell({"type": "session.ended", "session": dead | {"liveness": "ended", "ended": over}})
+        await pilot.press("j")
+        await until(pilot, lambda: app.board.sessions["dead0000"]["liveness"] == "ended")
+        await pilot.press("s")
+        assert "has ended" in bottom(app) and "again" not in bottom(app)
+        await pilot.press("2", "s")
+        assert "s stops an agent" in bottom(app)
+
+
+async def test_leftovers_read_as_the_command_line_lists_them() -> None:
+    left = {
+        "id": "9f15", "kind": "process", "session": None, "pid": 41377, "what": "node vite", "ports": [5173], "cpu_s": 200.0,
+        "memory_bytes": 1_400_000_000, "evidence": ["child seen 13:58"], "found_at": None, "age_s": 5.0,
+    }  # fmt: skip
+    app = app_of(Script(SCREEN, {"/v1/leftovers": {"leftovers": [left]}}))
+    async with app.run_test(size=(120, 24)) as pilot:
+        await pilot.press("3")
+        await until(pilot, lambda: any("41377 node vite :5173 cpu 3m" in line for line in screen(app)))
+        assert any("1.3 GB" in line for line in screen(app))
+        assert "headcount reap --id 9f15 --yes" in app.pane.text
 
 
 def test_no_other_verb_pays_for_the_screen() -> None:

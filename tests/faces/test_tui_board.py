@@ -4,6 +4,7 @@ import random
 
 from headcount.cli.rows import rows_of
 from headcount.tui.board import Board, next_that_needs_you
+from headcount.tui.lines import of_agents
 from headcount.tui.strip import strip_of_lane
 from tests.cli.samples_of_rows import NOW, SCREEN, at, session
 
@@ -108,3 +109,18 @@ def test_the_strip_shows_the_loudest_and_hatches_where_headcount_was_blind() -> 
     assert text == "◆▅▅▅█▅▅▁░▁" or text == "◆▅▅▅█▅▅▅░▁", text
     assert strip_of_lane(timeline, "y", 10) == []
     assert strip_of_lane({}, "x", 10) == []
+
+
+def test_what_is_seen_now_is_shown_though_most_of_the_last_cell_was_blind() -> None:
+    lanes = [{"session": "x", "spans": [span(2, 0, "waiting")]}]
+    timeline = {"since": at(100), "to": at(0), "lanes": lanes, "blind": [{"since": at(100), "to": at(2)}]}
+    assert "".join(part for part, _ in strip_of_lane(timeline, "x", 10)) == "░░░░░░░░░█"
+
+
+def test_the_dead_do_not_take_the_room_of_the_living_on_a_narrow_screen() -> None:
+    end = {"at": at(5), "because": "killed (SIGKILL)", "kind": "killed", "signal": 9, "exit_code": None}
+    dead = session("dead0000", name="gone", liveness="ended", ended=end)
+    live = [raw for raw in SCREEN if raw["liveness"] == "alive"]
+    alone, both = of_agents(rows_of(live, NOW), 80), of_agents(rows_of([*live, dead], NOW), 80)
+    assert [alone.draw(nth) for nth in range(3)] == [both.draw(nth) for nth in range(3)]
+    assert "killed (SIGKILL)" in str(of_agents(rows_of([dead], NOW), 120).draw(0))

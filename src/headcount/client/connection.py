@@ -16,7 +16,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from headcount import times
 from headcount.client.faults import Broken, ClientFault, Deaf, NotRunning, TimedOut, Unavailable, refusal
@@ -35,6 +35,13 @@ class Answer(NamedTuple):
     status: int
     headers: dict[str, str]
     data: Any
+
+
+class Listener(Protocol):
+    """A screen that somebody looks at: it must know at once when nothing is heard any more."""
+
+    def heard(self) -> None: ...
+    def broke(self) -> None: ...
 
 
 class Connection:
@@ -59,10 +66,14 @@ class Connection:
         return Answer(head.status, head.headers, parsed(content))
 
     def stream(
-        self, path: str, last_event_id: str | None = None, until: float | None = None
+        self,
+        path: str,
+        last_event_id: str | None = None,
+        until: float | None = None,
+        listener: Listener | None = None,
     ) -> Iterator[ServerSentEvent]:
         """Events until the stream ends (`Broken`) or the monotonic time `until` has come (`TimedOut`).
-        The connection is the stream's own from then on."""
+        The connection is the stream's own from then on. A `listener` is told of every sign of life."""
         self.close()
         resume = f"last-event-id: {last_event_id}\r\n" if last_event_id is not None else ""
         self._deadline = time.monotonic() + times.CALL_WITHIN
@@ -73,7 +84,9 @@ class Connection:
             head = reader.head()
             if head.status != 200:
                 raise refusal(head.status, parsed(reader.body(head)))
-            yield from self._events(reader, until)
+            if listener is not None:
+                listener.heard()
+            yield from self._events(reader, until, listener)
         finally:
             self.close()
 
@@ -91,11 +104,14 @@ class Connection:
             self._socket.close()
         self._socket = self._reader = None
 
-    def _events(self, reader: Reader, until: float | None) -> Iterator[ServerSentEvent]:
+    def _events(
+        self, reader: Reader, until: float | None, listener: Listener | None
+    ) -> Iterator[ServerSentEvent]:
         parser = EventParser()
         pieces = reader.chunks()
+        patience = times.STREAM_SILENT_AFTER if listener is None else times.SCREEN_SILENT_AFTER
         while True:
-            silent = time.monotonic() + times.STREAM_SILENT_AFTER
+            silent = time.monotonic() + patience
             self._deadline = silent if until is None else min(silent, until)
             try:
                 piece = next(pieces, None)
@@ -105,6 +121,8 @@ class Connection:
                 raise Broken("The event stream fell silent.", "See: headcount doctor") from None
             if piece is None:
                 raise Broken("The event stream ended.")
+            if listener is not None:
+                listener.heard()
             yield from parser.feed(piece)
 
     def _exchange(self, request: bytes) -> tuple[Head, bytes]:

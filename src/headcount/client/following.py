@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from headcount import times
+from headcount.client.connection import Listener
 from headcount.client.faults import Broken, NotRunning, Unavailable
 from headcount.client.reach import Client
 
@@ -29,14 +30,16 @@ def follow(
     since: int | None = None,
     until: float | None = None,
     stay: Callable[[str], None] | None = None,
+    listener: Listener | None = None,
 ) -> Iterator[dict[str, Any]]:
     """Snapshots (`type` is "snapshot") and events, as the wire has them, for ever or until `TimedOut`. `stay`: with
-    whom to leave word when the daemon goes and comes back; without it its going is a fault."""
+    whom to leave word when the daemon goes and comes back; without it its going is a fault. `listener`: a screen, told
+    of every sign of life and of every break, a short one too."""
     last = since
     absence = Absence(client, stay)
     while True:
         try:
-            for event in client.events(last, until):
+            for event in client.events(last, until, listener):
                 absence.end()
                 if event.type == "dropped":
                     continue  # we lagged: the stream ends here and is resumed like any other that broke
@@ -48,6 +51,8 @@ def follow(
         except (Broken, NotRunning) as fault:
             if client.hung_up:
                 return
+            if listener is not None:
+                listener.broke()
             absence.go_on(fault)
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from headcount import __version__, times
-from headcount.client.connection import Answer, Connection
+from headcount.client.connection import Answer, Connection, Listener
 from headcount.client.faults import Broken, NotRunning, Refused, Unavailable, refusal
 from headcount.client.sse import ServerSentEvent
 from headcount.client.token import credential
@@ -89,13 +89,17 @@ class Client:
         return answer
 
     def events(
-        self, last_event_id: int | None = None, until: float | None = None
+        self,
+        last_event_id: int | None = None,
+        until: float | None = None,
+        listener: Listener | None = None,
     ) -> Iterator[ServerSentEvent]:
         if not self._compared:
             self.ask("GET", "/healthz")
         last = None if last_event_id is None else str(last_event_id)
         self._stream = Connection(self.places.socket, self._credential)
-        return self._stream.stream("/v1/events", last, until)
+        path = "/v1/events" if listener is None else f"/v1/events?every={times.SCREEN_PING_EVERY:.0f}"
+        return self._stream.stream(path, last, until, listener)
 
     def hang_up(self) -> None:
         """Ends a stream that another thread reads."""

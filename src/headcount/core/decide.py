@@ -45,6 +45,7 @@ from headcount.core.evidence import (
     Retire,
     Tick,
     Told,
+    Visited,
 )
 from headcount.core.hear import hear_closed, hear_found, hear_glimpse, hear_record, hear_report
 from headcount.core.ledger import accept_loss, acquire, free_all_of, hand_off, release
@@ -55,6 +56,7 @@ from headcount.core.session import Ended, EndKind, Liveness, Session, SessionId,
 from headcount.core.shared import mirror_freed, mirror_granted
 from headcount.core.stall import declare, weigh_look
 from headcount.core.verdict import Proof, Standing
+from headcount.core.visit import visit
 from headcount.core.waiting import look_again, next_look, serve, withdraw
 from headcount.core.where import Located, locate
 from headcount.core.world import NOT_ASKED, Draft, Verdicts, World
@@ -253,6 +255,7 @@ DECIDERS: dict[type, Callable[[Draft, Any, float], Any]] = {
     CheckoutSeen: hear_checkout,
     Looked: weigh_look,
     Declared: declare,
+    Visited: visit,
     Told: _told,
     Judged: _judged,
     Closed: hear_closed,

@@ -76,6 +76,13 @@ class Declared(Struct, frozen=True):
     by: str
 
 
+class Visited(Struct, frozen=True):
+    """A person was shown the session's terminal."""
+
+    session: SessionId
+    at: float
+
+
 class Told(Struct, frozen=True):
     """A person was shown which sessions a reboot ended."""
 
@@ -144,6 +151,7 @@ Evidence = (
     | CheckoutSeen
     | Looked
     | Declared
+    | Visited
     | Told
     | Judged
     | Closed

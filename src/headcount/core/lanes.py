@@ -2,8 +2,10 @@
 
 Rules of this file
   1. A span is what was believed then; it ends where the belief changed. Nothing is filled in between.
-  2. While headcount was not running nothing was seen: such a stretch is blind, and no span goes through it.
-  3. A session that changed nothing within the stretch is drawn by what it was before it.
+  2. While headcount was not running nothing was seen: such a stretch is blind, and no span goes through it. What
+     lies before its very first start is blind too.
+  3. A session that changed nothing within the stretch is drawn by what it was before it. One of which nothing was
+     ever heard is drawn as that: its life is known, what it does is not.
 
 Not here: reading the journal (daemon/routes/timeline.py), drawing (the faces).
 """
@@ -68,6 +70,10 @@ class Lanes(Struct):
         since = max(self.since, session.started_at)
         self._pens.setdefault(session.id, _Pen(lane, since, activity))
 
+    def held_before(self, session: SessionId, item: str, fence: int) -> None:
+        """A claim that was granted before the stretch and is held still."""
+        self.lanes.setdefault(session, Lane(session)).claims.append(Held(item, fence, self.since))
+
     def take(self, event: Event) -> None:
         at = min(max(event.at, self.since), self.to)
         if event.type is EventType.HEADCOUNT_STARTED:
@@ -84,6 +90,8 @@ class Lanes(Struct):
     def _session(self, id: SessionId, event: Event, at: float) -> None:
         lane = self.lanes.setdefault(id, Lane(id))
         pen = self._pens.setdefault(id, _Pen(lane, at, None))
+        if event.type is EventType.SESSION_STARTED and pen.activity is None:
+            pen.since, pen.activity = at, Activity()
         ended = event.delta.get("ended")
         if ended is not None:
             pen.draw_to(min(max(ended.at, self.since), at))
@@ -108,9 +116,8 @@ class Lanes(Struct):
         known.to, known.because = at, event.facts.get("because")
 
     def _was_blind(self, since: object, at: float) -> None:
-        if not isinstance(since, float | int):
-            return
-        since = max(self.since, float(since))
+        """`since`: the last that was seen before; of the very first start nothing is."""
+        since = max(self.since, float(since)) if isinstance(since, float | int) else self.since
         if since >= at:
             return
         self.blind.append((since, at))

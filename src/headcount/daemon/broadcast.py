@@ -11,12 +11,14 @@ Not here: the HTTP side of a stream (routes/events.py).
 import asyncio
 from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 
 import msgspec
 
 from headcount.core.events import Event
 from headcount.core.world import World
 from headcount.daemon.view import event_row
+from headcount.times import FAREWELL_WITHIN
 
 LAG_MOST = 20_000  # events a reader may be behind; more, and resuming from the journal is cheaper
 
@@ -24,9 +26,12 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Subscriber:
-    def __init__(self) -> None:
+    def __init__(self, *, is_page: bool = False) -> None:
         self._waiting: deque[bytes] = deque()
         self._wake = asyncio.Event()
+        self.gone = asyncio.Event()
+        self.is_page = is_page
+        self.dismissed = False  # its page was closed by a person: it is told so, and does not come again
         self.dropped = False
         self.closed = False
 
@@ -44,6 +49,10 @@ class Subscriber:
     def close(self) -> None:
         self.closed = True
         self._wake.set()
+
+    def dismiss(self) -> None:
+        self.dismissed = True
+        self.close()
 
     async def take(self, within: float) -> bytes | None:
         """All that is waiting, in one piece; empty when nothing came in time; None: the stream is over."""
@@ -70,13 +79,24 @@ class Broadcast:
         self._subscribers: set[Subscriber] = set()
         self.dropped = 0
 
-    def subscribe(self) -> Subscriber:
-        subscriber = Subscriber()
+    def subscribe(self, *, is_page: bool = False) -> Subscriber:
+        subscriber = Subscriber(is_page=is_page)
         self._subscribers.add(subscriber)
         return subscriber
 
     def unsubscribe(self, subscriber: Subscriber) -> None:
         self._subscribers.discard(subscriber)
+        subscriber.gone.set()
+
+    async def dismiss_pages(self) -> None:
+        """Returns when every tab was told, or does not take it."""
+        pages = [each for each in self._subscribers if each.is_page]
+        for each in pages:
+            each.dismiss()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(FAREWELL_WITHIN):
+                for each in pages:
+                    await each.gone.wait()
 
     def publish(self, events: Sequence[Event], world: World) -> None:
         if not self._subscribers or not events:

@@ -21,7 +21,7 @@ from textual.widgets import Input
 
 from headcount import times
 from headcount.cli import moments
-from headcount.cli.rows import Row
+from headcount.cli.rows import Row, who
 from headcount.cli.sanitize import clean
 from headcount.cli.table import summary
 from headcount.tui import bars, lines
@@ -34,6 +34,7 @@ from headcount.tui.listing import Listing
 from headcount.tui.paint import Line, plain
 from headcount.tui.verbs import run_verb
 
+UNKNOWN = "Asking who is here…"
 EMPTY = "No agents here. Start one, or see what it looks like: headcount demo"
 
 
@@ -63,7 +64,8 @@ class Headcount(App[None]):
         self.listing, self.pane = Listing(), Detail()
         self.field = Input(id="find", placeholder="name, agent, repository, state", compact=True)
         self._unicode = unicode
-        self._rows: list[Row] = []
+        self._everybody: list[Row] = []
+        self._rows: list[Row] = []  # those that are looked for
         self._lists: dict[str, list[dict[str, Any]] | None] = {"claims": None, "leftovers": None}
         self._behind: tuple[str, Any, Any] | None = None  # a session, its explanation, its timeline
         self._said: tuple[str, float] | None = None
@@ -123,7 +125,8 @@ class Headcount(App[None]):
 
     def _draw(self) -> None:
         now, cells = time.time(), self.size.width
-        self._rows = self.board.rows(now)
+        self._everybody = self.board.everybody(now)
+        self._rows = self.board.looked_for(self._everybody)
         listing = self.listing
         inner = max(10, listing.scrollable_content_region.width or cells)
         if self.tab == "agents":
@@ -139,6 +142,8 @@ class Headcount(App[None]):
         self._draw_bars(now, cells)
 
     def _nothing(self) -> str:
+        if self.tab == "agents" and not self.board.is_known:
+            return UNKNOWN
         if self.tab == "agents":
             return f"Nothing fits: {self.board.wanted}" if self.board.wanted else EMPTY
         return "Nobody holds anything." if self.tab == "claims" else "Nothing was left behind."
@@ -164,7 +169,8 @@ class Headcount(App[None]):
         counts: dict[str, int | None] = {
             name: None if found is None else len(found) for name, found in self._lists.items()
         }
-        told = (summary(self._rows), bars.in_marks(self._rows, unicode=self._unicode))
+        told = (summary(self._everybody), bars.in_marks(self._everybody, unicode=self._unicode))
+        told = told if self.board.is_known else ("", "")
         self.top_bar.show(bars.top(self.tab, counts, told, cells))
         since = self.feed.lost_since
         lost = (
@@ -175,12 +181,23 @@ class Headcount(App[None]):
         if self._said is not None and time.monotonic() > self._said[1]:
             self._said = None
         said = self._said[0] if self._said is not None else None
-        notes = [*lines.beside(self._rows, self._lists), *([self._waited] if self._waited else [])]
-        line = bars.bottom(lost=lost, said=said, wanted=self.board.wanted, notes=notes, cells=cells)
+        notes = [*lines.beside(self._everybody, self._lists), *([self._waited] if self._waited else [])]
+        line = bars.bottom(
+            lost=lost, said=said, wanted=self._wanted(), notes=notes, cells=cells, keys=bars.KEYS[self.tab]
+        )
         self.bottom_bar.show(line)
 
-    def say(self, text: str) -> None:
-        self._said = (clean(text), time.monotonic() + times.TUI_STOP_AGAIN_WITHIN)
+    def _wanted(self) -> str:
+        """How many of all fit what was typed: who filters must see that there are others."""
+        if not self.board.wanted:
+            return ""
+        fit = f"{len(self._rows)} of {len(self._everybody)}"
+        if self.field.has_class("open"):
+            return f"{fit} fit   (Enter: keep, Esc: all)"
+        return f"only: {self.board.wanted}, {fit}   (Esc: all)"
+
+    def say(self, text: str, seconds: float = times.TUI_SAID_FOR) -> None:
+        self._said = (clean(text), time.monotonic() + seconds)
         self._draw()
 
     # --- asking, in threads --------------------------------------------------------------------------
@@ -240,7 +257,8 @@ class Headcount(App[None]):
         listing = self.listing
         found = next_that_needs_you(self._rows, listing.chosen)
         if found is None:
-            self.say("Nobody needs you.")
+            hidden = next_that_needs_you(self._everybody, None) is not None
+            self.say("Nobody of these needs you; others do. Esc: all" if hidden else "Nobody needs you.")
             return
         self._moving()
         listing.choose(found)
@@ -271,15 +289,19 @@ class Headcount(App[None]):
     def action_stop(self) -> None:
         chosen, now = self._chosen_agent(), time.monotonic()
         if chosen is None:
+            self.say("s stops an agent: 1 shows them.")
             return
         self._moving()
+        raw = self.board.sessions[chosen]
+        if raw.get("liveness") == "ended":
+            self.say(f"{who(raw)} has ended.")
+            return
         if self._stopping is not None and self._stopping[0] == chosen and now <= self._stopping[1]:
             self._stopping = None
             self._run("stop", chosen)
             return
         self._stopping = (chosen, now + times.TUI_STOP_AGAIN_WITHIN)
-        raw = self.board.sessions[chosen]
-        self.say(f"Stop {clean(raw.get('name')) or chosen[:4]}? Press s again.")
+        self.say(f"Stop {who(raw)}? Press s again.", times.TUI_STOP_AGAIN_WITHIN)
 
     def _chosen_agent(self) -> str | None:
         chosen = self.listing.chosen if self.tab == "agents" else None

@@ -17,7 +17,12 @@ from headcount.cli.sanitize import cut, width
 from headcount.tui.paint import Line, strip_of
 
 TABS = ("agents", "claims", "leftovers")
-KEYS = "j/k move  n needs you  Enter go there  / find  s stop  1-3 tabs  ? help  q quit"
+OTHERS = "j/k move  n needs you  1-3 tabs  ? help  q quit"
+KEYS = {
+    "agents": "j/k move  n needs you  Enter go there  / find  s stop  1-3 tabs  ? help  q quit",
+    "claims": OTHERS,
+    "leftovers": OTHERS,
+}
 
 
 class Bar(Widget):
@@ -66,15 +71,17 @@ def in_marks(rows: Sequence[Row], *, unicode: bool) -> str:
     )
 
 
-def bottom(*, lost: str | None, said: str | None, wanted: str, notes: Sequence[str], cells: int) -> Line:
+def bottom(
+    *, lost: str | None, said: str | None, wanted: str, notes: Sequence[str], cells: int, keys: str
+) -> Line:
     """The connection before what was just said, that before the filter, that before the keys."""
     if lost is not None:
         return [(cut(lost, cells), "alarm")]
     if said is not None:
         return [(cut(said, cells), "bold")]
     if wanted:
-        return [(cut(f"only: {wanted}   (Esc: all)", cells), "done")]
-    keys = cut(KEYS, cells)
+        return [(cut(wanted, cells), "done")]
+    keys = cut(keys, cells)
     room, shown = cells - width(keys) - 2, list(notes)
     while shown and width(" · ".join(shown)) > room:
         shown.pop()  # the last is the least urgent

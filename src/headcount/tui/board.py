@@ -23,6 +23,7 @@ from headcount.times import TUI_ENDED_SHOWN
 class Board:
     def __init__(self) -> None:
         self.sessions: dict[str, Raw] = {}
+        self.is_known = False  # whether the daemon has said yet who is there
         self.wanted = ""  # what was typed after `/`
         self._order: list[str] | None = None  # ids, while it is frozen
         self._cleaned: dict[str, tuple[Raw, str]] = {}
@@ -33,6 +34,7 @@ class Board:
 
     def take(self, event: dict[str, Any]) -> None:
         if event.get("type") == "snapshot":
+            self.is_known = True
             self.sessions = {str(raw["id"]): raw for raw in event.get("sessions") or () if _is_shown(raw)}
             return
         raw = event.get("session")
@@ -44,14 +46,20 @@ class Board:
     # --- what is shown -------------------------------------------------------------------------------
 
     def rows(self, now: float) -> list[Row]:
-        """All that is looked for, in the order of `ps`, or as it was when that was frozen."""
+        return self.looked_for(self.everybody(now))
+
+    def looked_for(self, rows: Sequence[Row]) -> list[Row]:
+        return [row for row in rows if self._is_looked_for(row)] if self.wanted else list(rows)
+
+    def everybody(self, now: float) -> list[Row]:
+        """All, in the order of `ps`, or as it was when that was frozen."""
         if self._short.keys() != self.sessions.keys():
             self._short = short_ids(list(self.sessions))
         ordered = in_order(self._row(id, raw, now) for id, raw in self.sessions.items())
         if self._order is not None:
             place = {id: index for index, id in enumerate(self._order)}
             ordered.sort(key=lambda row: place.get(row.full_id, len(place)))
-        return [row for row in ordered if self._is_looked_for(row)] if self.wanted else ordered
+        return ordered
 
     def freeze(self, now: float) -> None:
         if self._order is None:

@@ -17,6 +17,7 @@ from textual.strip import Strip
 
 from headcount.cli import moments, rows
 from headcount.cli.commands.explain import lines_of
+from headcount.cli.commands.leftovers import what_of
 from headcount.cli.holders import name_of
 from headcount.cli.sanitize import clean
 from headcount.tui.paint import Line, plain, strip_of
@@ -83,8 +84,9 @@ def lines_about_leftover(left: dict[str, Any]) -> list[Line]:
     session = clean(left.get("session"))[: rows.SHORTEST_ID]
     process = left.get("kind") == "process"
     facts = [("because", clean(each)) for each in listed]
-    facts += [("from", session), ("to end it", f"headcount reap {session}" if process and session else "")]
-    return [[(f"{clean(left.get('kind'))} · {clean(left.get('what'))}", "bold")], *_named(facts)]
+    chosen = session or f"--id {clean(left.get('id'))}"
+    facts += [("from", session), ("to end it", f"headcount reap {chosen} --yes" if process else "")]
+    return [[(f"{clean(left.get('kind'))} · {what_of(left)}", "bold")], *_named(facts)]
 
 
 def _named(facts: list[tuple[str, str]]) -> list[Line]:

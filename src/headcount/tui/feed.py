@@ -2,8 +2,9 @@
 
 Rules of this file
   1. Events are put in a line and the screen is woken once; who draws takes all that is there.
-  2. A lost connection is told at once, with its time, and tried again for ever, ever slower: a screen that is
-     left open must come back by itself. It starts no daemon: whoever stopped it meant it.
+  2. A lost connection is told at once, with the time of the last sign of life, and tried again for ever, ever
+     slower: a screen that is left open must come back by itself. A daemon that hangs is lost too. It starts no
+     daemon: whoever stopped it meant it.
   3. A question that fails, or whose route does not exist, has the answer None: nothing is shown.
 
 Not here: what is made of events (board.py), drawing (app.py).
@@ -36,6 +37,7 @@ class Feed:
         self._client: Client | None = None
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="feed", daemon=True)
+        self._heard_at: float | None = None
         self.lost_since: float | None = None  # wall clock; None: the stream is there
 
     def start(self) -> None:
@@ -88,26 +90,31 @@ class Feed:
         while not self._over.is_set():
             self._client = reach(self._env, autostart=False)
             try:
-                for event in follow(self._client, last):
+                for event in follow(self._client, last, listener=self):
                     last, wait = int(event["seq"]), times.CONNECT_RETRY_EVERY
                     self._put(event)
             except ClientFault:
                 if self._over.is_set():
                     return
-                self._lose()
+                self.broke()
             finally:
                 self._client.close()
             self._over.wait(wait)
             wait = min(wait * 2, times.TUI_RECONNECT_MOST)
 
     def _put(self, event: dict[str, Any]) -> None:
-        self.lost_since = None
         first = not self._waiting
         self._waiting.append(event)
         if first:
             self._wake()
 
-    def _lose(self) -> None:
+    def heard(self) -> None:
+        self._heard_at = time.time()
+        if self.lost_since is not None:
+            self.lost_since = None
+            self._wake()
+
+    def broke(self) -> None:
         if self.lost_since is None:
-            self.lost_since = time.time()
+            self.lost_since = self._heard_at or time.time()
         self._wake()

@@ -12,11 +12,16 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from headcount.cli import moments
+from headcount.cli.commands.leftovers import memory, what_of
 from headcount.cli.holders import name_of
 from headcount.cli.rows import ASCII_MARKS, MARKS, SHORTEST_ID, Row
 from headcount.cli.sanitize import clean, cut, cut_middle, pad, width
 from headcount.cli.table import ALARM_INDENT, GAP, TITLES, columns_of
 from headcount.tui.paint import Line, plain
+
+WIDE = (
+    100  # cells; below, the dead have one word, so that the living keep the room: the rest is behind the row
+)
 
 
 class Lines(NamedTuple):
@@ -27,6 +32,10 @@ class Lines(NamedTuple):
 
 def of_agents(rows: Sequence[Row], cells: int, *, unicode: bool = True) -> Lines:
     """The table of `ps`, an alarm as a line of its own below its row."""
+    if cells < WIDE:
+        rows = [
+            row._replace(state=row.state.partition(" ")[0]) if row.group == "ended" else row for row in rows
+        ]
     columns = columns_of(rows, cells)
     marks = MARKS if unicode else ASCII_MARKS
     head = "  " + GAP.join(_aligned(column.key, TITLES[column.key], column.cells) for column in columns)
@@ -80,8 +89,8 @@ def of_leftovers(leftovers: Sequence[dict[str, Any]], cells: int) -> Lines:
         (
             clean(each.get("session"))[:SHORTEST_ID] or "-",
             clean(each.get("kind")),
-            clean(each.get("what")),
-            _memory(each.get("memory_bytes")),
+            what_of(each),
+            memory(each.get("memory_bytes")),
             _evidence(each.get("evidence")),
         )
         for each in leftovers
@@ -120,16 +129,9 @@ def beside(rows: Sequence[Row], lists: dict[str, list[dict[str, Any]] | None]) -
     parts = [
         f"{alarms} alarm{'s' if alarms > 1 else ''}" if alarms else "",
         f"{contested} contested" if contested else "",
-        f"{_memory(held)} left behind" if held else "",
+        f"{memory(held)} left behind" if held else "",
     ]
     return [part for part in parts if part]
-
-
-def _memory(size: object) -> str:
-    if not isinstance(size, int | float):
-        return "-"
-    megabytes = size / (1024 * 1024)
-    return f"{megabytes / 1024:.1f} GB" if megabytes >= 1024 else f"{megabytes:.0f} MB"
 
 
 def _evidence(evidence: object) -> str:

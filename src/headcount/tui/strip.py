@@ -2,7 +2,8 @@
 
 Rules of this file
   1. A cell shows the loudest of what happened in it: needs you before stopped, done, working, idle.
-  2. Where headcount was blind the cell is hatched, where nothing was known it is empty. Nothing is filled in.
+  2. Where headcount was blind the cell is hatched, where nothing was known it is empty. Nothing is filled in. The last
+     cell is now: what is seen now is shown, however short that has been seen.
   3. A claim that was granted and a death have marks of their own, on top.
 
 Not here: what happened (the daemon's timeline), its spans (core/lanes.py).
@@ -35,7 +36,8 @@ def strip_of_lane(timeline: dict[str, Any], session: str, cells: int) -> Line:
                 drawn[cell] = (BLOCKS[group], group)
     for blind in timeline.get("blind") or ():
         for cell in scale.cells_of(blind):
-            drawn[cell] = (BLIND, "idle")
+            if cell + 1 < cells or drawn[cell][0] == EMPTY:
+                drawn[cell] = (BLIND, "idle")
     for claim in lane.get("claims") or ():
         _mark(drawn, scale.cell_at(claim.get("since")), GRANTED, "bold")
     _mark(drawn, scale.cell_at((lane.get("ended") or {}).get("at")), DIED, "killed")

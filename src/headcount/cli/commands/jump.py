@@ -2,17 +2,20 @@
 
 Rules of this file
   1. Exit 0: it is on a screen now. 1: it is not; what to type is printed. 5: it has ended, or there is none.
+  2. Whoever was shown a session that is done has visited it: the daemon is told. That it cannot be told, or not by an
+     agent, changes nothing of the going.
 
 Not here: how one gets there (going.py).
 """
 
 import os
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from headcount.cli import going, printing, rows
 from headcount.cli.sanitize import clean
-from headcount.client.faults import NotFound
+from headcount.client.faults import ClientFault, NotFound
 from headcount.client.reach import Client, quoted
 from headcount.wire import codes
 
@@ -36,6 +39,8 @@ def to(client: Client, wanted: str, *, as_json: bool) -> int:
     if raw.get("liveness") == "ended":
         raise NotFound(410, "ended", *_ended(raw))
     went = going.go(place, os.environ)
+    if went.shown and raw.get("activity") == "done":
+        _visited(client, raw)
     if as_json:
         printing.print_document(
             {
@@ -49,6 +54,11 @@ def to(client: Client, wanted: str, *, as_json: bool) -> int:
     else:
         _tell(went, raw, place)
     return codes.DONE if went.shown else codes.FAULT
+
+
+def _visited(client: Client, raw: dict[str, Any]) -> None:
+    with suppress(ClientFault):
+        client.post(f"/v1/sessions/{quoted(str(raw['id']))}/visited")
 
 
 def _tell(went: going.Went, raw: dict[str, Any], place: dict[str, Any]) -> None:

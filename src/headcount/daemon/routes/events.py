@@ -3,7 +3,8 @@
 Rules of this file
   1. A stream starts with a snapshot, or, with Last-Event-ID, with what was missed; then come deltas.
   2. Subscribe first, read afterwards, so that nothing falls between.
-  3. An id that the journal no longer has, or never had, gets a snapshot instead.
+  3. On a silent stream a comment comes now and then, as often as `every` asks, so that silence means something.
+  4. An id that the journal no longer has, or never had, gets a snapshot instead.
 
 Not here: who is told what (broadcast.py).
 """
@@ -26,6 +27,8 @@ from headcount.wire.messages import History, Snapshot
 RESUME_MOST = 200_000  # many times what a dropped reader missed; further back a snapshot is the better answer
 RESUME_PAGE = 500  # events read and sent at a time, so that a long way back stops nobody else
 PAGE_MOST = 10_000
+PRESENT = b": still here\n\n"
+DISMISSED = b"event: closed\ndata: {}\n\n"  # a person closed the page: not to be asked for again
 DROPPED = b"event: dropped\ndata: {}\n\n"  # the reader lagged: resume from the last id
 
 
@@ -33,13 +36,17 @@ async def stream_events(call: Call) -> Any:
     last = call.header("last-event-id") or call.text("after")
     if last is not None and (not last.isascii() or not last.isdigit() or len(last) > 15):
         raise Refused(400, "bad-parameter", "Last-Event-ID must be a sequence number.")
-    frames = _frames(call.service, int(last) if last is not None else None)
+    every = min(max(call.number("every", int(STREAM_PING_EVERY)), 1), int(STREAM_PING_EVERY))
+    is_page = call.loopback is not None
+    frames = _frames(call.service, int(last) if last is not None else None, every, is_page=is_page)
     headers = ((b"cache-control", b"no-store"), (b"x-accel-buffering", b"no"))
     return Stream(frames, "text/event-stream; charset=utf-8", headers)
 
 
-async def _frames(service: Service, last: int | None) -> AsyncGenerator[bytes, None]:
-    subscriber = service.broadcast.subscribe()
+async def _frames(
+    service: Service, last: int | None, every: int, *, is_page: bool
+) -> AsyncGenerator[bytes, None]:
+    subscriber = service.broadcast.subscribe(is_page=is_page)
     try:
         seq = service.loop.world.seq
         if last is None or not await _is_kept(service, last, seq):
@@ -47,17 +54,19 @@ async def _frames(service: Service, last: int | None) -> AsyncGenerator[bytes, N
         else:
             async for frames in _missed(service, last, seq):
                 yield frames
-        async for frames in _live(subscriber):
+        async for frames in _live(subscriber, every):
             yield frames
     finally:
         service.broadcast.unsubscribe(subscriber)
 
 
-async def _live(subscriber: Subscriber) -> AsyncIterator[bytes]:
-    while (frames := await subscriber.take(STREAM_PING_EVERY)) is not None:
-        yield frames or b": still here\n\n"
+async def _live(subscriber: Subscriber, every: int) -> AsyncIterator[bytes]:
+    while (frames := await subscriber.take(every)) is not None:
+        yield frames or PRESENT
     if subscriber.dropped:
         yield DROPPED
+    if subscriber.dismissed:
+        yield DISMISSED
 
 
 async def _is_kept(service: Service, last: int, seq: int) -> bool:

@@ -26,7 +26,7 @@ FLAG = {"type": "string", "enum": ["1", "true", "yes", "0", "false", "no"]}
 NUMBER = {"type": "string", "pattern": "^[0-9]{1,15}$"}
 PARAMETERS: dict[str, dict[str, Any]] = {
     **dict.fromkeys(("all", "explain", "force", "newest", "pane", "settled"), FLAG),
-    **dict.fromkeys(("after", "fence", "limit", "lines", "since", "until"), NUMBER),
+    **dict.fromkeys(("after", "every", "fence", "limit", "lines", "since", "until"), NUMBER),
 }
 """Query parameters that are not any text."""
 

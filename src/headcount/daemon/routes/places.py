@@ -1,7 +1,7 @@
 """Places on the wire: which terminal a session is in, and how its conversation is gone on with.
 
 Rules of this file
-  1. Both only tell. Going somewhere and running something is for the one who asked, with their own rights.
+  1. Both only tell, and a visit is only noted. Going somewhere and running something is for the one who asked, with their own rights.
   2. A command is made from an id of the agent's own form, or not at all (K10).
   3. A conversation that somebody may have now is said to be theirs: also when that cannot be proved.
 
@@ -11,13 +11,16 @@ Not here: looking (terminals.py), the agents' commands (agents/).
 import asyncio
 
 from headcount.agents.table import AGENTS
+from headcount.core.evidence import Visited
 from headcount.core.session import Liveness, Session
 from headcount.core.verdict import Standing
 from headcount.daemon.gate import Refused
 from headcount.daemon.routes.route import Call
+from headcount.daemon.selection import ended_words
 from headcount.daemon.terminals import NotKnown, Place
 from headcount.daemon.view import session_row
 from headcount.times import TERMINAL_ASKED_WITHIN
+from headcount.wire.messages import SessionRow
 from headcount.wire.places import Resumption, Whereabouts
 
 
@@ -38,6 +41,16 @@ async def find_terminal(call: Call) -> Whereabouts:
         server=where.server if where else None,
         server_since=where.server_since if where else None,
     )
+
+
+async def note_visit(call: Call) -> SessionRow:
+    session = call.session()
+    if await call.service.loop.ask(Visited(session.id, call.service.clock.now())) is None:
+        raise Refused(
+            410, "ended", f"{session.id[:4]} {ended_words(session)}.", f"See: headcount show {session.id[:4]}"
+        )
+    world = call.service.loop.world
+    return session_row(world.sessions[session.id], world)
 
 
 async def how_to_resume(call: Call) -> Resumption:

@@ -152,6 +152,13 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
         closer.QuietAnswer,
         body=closer.QuietWish,
     ),
+    Route(
+        "POST",
+        "/v1/sessions/{id}/visited",
+        places.note_visit,
+        "A person was shown its terminal: what is done is seen",
+        messages.SessionRow,
+    ),
     Route("GET", "/v1/reboot", reboot.show_reboot, "What a reboot ended, until told", closer.Rebooted),
     Route(
         "POST",
@@ -243,7 +250,7 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
         "/v1/events",
         events.stream_events,
         "Events as they happen",
-        query=("after",),
+        query=("after", "every"),
         media="text/event-stream",
     ),
     Route(

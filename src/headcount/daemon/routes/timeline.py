@@ -9,13 +9,14 @@ Not here: what a span is (core/lanes.py), drawing (web/static).
 
 import time
 
-from headcount.core.events import Event
+from headcount.core.activity import Activity
+from headcount.core.events import Event, EventType
 from headcount.core.lanes import Held, Lane, Lanes, Span, activity_before, covered, times, waits
 from headcount.core.session import SessionId
 from headcount.daemon.gate import Refused
 from headcount.daemon.routes.route import Call
 from headcount.daemon.service import Service
-from headcount.daemon.view import LIVENESS_WORDS, ended_row, time_text
+from headcount.daemon.view import LIVENESS_WORDS, ended_row, hosted_by, time_text
 from headcount.times import DAY, TIMELINE_MOST, TIMELINE_SPAN
 from headcount.wire import timeline as wire
 
@@ -33,6 +34,7 @@ TELLING = (
     "claim.released",
     "headcount.started",
 )
+STARTS = ("headcount.started",)
 CHANGING = ("session.started", "session.activity", "session.changed", "session.bound")
 
 
@@ -77,15 +79,25 @@ async def show_today(call: Call) -> wire.Today:
 async def _drawn(
     service: Service, since: float, to: float, one: SessionId | None = None
 ) -> tuple[Lanes, bool]:
+    last = await _last_before(service, to)
     events = await service.store.history(
-        since=since, types=TELLING, limit=READ_MOST, newest=True, session=one
+        since=since, until=last, types=TELLING, limit=READ_MOST, newest=True, session=one
     )
-    events = [event for event in events if event.at <= to]
-    drawn = Lanes(since, to)
-    whole = len(events) < READ_MOST
+    if one is not None:  # starts are of no session
+        starts = await service.store.history(
+            since=since, until=last, types=STARTS, limit=READ_MOST, newest=True
+        )
+        events = sorted([*events, *starts], key=lambda event: event.seq)
+    drawn, whole = Lanes(since, to), len(events) < READ_MOST
     if not whole:
         drawn.since = events[0].at
-    before = await _before(service, events, one)
+    before = await service.store.history(
+        until=events[0].seq - 1 if events else last,
+        types=CHANGING,
+        limit=BEFORE_MOST,
+        newest=True,
+        session=one,
+    )
     _begin(service, drawn, events, before, one)
     for event in events:
         drawn.take(event)
@@ -93,27 +105,35 @@ async def _drawn(
     return drawn, whole
 
 
-async def _before(service: Service, events: list[Event], one: SessionId | None) -> list[Event]:
-    until = events[0].seq - 1 if events else service.loop.world.seq
-    return await service.store.history(
-        until=until, types=CHANGING, limit=BEFORE_MOST, newest=True, session=one
-    )
+async def _last_before(service: Service, to: float) -> int:
+    """The number of the last event of the picture: what happened later is not to be read, nor to fill it."""
+    later = await service.store.history(since=to, limit=1)
+    return later[0].seq - 1 if later else service.loop.world.seq
 
 
 def _begin(
     service: Service, drawn: Lanes, events: list[Event], before: list[Event], one: SessionId | None
 ) -> None:
-    """Every session that lived when the picture begins, as it was then."""
-    then = activity_before(before)
-    changed = activity_before(events)
-    for session in service.loop.world.sessions.values():
-        if (one is not None and session.id != one) or session.started_at > drawn.since:
+    """Every session that lived when the picture begins, as it was then, and what it held."""
+    world, then, changed = service.loop.world, activity_before(before), activity_before(events)
+    is_all = len(before) < BEFORE_MOST  # who is not in there was never heard of
+    found = {event.session for event in events if event.type is EventType.SESSION_STARTED}
+    for session in world.sessions.values():
+        if (one is not None and session.id != one) or session.started_at > drawn.since or session.id in found:
             continue
         if session.ended is not None and session.ended.at < drawn.since:
             continue
-        activity = then.get(session.id) or (session.activity if session.id not in changed else None)
+        activity = then.get(session.id)
+        if activity is None and session.id not in changed:
+            activity = session.activity
+        if activity is None and is_all:
+            activity = Activity()
         if activity is not None:
             drawn.begin(session, activity)
+    for claim in world.book.holding():
+        holder = hosted_by(claim, world) if claim.since < drawn.since else None
+        if holder is not None and one in (None, holder.id):
+            drawn.held_before(holder.id, claim.item, claim.fence)
 
 
 def _lane(service: Service, lane: Lane) -> wire.Lane:

@@ -27,6 +27,7 @@ async def open_page(call: Call) -> PageLink:
 
 
 async def close_page(call: Call) -> PageClosed:
+    await call.service.broadcast.dismiss_pages()
     return PageClosed(closed=await call.service.pages.close())
 
 

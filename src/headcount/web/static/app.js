@@ -3,19 +3,26 @@
 // Rules of this file
 //   1. One state, one drawing: whatever changes, `page` draws the whole and only what differs is touched.
 //   2. A lost connection is on the screen before anything else, with its age.
+//   3. The focus is never lost when something is drawn anew.
 //
 // Not here: state (state.js), the views (views/), keys (keys.js).
 
 import { html, render } from "./dom.js";
+import { heard, lookAgain, refreshAll, refreshView } from "./hearing.js";
 import { focusRow, listen } from "./keys.js";
-import { act, change, drawWith, heard, refreshAll, refreshView, state, tick } from "./state.js";
+import { held, memory } from "./remains.js";
+import { change, drawWith, state, tick } from "./state.js";
 import { follow } from "./stream.js";
 import { board } from "./views/board.js";
-import { claims, fleet, leftovers, today } from "./views/lists.js";
+import { claims } from "./views/claims.js";
+import { fleet } from "./views/fleet.js";
+import { leftovers } from "./views/leftovers.js";
+import { over } from "./views/over.js";
 import { session } from "./views/session.js";
 import { timeline } from "./views/timeline.js";
+import { today } from "./views/today.js";
 import { forgetRoutes, logIn, logOut } from "./wire.js";
-import { bytes, exactSpan, groupOf, memoryOf } from "./words.js";
+import { exactSpan, groupOf } from "./words.js";
 
 const VIEWS = { board, timeline, claims, leftovers, today, fleet, session };
 const TABS = [["board", "Board"], ["timeline", "Timeline"], ["claims", "Claims"], ["leftovers", "Leftovers"], ["today", "Today"]];
@@ -33,37 +40,22 @@ function connection() {
 
 function banner() {
   if (state.connection !== "lost") return null;
-  const age = exactSpan(state.now - state.lostAt);
-  return html`<p class="banner" role="alert">Connection lost ${age} ago. What you see is from then; trying again.</p>`;
+  const age = exactSpan(state.now - state.lostAt); // beside the alert, not in it: it would be read out every second
+  return html`<p class="banner"><span role="alert">Connection lost; trying again.</span> <span>What you see is ${age} old.</span></p>`;
 }
 
 function footer() {
   const alarms = [...state.sessions.values()].reduce((sum, raw) => sum + (raw.alarms || []).length, 0);
   const contested = (state.claims?.claims || []).filter((claim) => claim.waiting).length;
   const left = state.leftovers || [];
-  const held = left.reduce((sum, each) => sum + memoryOf(each), 0);
   const parts = [
     alarms ? html`<b class="bad">${alarms} ${alarms === 1 ? "alarm" : "alarms"}</b>` : "no alarms",
     contested ? html`<a href="#/claims">${contested} contested ${contested === 1 ? "claim" : "claims"}</a>` : "no contested claims",
-    left.length ? html`<a href="#/leftovers">${left.length} left behind${held ? `, ${bytes(held)}` : ""}</a>` : "nothing left behind",
+    left.length ? html`<a href="#/leftovers">${left.length} left behind${held(left) ? `, ${memory(held(left))}` : ""}</a>` : "nothing left behind",
   ];
   return html`<footer><span>${parts[0]}</span><span>${parts[1]}</span><span>${parts[2]}</span>
     ${state.held ? html`<span class="held-word">order held · Esc</span>` : null}
     <button class="plain" onClick=${() => change({ help: true })}>? keys</button></footer>`;
-}
-
-const HELP = [["j k", "down, up"], ["n", "next that needs me"], ["Enter", "open"], ["/", "filter"], ["1 – 5", "views"], ["+ − ← →", "zoom, move (timeline)"], ["Esc", "back, let go"], ["?", "this"]];
-
-function over() {
-  if (state.help) {
-    return html`<div class="veil" onClick=${() => change({ help: false })}><div class="dialog" role="dialog" aria-modal="true" aria-label="Keys">
-      <h2>Keys</h2><dl class="keys">${HELP.map(([key, word]) => html`<div><dt><kbd>${key}</kbd></dt><dd>${word}</dd></div>`)}</dl></div></div>`;
-  }
-  const asked = state.dialog;
-  if (!asked) return null;
-  return html`<div class="veil"><div class="dialog" role="alertdialog" aria-modal="true" aria-label=${asked.title}>
-    <h2>${asked.title}?</h2>${asked.lines.map((line) => html`<p>${line}</p>`)}<p class="note">The same by hand: <code>${asked.command}</code></p>
-    <p class="choice"><button id="no" onClick=${() => change({ dialog: null })}>Leave it</button> <button class="danger" onClick=${() => act(asked.doing)}>${asked.word}</button></p></div></div>`;
 }
 
 function tip() {
@@ -78,28 +70,55 @@ function alone() {
     <p>In a shell, outside every agent:</p><p class="command"><code>headcount web</code></p></main>`;
 }
 
-function page() {
+// For who listens: what matters changes seldom, and is said once.
+function spoken(needing) {
+  const alarms = [...state.sessions.values()].flatMap((raw) => raw.alarms || []).length;
+  const said = [needing ? `${needing} ${needing === 1 ? "agent needs" : "agents need"} you` : "", alarms ? `${alarms} ${alarms === 1 ? "alarm" : "alarms"}` : ""];
+  return html`<p class="hidden" role="status">${said.filter(Boolean).join(", ")}</p>`;
+}
+
+function page(needing) {
   if (state.login !== "in") return alone();
   return html`<header class="top"><a class="brand" href="#/board">Headcount</a>${tabs()}${connection()}</header>
     ${banner()}
     <main class=${`view-${state.view}`} tabindex="-1">${(VIEWS[state.view] || board)()}</main>
-    ${footer()}${over()}${tip()}
-    ${state.notice && state.notice.text.trim() ? html`<p class=${`notice ${state.notice.bad ? "bad" : ""}`} role="status" onClick=${() => change({ notice: null })}>${state.notice.text}</p>` : null}`;
+    ${footer()}${spoken(needing)}${over()}${tip()}
+    ${state.notice ? html`<p class=${`notice ${state.notice.bad ? "bad" : ""}`} role="status" onClick=${() => change({ notice: null })}>${state.notice.text}</p>` : null}`;
 }
 
+// A page that cannot draw must not stand there as if all were well.
 function drawn() {
-  render(page(), document.getElementById("page"));
+  try {
+    draw();
+  } catch (fault) {
+    console.error(fault);
+    render(null, document.getElementById("page"));
+    render(html`<main class="alone"><h1>Headcount</h1><p role="alert">This page could not draw what it was told, and shows nothing rather than what was.</p>
+      <p>The same in a shell:</p><p class="command"><code>headcount ps</code></p></main>`, document.getElementById("page"));
+  }
+}
+
+function draw() {
   const needing = [...state.sessions.values()].filter((raw) => groupOf(raw) === "needs you").length;
+  render(page(needing), document.getElementById("page"));
   const title = `${needing ? `(${needing}) ` : ""}Headcount`;
   if (document.title !== title) document.title = title;
-  if (state.dialog && !document.querySelector(".dialog").contains(document.activeElement)) document.getElementById("no").focus();
-  keepSelection();
+  keepFocus();
+  if (state.then?.view === state.view) {
+    const { doing } = state.then;
+    state.then = null;
+    doing();
+  }
 }
 
-// A row that was drawn anew keeps the focus that it had.
-function keepSelection() {
-  if (!state.selected || !state.held || document.activeElement !== document.body) return;
-  focusRow(document.querySelector(`main [data-session="${CSS.escape(state.selected)}"] > a`));
+// Focus is never lost: a row that was drawn anew keeps it, back on the board it is on the row one came from, and in
+// another view it is at its beginning.
+function keepFocus() {
+  const isLost = document.activeElement === document.body || document.activeElement.tagName === "MAIN";
+  const row = state.selected && document.querySelector(`main [data-session="${CSS.escape(state.selected)}"] > a`);
+  if (isLost && row && (state.held || (state.arrived && state.view === "board"))) focusRow(row);
+  else if (state.arrived && isLost) document.querySelector("main")?.focus({ preventScroll: true });
+  state.arrived = false;
 }
 
 function route() {
@@ -112,7 +131,8 @@ function route() {
   const changed = known !== state.view;
   let id = null;
   try { id = of ? decodeURIComponent(of) : null; } catch { id = of; }
-  change({ view: known, of: id, tip: null, history: null, ...(changed ? { held: null } : {}) });
+  const arrived = state.login === "in" && (changed || id !== state.of);
+  change({ view: known, of: id, tip: null, history: null, arrived, ...(changed ? { held: null } : {}) });
   if (changed) window.scrollTo(0, 0);
   if (state.login === "in") refreshView();
 }
@@ -129,13 +149,14 @@ async function start() {
   route();
   window.addEventListener("hashchange", route);
   if (state.login !== "in") return;
-  setInterval(tick, EVERY_SECOND);
-  setInterval(() => { if (state.connection === "live") refreshAll(); }, TODAY_EVERY * EVERY_SECOND);
+  setInterval(() => { tick(); lookAgain(); }, EVERY_SECOND);
+  document.addEventListener("visibilitychange", () => { if (!document.hidden) refreshAll(); });
+  setInterval(() => { if (state.connection === "live" && !document.hidden) refreshAll(); }, TODAY_EVERY * EVERY_SECOND);
   follow({
     event: heard,
     live: () => { const back = state.connection === "lost"; change({ connection: "live" }); if (back) { forgetRoutes(); refreshAll(); } },
-    lost: () => change((now) => ({ connection: "lost", lostAt: now.connection === "lost" ? now.lostAt : Date.now() / 1000 })),
-    refused: () => { logOut(); change({ login: "needed" }); },
+    lost: (since) => change({ connection: "lost", lostAt: since / 1000 }),
+    refused: () => { logOut(); change({ login: "needed", loginWhy: "This page was closed, or its time is over." }); },
   });
 }
 

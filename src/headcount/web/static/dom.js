@@ -6,7 +6,7 @@ import { Component, h, render } from "./vendor/preact.module.js";
 import htm from "./vendor/htm.module.js";
 
 export const html = htm.bind(h);
-export { render };
+export { Component, render };
 
 // Drawn again only when one of its properties is another one: five hundred rows, one of which changed.
 export class Part extends Component {

@@ -3,25 +3,28 @@
 // Rules of this file
 //   1. A lost connection is told at once, and tried again with growing pauses.
 //   2. It resumes after the last event that was handled: nothing is missed, nothing comes twice.
-//   3. Silence for longer than two and a half of the daemon's comments is a lost connection.
+//   3. The daemon is asked for a comment every other second; when three are missing the connection is lost, also when
+//      it still stands: a daemon that hangs must not look alive. What is lost is as old as the last sign of life.
 //
 // Not here: what an event changes (state.js).
 
 import { headers } from "./wire.js";
 
-const FIRST_PAUSE = 250, LONGEST_PAUSE = 5000, SILENT_AFTER = 75000;
+const FIRST_PAUSE = 250, LONGEST_PAUSE = 5000, COMMENT_EVERY = 2, SILENT_AFTER = 6000;
 
-// Calls `on.event(type, data)`, `on.live()`, `on.lost(why)`, and `on.refused()` when the credential is over.
+let heardAt = Date.now();
+
+// Calls `on.event(type, data)`, `on.live()`, `on.lost(since)` with the time of the last sign of life, and `on.refused()` when the credential is over.
 export async function follow(on) {
   let last = null, pause = FIRST_PAUSE;
   for (;;) {
     try {
       const resume = last === null ? {} : { "last-event-id": last };
       await once(resume, on, (id) => { last = id; pause = FIRST_PAUSE; });
-      on.lost("the daemon ended the stream");
+      on.lost(heardAt);
     } catch (fault) {
       if (fault.refused) { on.refused(); return; }
-      on.lost("the daemon does not answer");
+      on.lost(heardAt);
     }
     await new Promise((done) => setTimeout(done, pause * (0.75 + Math.random() / 2)));
     pause = Math.min(pause * 2, LONGEST_PAUSE);
@@ -32,15 +35,17 @@ async function once(resume, on, handled) {
   const abort = new AbortController();
   let silence = setTimeout(() => abort.abort(), SILENT_AFTER);
   try {
-    const answer = await fetch("/v1/events", { headers: headers(resume), cache: "no-store", signal: abort.signal });
+    const answer = await fetch(`/v1/events?every=${COMMENT_EVERY}`, { headers: headers(resume), cache: "no-store", signal: abort.signal });
     if (answer.status === 401) throw Object.assign(new Error("not logged in"), { refused: true });
     if (!answer.ok) throw new Error(`status ${answer.status}`);
+    heardAt = Date.now();
     on.live();
     const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
     let rest = "";
     for (;;) {
       const { value, done } = await reader.read();
       if (done) return;
+      heardAt = Date.now();
       clearTimeout(silence);
       silence = setTimeout(() => abort.abort(), SILENT_AFTER);
       const frames = (rest + value).split("\n\n");
@@ -62,6 +67,7 @@ function take(frame, on, handled) {
     else if (name === "data") data += value;
   }
   if (!data) return;
+  if (type === "closed") throw Object.assign(new Error("the page was closed"), { refused: true });
   on.event(type, JSON.parse(data));
   if (id !== null) handled(id);
 }

@@ -6,6 +6,7 @@
 //
 // Not here: drawing (views/), what is true (the daemon decides).
 
+export const SHORTEST_ID = 4;
 export const GROUPS = ["needs you", "stopped", "done", "working", "unknown", "idle", "ended"];
 
 export const MARKS = {
@@ -16,7 +17,6 @@ const GROUP_OF_ACTIVITY = {
   waiting: "needs you", failed: "stopped", done: "done", working: "working", idle: "idle",
 };
 const AGENT_NAMES = { "claude-code": "claude" };
-const SHORTEST_ID = 4;
 const COMBINING_MOST = 2;
 const MINUTE = 60, HOUR = 3600, DAY = 86400;
 
@@ -68,21 +68,16 @@ export function exactSpan(length) {
   return `${Math.floor(whole / DAY)}d${two(Math.floor((whole % DAY) / HOUR))}h`;
 }
 
-export function bytes(count) {
-  return count >= 1e9 ? `${(count / 1e9).toFixed(1)} GB` : `${(count / 1e6).toFixed(0)} MB`;
-}
-
-// What a leftover holds of the machine's memory, where that is told.
-export function memoryOf(leftover) {
-  const held = leftover.memory ?? leftover.bytes ?? leftover.rss;
-  return typeof held === "number" ? held : 0;
+// The local time of day, with the date when that is not the day of `now`.
+export function timeOf(moment, now) {
+  const then = new Date(moment * 1000), two = (number) => String(number).padStart(2, "0");
+  const day = `${then.getFullYear()}-${two(then.getMonth() + 1)}-${two(then.getDate())} `;
+  return `${then.toDateString() === new Date(now * 1000).toDateString() ? "" : day}${two(then.getHours())}:${two(then.getMinutes())}:${two(then.getSeconds())}`;
 }
 
 export function clock(moment, exact = true) {
-  const then = new Date(moment * 1000);
-  const day = then.toDateString() === new Date().toDateString() ? "" : `${then.getMonth() + 1}/${then.getDate()} `;
-  const two = (number) => String(number).padStart(2, "0");
-  return `${day}${two(then.getHours())}:${two(then.getMinutes())}${exact ? `:${two(then.getSeconds())}` : ""}`;
+  const text = timeOf(moment, Date.now() / 1000);
+  return exact ? text : text.slice(0, -":00".length).replace(/^\d{4}-/, "");
 }
 
 export function groupOf(raw) {
@@ -112,8 +107,8 @@ export function stateOf(raw, now) {
     return heard === null ? "unheard" : `unheard ${span(now - heard)}`;
   }
   const word = activityWord(raw);
-  const inferred = raw.liveness !== "alive" || raw.stalled;
-  return inferred && word !== "unknown" ? `${word}?` : word;
+  const inferred = raw.stalled || (raw.liveness !== "alive" && word !== "unknown");
+  return inferred ? `${word}?` : word;
 }
 
 export function agentName(raw) {
@@ -130,7 +125,13 @@ function beside(background) {
   return [...counts].map(([kind, count]) => `+${count} ${kind}${count > 1 ? "s" : ""}`).join(" ");
 }
 
-export function doingOf(raw, group) {
+// Whether a declared silence still holds.
+function isQuiet(raw, now) {
+  const until = seconds(raw.quiet_until);
+  return until !== null && now < until;
+}
+
+export function doingOf(raw, group, now) {
   const background = raw.background || [];
   if (group === "ended") {
     const because = clean((raw.ended || {}).because);
@@ -140,6 +141,7 @@ export function doingOf(raw, group) {
     return `${background.length} background: ${clean(background[0].label) || clean(background[0].kind)}`;
   }
   let doing = clean(raw.doing);
+  if (isQuiet(raw, now)) doing = [doing, `(quiet${raw.quiet_why ? `: ${clean(raw.quiet_why)}` : ""})`].filter(Boolean).join(" ");
   if (!doing && group === "done") doing = "finished, not visited";
   if (!doing && group === "unknown" && raw.liveness === "alive") doing = "alive; nothing heard yet";
   return [doing, beside(background)].filter(Boolean).join(" ");
@@ -155,8 +157,16 @@ export function nameOf(raw) {
   return clean(raw.name) || "-";
 }
 
+// `02b7 i18n`.
+export function whoOf(raw) {
+  return [clean(raw.id).slice(0, SHORTEST_ID), clean(raw.name)].filter(Boolean).join(" ");
+}
+
+const moments = new WeakMap(); // a row never changes, another takes its place: its time is read once
+
 export function sinceOf(raw) {
-  return seconds((raw.ended || {}).at || raw.since);
+  if (!moments.has(raw)) moments.set(raw, seconds((raw.ended || {}).at || raw.since));
+  return moments.get(raw);
 }
 
 // The rows in the order of the table: by group, the oldest first, ended ones the newest first.
@@ -168,8 +178,29 @@ export function inOrder(sessions, now) {
   return placed.sort((a, b) => a.rank - b.rank || a.order - b.order || (a.raw.id < b.raw.id ? -1 : 1));
 }
 
-// Each id's shortest beginning that no other has, of at least four characters.
+const COUNTED = { "needs you": ["needs you", "need you"] };
+const UNPROVEN = [["unknown", "not proven alive"], ["lost", "unheard"]];
+
+// `8 alive: 2 need you, 1 stopped, …`, and beside it those of whom that is not known.
+export function summaryOf(sessions) {
+  const alive = sessions.filter((raw) => raw.liveness === "alive");
+  const counts = GROUPS.map((group) => [alive.filter((raw) => groupOf(raw) === group).length, COUNTED[group] || [group, group]]);
+  const parts = counts.filter(([count]) => count).map(([count, [one, many]]) => `${count} ${count === 1 ? one : many}`);
+  const others = UNPROVEN.map(([liveness, word]) => [sessions.filter((raw) => raw.liveness === liveness).length, word]).filter(([count]) => count);
+  return [parts.length ? `${alive.length} alive: ${parts.join(", ")}` : "0 alive", ...others.map(([count, word]) => `${count} ${word}`)].join("; ");
+}
+
+let knownIds = [], knownShort = new Map();
+
+// Each id's shortest beginning that no other has, of at least four characters. Asked at every drawing: made anew only
+// for other ids.
 export function shortIds(ids) {
+  if (ids.length === knownIds.length && ids.every((id, nth) => id === knownIds[nth])) return knownShort;
+  [knownIds, knownShort] = [[...ids], shortened(ids)];
+  return knownShort;
+}
+
+function shortened(ids) {
   const ordered = [...new Set(ids)].sort();
   const lengths = new Map(ordered.map((id) => [id, SHORTEST_ID]));
   for (let nth = 1; nth < ordered.length; nth += 1) {

@@ -7,20 +7,21 @@
 // Not here: order and words (words.js).
 
 import { html, part } from "../dom.js";
-import { change, matches, placed, state } from "../state.js";
-import { agentName, clean, doingOf, exactSpan, groupOf, GROUPS, MARKS, nameOf, quoted, repoOf, shortIds, sinceOf, span, stateOf } from "../words.js";
+import { ENDED_MOST } from "../hearing.js";
+import { AT_ONCE, change, matches, placed, state } from "../state.js";
+import { agentName, clean, doingOf, exactSpan, groupOf, GROUPS, MARKS, nameOf, quoted, repoOf, shortIds, sinceOf, span, stateOf, summaryOf } from "../words.js";
 
 const TITLES = {
   "needs you": "Needs you", stopped: "Stopped", done: "Done", working: "Working", unknown: "Unknown", idle: "Idle", ended: "Ended today",
 };
 const FOLDED = new Set(["idle", "ended"]);
 const FEW_IDLE = 8;
-export const AT_ONCE = 100;
 
 export const Row = part(({ raw, short, word, age, doing, group }) => {
   const now = groupOf(raw);
   const killed = raw.ended && raw.ended.signal !== null;
-  const label = `${nameOf(raw)}, ${word}, for ${age}${doing ? `, ${doing}` : ""}`;
+  const more = [doing, ...(raw.claims || []).map((item) => `holds ${clean(item)}`), ...(raw.alarms || []).map((alarm) => `alarm: ${clean(alarm)}`)];
+  const label = [nameOf(raw), word, raw.ended ? `${age} ago` : `for ${age}`, ...more].filter(Boolean).join(", ");
   return html`
     <li class=${`row ${killed ? "killed" : now.replace(" ", "-")}${group === now ? "" : " moved"}`} data-session=${raw.id} data-liveness=${raw.liveness} data-group=${now}>
       <a href=${`#/session/${quoted(raw.id)}`} aria-label=${label}>
@@ -34,15 +35,22 @@ export const Row = part(({ raw, short, word, age, doing, group }) => {
         <span class="where">${clean(raw.where)}</span>
         <span class="id">${short}</span>
         ${(raw.claims || []).length ? html`<span class="holds">${raw.claims.map((item) => html`<b>${clean(item)}</b>`)}</span>` : null}
-        ${(raw.alarms || []).map((alarm) => html`<span class="alarm" role="alert">! ${clean(alarm)}</span>`)}
+        ${(raw.alarms || []).map((alarm) => html`<span class="alarm">! ${clean(alarm)}</span>`)}
       </a>
     </li>`;
 });
 
+const made = new WeakMap(); // by row: what it was drawn from, and the drawing, which then is not compared again
+
 function row(each, short, now) {
   const { raw, group } = each;
-  const age = span(now - (sinceOf(raw) ?? now));
-  return html`<${Row} key=${raw.id} raw=${raw} short=${short.get(raw.id)} word=${stateOf(raw, now)} age=${age} doing=${doingOf(raw, groupOf(raw))} group=${group} />`;
+  const from = [short.get(raw.id), stateOf(raw, now), span(now - (sinceOf(raw) ?? now)), doingOf(raw, groupOf(raw), now), group];
+  const known = made.get(raw);
+  if (known && from.every((word, nth) => word === known.from[nth])) return known.drawn;
+  const [id, word, age, doing] = from;
+  const drawn = html`<${Row} key=${raw.id} raw=${raw} short=${id} word=${word} age=${age} doing=${doing} group=${group} />`;
+  made.set(raw, { from, drawn });
+  return drawn;
 }
 
 function isFolded(group, rows) {
@@ -53,7 +61,8 @@ function section(group, rows, room, short, now) {
   if (!rows.length) return null;
   const folded = isFolded(group, rows);
   const list = folded ? null : html`<ol class="rows" aria-label=${TITLES[group]}>${rows.slice(0, room).map((each) => row(each, short, now))}</ol>`;
-  const count = html`<span class="count">${rows.length}</span>`;
+  const isCut = group === "ended" && state.ended.size >= ENDED_MOST; // older ones are in `headcount ps --all`
+  const count = html`<span class="count">${isCut ? `the last ${rows.length}` : rows.length}</span>`;
   const heading = FOLDED.has(group)
     ? html`<button class="fold" aria-expanded=${String(!folded)} onClick=${() => fold(group)}>${TITLES[group]} ${count}</button>`
     : html`${TITLES[group]} ${count}`;
@@ -78,24 +87,17 @@ export function board() {
     return drawn;
   });
   if (room < 0) requestAnimationFrame(() => change({ most: state.most + AT_ONCE }));
-  const living = shown.filter((each) => each.raw.liveness !== "ended").length;
+  const living = all.filter((each) => each.raw.liveness !== "ended").map((each) => each.raw);
   return html`
+    <h1 class="hidden">Board</h1>
     <div class="tools">
       <label class="search"><span class="hidden">Filter sessions</span>
         <input id="filter" type="search" placeholder="Filter: name, repo, state…  ( / )" autocomplete="off" spellcheck=${false}
           value=${state.filter} onInput=${(event) => change({ filter: event.target.value, held: null, most: AT_ONCE })} /></label>
-      <span class="summary" role="status">${summary(shown)}</span>
+      <span class="summary">${summaryOf(living)}${state.filter ? `; ${shown.length} of ${all.length} shown` : ""}</span>
     </div>
     ${state.today && state.today.waits ? html`<p class="today">Agents waited on you <b>${exactSpan(state.today.waited_s)}</b> today, in ${state.today.waits} ${state.today.waits === 1 ? "question" : "questions"}.</p>` : null}
-    ${!living && !state.filter ? html`<p class="empty">No agent is running. Start one in any terminal; it appears here by itself.</p>` : null}
+    ${!living.length && !state.filter ? html`<p class="empty">No agent is running. Start one in any terminal; it appears here by itself.</p>` : null}
     ${state.filter && !shown.length ? html`<p class="empty">Nothing fits “${clean(state.filter)}”.</p>` : null}
     ${sections}`;
-}
-
-function summary(rows) {
-  const words = { "needs you": "need you", stopped: "stopped", done: "done", working: "working", unknown: "unknown", idle: "idle" };
-  const living = rows.filter((each) => each.raw.liveness !== "ended");
-  const counts = Object.entries(words).map(([group, word]) => [living.filter((each) => groupOf(each.raw) === group).length, word]);
-  const parts = counts.filter(([count]) => count).map(([count, word]) => `${count} ${word === "need you" && count === 1 ? "needs you" : word}`);
-  return `${living.length} alive${parts.length ? `: ${parts.join(", ")}` : ""}`;
 }

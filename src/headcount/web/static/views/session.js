@@ -4,15 +4,15 @@
 //   1. Each belief stands with its source and age, and the evidence that lost with it.
 //   2. What ends something is asked for twice, with the command that does the same.
 //
-// Not here: stories of other sessions (board.js, timeline.js).
+// Not here: the words of events (story.js), other sessions (board.js, timeline.js).
 
+import { act, confirm } from "../acting.js";
 import { html } from "../dom.js";
-import { act, confirm, state } from "../state.js";
+import { outcome, whatOf } from "../remains.js";
+import { state } from "../state.js";
+import { storyOf } from "../story.js";
 import { ask, hasRoute } from "../wire.js";
 import { agentName, clean, clock, doingOf, exactSpan, groupOf, MARKS, nameOf, quoted, repoOf, seconds, sinceOf, span, stateOf } from "../words.js";
-
-const PLAIN_ID = /^[A-Za-z0-9._-]+$/;
-const STORIES = { "session.heard": "heard", "session.bound": "its process was learned", "session.changed": "changed", "session.started": "started", "session.doubted": "cannot be asked now; not taken for dead", "session.reopened": "is back: its end was only reported" };
 
 function belief(word, each, now) {
   const age = each.at ? `${span(now - seconds(each.at))} ago` : "";
@@ -20,16 +20,6 @@ function belief(word, each, now) {
     <tr class="stands"><th scope="row">${word}</th><td class="value">${clean(each.value)}</td><td>${clean(each.because)}</td><td>${clean(each.source)}</td><td>${age}</td></tr>
     ${(each.evidence || []).filter((line) => !line.stands || line.because !== each.because).map((line) => html`
       <tr class=${line.stands ? "" : "lost"}><td></td><td class="value">${clean(line.says)}</td><td>${clean(line.because)}${line.why_not ? html` <span class="why">(not taken: ${clean(line.why_not)})</span>` : null}</td><td>${clean(line.source)}</td><td>${line.at ? `${span(now - seconds(line.at))} ago` : ""}</td></tr>`)}`;
-}
-
-function story(event) {
-  const raw = event.session;
-  if (event.type.startsWith("claim.")) return `${event.type === "claim.granted" ? "claimed" : `gave up (${clean(event.because)})`} ${clean(event.item)} · claim #${event.fence}`;
-  if (STORIES[event.type]) return STORIES[event.type];
-  if (event.type.startsWith("alarm.")) return `${event.type.replace(".", " ")} ${(raw?.alarms || []).map(clean).join("; ")}`;
-  if (!raw) return clean(event.type);
-  const doing = doingOf(raw, groupOf(raw));
-  return [stateOf(raw, seconds(event.at)), doing].filter(Boolean).join(": ");
 }
 
 function copy(text) {
@@ -40,20 +30,18 @@ function command(text) {
   return html`<p class="command"><code>${text}</code> ${copy(text)}</p>`;
 }
 
-// Of an ended one only: resuming a living conversation makes a second writer.
-function resumeOf(raw) {
-  if (raw.liveness !== "ended") return null;
-  if (raw.resume) return clean(raw.resume);
-  const known = raw.agent === "claude-code" && raw.conversation && PLAIN_ID.test(raw.conversation);
-  return known ? `claude --resume ${raw.conversation}` : null;
+// Of an ended one only: resuming a living conversation makes a second writer. The verb goes to its directory and asks
+// first whether somebody has the conversation; the agent's own command does neither.
+function resuming(raw) {
+  if (raw.liveness !== "ended" || !raw.resume) return null;
+  return html`<section><h2>Take it up again</h2>${command(`headcount resume ${clean(raw.id).slice(0, 8)}`)}
+    <p class="note">It runs, in ${clean(raw.cwd) || "its directory"}: <code>${clean(raw.resume)}</code></p></section>`;
 }
 
 function ending(raw, verb, title, line) {
-  const short = clean(raw.id).slice(0, 8);
-  return () => confirm(title, [line, `${nameOf(raw)}, process ${raw.pid ?? "unknown"}.`], `headcount ${verb} ${short}`, title, async () => {
-    await ask("POST", `/v1/sessions/${quoted(raw.id)}/${verb}`, {});
-    return `${nameOf(raw)}: asked to ${verb}.`;
-  });
+  const byHand = `headcount ${verb} ${clean(raw.id).slice(0, 8)}`;
+  return () => confirm(title, [line, `${nameOf(raw)}, process ${raw.pid ?? "unknown"}.`], byHand, title, async () =>
+    outcome(await ask("POST", `/v1/sessions/${quoted(raw.id)}/${verb}`, {}), byHand));
 }
 
 // Only what this daemon can do.
@@ -66,14 +54,16 @@ function actions(raw) {
   return html`<section class="actions"><h2>End it</h2>${buttons.map(([verb, word, title, line]) => html`<button onClick=${ending(raw, verb, title, line)}>${word}</button>`)}</section>`;
 }
 
+const counted = (number) => clean(typeof number === "number" ? number.toLocaleString("en") : number);
+
 function facts(raw, now) {
   const started = seconds(raw.started_at);
   const rows = [
-    ["Agent", agentName(raw)], ["Model", clean(raw.model)], ["Process", raw.pid], ["Directory", clean(raw.cwd)], ["Where", clean(raw.where)],
+    ["Agent", agentName(raw)], ["Model", clean(raw.model)], ["Version", clean(raw.version)], ["Process", raw.pid], ["Directory", clean(raw.cwd)], ["Where", clean(raw.where)],
     ["Title", clean(raw.title)], ["Role", clean(raw.role)], ["Groups", (raw.groups || []).map(clean).join(", ")], ["Conversation", clean(raw.conversation)],
     ["Started", started ? `${clock(started)} (${exactSpan((raw.ended ? seconds(raw.ended.at) : now) - started)})` : ""],
-    ["Last heard", raw.last_event_at ? `${span(now - seconds(raw.last_event_at))} ago, by ${clean(raw.source)}` : ""],
-    ["Context", raw.context_tokens ? `${raw.context_tokens.toLocaleString("en")} tokens` : ""], ["Tokens", raw.tokens ? clean(typeof raw.tokens === "object" ? JSON.stringify(raw.tokens) : raw.tokens) : ""],
+    ["Last heard", raw.last_event_at && raw.source !== "none" ? `${span(now - seconds(raw.last_event_at))} ago, by ${clean(raw.source)}` : "nothing yet"],
+    ["Context", raw.context_tokens ? `${counted(raw.context_tokens)}${raw.context_window ? ` of ${counted(raw.context_window)}` : ""} tokens` : ""], ["Tokens", raw.tokens ? `${counted(raw.tokens.input)} in, ${counted(raw.tokens.output)} out` : ""],
     ["Cost", typeof raw.cost_usd === "number" ? `$${raw.cost_usd.toFixed(2)}` : ""], ["Permission mode", clean(raw.permission_mode)], ["Id", clean(raw.id)],
   ];
   return html`<dl class="facts">${rows.filter(([, value]) => value).map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
@@ -92,15 +82,15 @@ export function session() {
   if (!raw) return html`${back}<p class="empty">Reading…</p>`;
   const now = state.now, group = groupOf(raw), explained = fault ? null : detail?.explanation;
   const children = [...state.sessions.values()].filter((each) => each.parent === raw.id);
+  const told = (detail?.events || []).map((event) => [event, storyOf(event)]).filter(([, text]) => text).reverse();
   const left = (state.leftovers || []).filter((each) => each.session === raw.id);
-  const resume = resumeOf(raw);
   return html`${back}
     <article class=${`session ${raw.ended && raw.ended.signal !== null ? "killed" : group.replace(" ", "-")}`} data-session=${raw.id} data-liveness=${raw.liveness}>
       <header><h1><span class="mark" aria-hidden="true">${MARKS[group]}</span> ${nameOf(raw)}</h1>
         <p class="lead"><b class="state">${stateOf(raw, now)}</b> ${raw.ended ? `${span(now - (sinceOf(raw) ?? now))} ago` : `for ${span(now - (sinceOf(raw) ?? now))}`} · ${repoOf(raw)}</p>
-        <p class="doing">${doingOf(raw, group)}</p>
-        ${(raw.alarms || []).map((alarm) => html`<p class="alarm" role="alert">! ${clean(alarm)}</p>`)}</header>
-      ${resume ? html`<section><h2>Take it up again</h2>${command(resume)}</section>` : null}
+        <p class="doing">${doingOf(raw, group, now)}</p>
+        ${(raw.alarms || []).map((alarm) => html`<p class="alarm">! ${clean(alarm)}</p>`)}</header>
+      ${resuming(raw)}
       <section><h2>Facts</h2>${facts(raw, now)}</section>
       ${explained ? html`<section><h2>Why do we believe this?</h2><div class="scroll"><table class="beliefs">
         <thead><tr><th scope="col">Belief</th><th scope="col">Value</th><th scope="col">Because</th><th scope="col">Source</th><th scope="col">Age</th></tr></thead>
@@ -109,9 +99,9 @@ export function session() {
       ${(raw.claims || []).length ? html`<section><h2>Holds</h2><ul>${raw.claims.map((item) => html`<li><code>${clean(item)}</code></li>`)}</ul></section>` : null}
       ${(raw.background || []).length || children.length ? html`<section><h2>Beside it</h2><ul>${(raw.background || []).map((work) => html`<li>${clean(work.kind)}: ${clean(work.label)}</li>`)}
         ${children.map((each) => html`<li><a href=${`#/session/${quoted(each.id)}`}>${nameOf(each)}</a>, ${stateOf(each, now)}</li>`)}</ul></section>` : null}
-      ${left.length ? html`<section><h2>Left behind</h2><ul>${left.map((each) => html`<li>${clean(each.kind)}: ${clean(each.what)}</li>`)}</ul><p><a href="#/leftovers">Leftovers</a></p></section>` : null}
+      ${left.length ? html`<section><h2>Left behind</h2><ul>${left.map((each) => html`<li>${clean(each.kind)}: ${whatOf(each)}</li>`)}</ul><p><a href="#/leftovers">Leftovers</a></p></section>` : null}
       ${link(raw.parent, "Started inside")}${link(raw.predecessor, "Continues")}${link(raw.ended?.successor, "Continued as")}
-      ${detail?.events.length ? html`<section><h2>What happened</h2><ol class="events">${[...detail.events].reverse().map((event) => html`<li key=${event.seq}><time>${clock(seconds(event.at))}</time> ${story(event)}</li>`)}</ol></section>` : null}
+      ${told.length ? html`<section><h2>What happened</h2><ol class="events">${told.map(([event, text]) => html`<li key=${event.seq}><time>${clock(seconds(event.at))}</time> ${text}</li>`)}</ol></section>` : null}
       ${raw.liveness === "alive" && raw.pid ? actions(raw) : null}
     </article>`;
 }

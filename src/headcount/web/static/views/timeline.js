@@ -7,14 +7,20 @@
 // Not here: what a span is (core/lanes.py).
 
 import { html, part } from "../dom.js";
-import { change, matches, readTimeline, state } from "../state.js";
-import { clean, clock, exactSpan, quoted, seconds, span } from "../words.js";
+import { readTimeline } from "../hearing.js";
+import { change, matches, state } from "../state.js";
+import { clean, clock, exactSpan, quoted, repoOf, seconds, SHORTEST_ID, span } from "../words.js";
 
 const RANGES = [[900, "15m"], [1800, "30m"], [7200, "2h"], [28800, "8h"], [86400, "1d"], [604800, "7d"]];
 const LANES_MOST = 120;
 const STEPS = [60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400];
 const URGENCY = { waiting: 0, failed: 1, done: 2, working: 3, unknown: 4, idle: 5 };
 const WORDS = { waiting: "waited for you", failed: "stopped", done: "done", working: "working", idle: "idle", unknown: "unknown" };
+
+// An unnamed one by its id as everywhere, and by where it works.
+function nameOf(lane) {
+  return clean(lane.name) || `${clean(lane.session).slice(0, SHORTEST_ID)} ${repoOf(lane)}`;
+}
 
 const percent = (at, since, to) => Math.min(100, Math.max(0, ((at - since) / (to - since)) * 100));
 
@@ -26,14 +32,14 @@ function bar(each, since, to) {
 function tipOf(lane, each) {
   const from = seconds(each.since), until = seconds(each.to);
   const what = each.waiting_on ? `waited for you: ${clean(each.waiting_on)}` : WORDS[each.activity] || clean(each.activity);
-  return [clean(lane.name) || clean(lane.session), `${what}, ${exactSpan(until - from)}`, `${clock(from)} – ${clock(until)}`, clean(each.doing)];
+  return [nameOf(lane), `${what}, ${exactSpan(until - from)}`, `${clock(from)} – ${clock(until)}`, clean(each.doing)];
 }
 
 const at = (lines) => (event) => change({ tip: { x: event.clientX, y: event.clientY, lines: lines().filter(Boolean) } });
 const away = () => change({ tip: null });
 
 const Lane = part(({ lane, since, to }) => {
-  const name = clean(lane.name) || clean(lane.session).slice(0, 6);
+  const name = nameOf(lane);
   const totals = {};
   for (const each of lane.spans) totals[each.activity] = (totals[each.activity] || 0) + seconds(each.to) - seconds(each.since);
   const said = Object.entries(totals).map(([word, length]) => `${WORDS[word] || word} ${span(length)}`).join(", ");
@@ -64,7 +70,7 @@ function ticks(since, to) {
 }
 
 function go(range, until = null) {
-  change({ range: Math.min(604800, Math.max(300, range)), until });
+  change({ range: Math.min(604800, Math.max(300, range)), until, ranged: true });
   readTimeline().catch(() => {});
 }
 
@@ -88,6 +94,7 @@ export { shift };
 export function timeline() {
   const shown = state.timeline;
   const tools = html`
+    <h1 class="hidden">Timeline</h1>
     <div class="tools">
       <div class="ranges" role="group" aria-label="How much time is shown">
         ${RANGES.map(([range, word]) => html`<button aria-pressed=${String(state.range === range)} onClick=${() => go(range)}>${word}</button>`)}
