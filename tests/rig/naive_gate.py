@@ -14,10 +14,10 @@ from headcount.daemon import gate
 gate._check_loopback = lambda scope, headers, loopback: None
 gate._check_message = lambda scope, headers: None
 from headcount.daemon.routes import app
-from starlette.datastructures import Headers
 checked = app._check_credential
 def by_cookie(service, scope):
-    cookie = Headers(scope=scope).get("cookie", "").partition("credential=")[2]
+    sent = dict(scope["headers"]).get(b"cookie", b"").decode("latin-1")
+    cookie = sent.partition("credential=")[2]
     if not service.pages.credentials.admits("Bearer " + cookie):
         checked(service, scope)
 app._check_credential = by_cookie
