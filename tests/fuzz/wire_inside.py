@@ -57,7 +57,7 @@ def main() -> None:
     only = sys.argv[5] if len(sys.argv) > 5 else ""
     load_all_checks()
     with tempfile.TemporaryDirectory(prefix="headcount-wire-") as place, scene(Path(place), flaw) as made:
-        wire = Wire(*made, until=time.monotonic() + seconds)
+        wire = Wire(*made, until=time.monotonic() + seconds, first=flaw != "none")
         wire.run(number, examples, only)
     print(json.dumps({"requests": wire.requests, "faults": list(wire.faults.values())}), flush=True)
 
@@ -80,10 +80,13 @@ def scene(place: Path, flaw: str) -> Iterator[tuple[Daemon, str, dict[str, Relay
 
 
 class Wire:
-    def __init__(self, daemon: Daemon, session: str, relays: dict[str, Relay], until: float) -> None:
+    def __init__(
+        self, daemon: Daemon, session: str, relays: dict[str, Relay], until: float, first: bool
+    ) -> None:
         self._daemon = daemon
         self._relays = relays
         self._until = until
+        self._first = first  # one fault is enough: of a control
         self._known = {
             "id": [session, session[:4], "me", "nobody"],
             "agent": ["claude-code", "codex", "opencode", "gemini"],
@@ -106,6 +109,8 @@ class Wire:
             before = self.requests
             for operation in chosen:
                 for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
+                    if self._first and self.faults:
+                        return
                     self._ask(operation, mode, few, number)
             examples, number = examples - few, number + 1
 
