@@ -302,6 +302,8 @@ def test_a_service_that_is_not_installed_is_taken_away_without_a_systemd(
         (["ps", "--host", ""], "No host was named"),
         (["fleet", "status", "--name", "x"], "--name is of fleet join"),
         (["fleet", "join", "postgresql://h/d", "--anyway"], "--anyway is of fleet leave"),
+        (["fleet", "join", "--anyway", "postgresql://h/d"], "--anyway is of fleet leave"),
+        (["fleet", "--name", "", "join", "postgresql://h/d"], "a host has a name"),
         (["fleet", "leave", "postgresql://h/d"], "an address is of fleet join"),
         (["fleet", "join", "postgresql://h/d", "--name", ""], "a host has a name"),
     ],

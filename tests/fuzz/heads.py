@@ -55,12 +55,12 @@ def may_come_in(method: str, pairs: Pairs, body: bytes, loopback: bool) -> bool:
     origins = values.get(b"origin", [])
     if origins and not (loopback and origins == [b"http://" + host[0]]):
         return False
-    if set(values.get(b"sec-fetch-site", [])[-1:]) - {b"same-origin", b"none"}:
+    if set(values.get(b"sec-fetch-site", [])[:1]) - {b"same-origin", b"none"}:
         return False
     if method not in ("GET", "HEAD", "POST", "DELETE") or len(body) > BODY_MOST:
         return False
     kinds = [value.split(b";")[0].strip().lower() for value in values.get(b"content-type", [])]
-    return method != "POST" or kinds[-1:] == [b"application/json"]
+    return method != "POST" or kinds[:1] == [b"application/json"]
 
 
 async def _asked(
@@ -82,6 +82,9 @@ async def _asked(
         if message["type"] == "http.response.start":
             statuses.append(message["status"])
 
+    async def answer(whole: Any) -> None:
+        statuses.append(whole.status)
+
     peer = Peer(os.getpid(), os.getuid(), os.getgid()) if loopback is None else None
     state = {"peer": peer, "loopback": loopback}
     scope = {
@@ -91,6 +94,7 @@ async def _asked(
         "raw_path": path.encode(),
         "headers": pairs,
         "state": state,
+        "answer": answer,
     }
     await gate(app)(scope, receive, send)
     return reached, statuses

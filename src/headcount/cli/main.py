@@ -89,7 +89,10 @@ def _parsed(name: str, module: Any, words: list[str]) -> Any:
     from headcount.cli.parsing import parser_of
     from headcount.cli.verbs import VERBS
 
-    return parser_of(VERBS[name], module, as_json=_is_json(words)).parse_args(words)
+    parser = parser_of(VERBS[name], module, as_json=_is_json(words))
+    # an option between two words, the second of which may be left out: argparse has to be asked for that
+    mixed = getattr(module, "MAY_BE_MIXED", False)
+    return parser.parse_intermixed_args(words) if mixed else parser.parse_args(words)
 
 
 def _is_json(words: list[str]) -> bool:

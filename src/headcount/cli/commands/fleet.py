@@ -28,6 +28,7 @@ NOTE = (
 )
 TITLES = ("HOST", "STATE", "SEEN", "SESSIONS", "CLAIMS", "VERSION")
 GAP = "  "
+MAY_BE_MIXED = True  # fleet join --name ws ADDRESS
 OF = {"address": ("an address", "join"), "name": ("--name", "join"), "anyway": ("--anyway", "leave")}
 
 
