@@ -23,6 +23,7 @@ from headcount.client.connection import Answer, Connection
 T = TypeVar("T")
 WITHIN = 10.0
 ANSWER_WITHIN = 30.0  # a busy machine is not a deaf daemon
+SAID_WITHIN = 90.0  # nor one that does not start
 
 
 def eventually(ask: Callable[[], T], within: float = WITHIN) -> T:
@@ -75,7 +76,7 @@ class Daemon:
         finally:
             os.close(writable)
         with open(readable, "rb") as pipe:
-            assert select.select([pipe], [], [], 20)[0], "the daemon said nothing"
+            assert select.select([pipe], [], [], SAID_WITHIN)[0], "the daemon said nothing"
             self.word = pipe.readline().decode().strip()
         return self
 
