@@ -36,9 +36,10 @@ WITHIN = 25.0
 NAIVE_WITHIN = 4.0  # the naive daemon says nothing, and need not be waited for
 
 
-class Altered(Daemon):
-    def start(self, wrapper: tuple[str, ...] = ()) -> Daemon:
-        return super().start((*wrapper, *altered.WRAPPER))
+def altered_daemon(home: Path) -> Daemon:
+    daemon = Daemon(home, **altered.environment(**TIMES))
+    daemon.wrapper = altered.WRAPPER
+    return daemon
 
 
 class Round:
@@ -57,9 +58,7 @@ class Round:
         subprocess.run(
             ["mount", "-t", "tmpfs", "-o", "size=8m,nr_inodes=2000", "none", self._disk], check=True
         )
-        self._daemon = (
-            broken_daemon(self._disk, EARLY) if naive else Altered(self._disk, **altered.environment(**TIMES))
-        )
+        self._daemon = broken_daemon(self._disk, EARLY) if naive else altered_daemon(self._disk)
         self._crowd = Crowd(home / "agents", AGENTS)
         self._ids: dict[str, str] = {}
         self._fences: dict[str, int] = {}

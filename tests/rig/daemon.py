@@ -23,7 +23,7 @@ from headcount.client.connection import Answer, Connection
 T = TypeVar("T")
 WITHIN = 10.0
 ANSWER_WITHIN = 30.0  # a busy machine is not a deaf daemon
-SAID_WITHIN = 90.0  # nor one that does not start
+START_WITHIN = 60.0
 
 
 def eventually(ask: Callable[[], T], within: float = WITHIN) -> T:
@@ -52,6 +52,7 @@ class Daemon:
         }
         self.process: subprocess.Popen[bytes] | None = None
         self.word = ""
+        self.wrapper: tuple[str, ...] = ()  # what every start of it goes through
 
     # --- its life ------------------------------------------------------------------------------------
 
@@ -60,7 +61,7 @@ class Daemon:
         try:
             self.process = subprocess.Popen(
                 [
-                    *wrapper,
+                    *(wrapper or self.wrapper),
                     sys.executable,
                     "-m",
                     "headcount.daemon.main",
@@ -76,7 +77,7 @@ class Daemon:
         finally:
             os.close(writable)
         with open(readable, "rb") as pipe:
-            assert select.select([pipe], [], [], SAID_WITHIN)[0], "the daemon said nothing"
+            assert select.select([pipe], [], [], START_WITHIN)[0], "the daemon said nothing"
             self.word = pipe.readline().decode().strip()
         return self
 
