@@ -168,3 +168,20 @@ def test_a_text_that_is_none_any_more_is_met_as_damage(open_store: Opener, path:
     assert told.value.kind == "corrupt"
     store.close()
     assert_set_aside(open_store, path)
+
+
+def test_a_journal_that_ends_before_its_index_does_is_damage(open_store: Opener, path: Path) -> None:
+    """With its root and a leaf swapped the table is that one leaf: sound, gapless, and short."""
+    fill(open_store, 2000)
+    look = sqlite3.connect(path)
+    (root,) = look.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'events'").fetchone()
+    look.close()
+    leaf = pages_of(path, "events")[7]
+    data = bytearray(path.read_bytes())
+    one, other = (root - 1) * PAGE, (leaf - 1) * PAGE
+    data[one : one + PAGE], data[other : other + PAGE] = data[other : other + PAGE], data[one : one + PAGE]
+    path.write_bytes(data)
+    naive = sqlite3.connect(path)
+    assert 0 < naive.execute("SELECT max(seq) FROM events").fetchone()[0] < 2000, "the control"
+    naive.close()
+    assert_set_aside(open_store, path)

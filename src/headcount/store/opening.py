@@ -187,6 +187,9 @@ def _journal_end(connection: sqlite3.Connection) -> tuple[int, float | None]:
     _check_events(connection.execute(query("oldest_events"), limit))
     newest = connection.execute(query("newest_events"), limit).fetchall()
     _check_events(reversed(newest))
+    last = max((seq for (seq,) in connection.execute(query("latest_numbers"), limit)), default=0)
+    if last > (newest[0][0] if newest else 0):
+        raise Damaged(f"the journal ends before event {last}, which its index knows")
     return (newest[0][0], newest[0][1]) if newest else (0, None)
 
 
