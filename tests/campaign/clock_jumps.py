@@ -28,6 +28,7 @@ SILENT_AFTER = 600  # seconds: what the control waits for
 DOWN = 0.3  # of the jumps come while the daemon is away
 DIE = 0.1
 SLACK = 30.0
+HEARD_WITHIN = 40.0  # a busy machine is not a silent session
 
 
 class Jumps:
@@ -113,7 +114,8 @@ class Jumps:
         for conversation, word in last.items():
             try:
                 eventually(
-                    lambda c=conversation, w=word: self._daemon.sessions(conversation=c, doing=w), within=6
+                    lambda c=conversation, w=word: self._daemon.sessions(conversation=c, doing=w),
+                    within=HEARD_WITHIN,
                 )
             except AssertionError:
                 self._count(name, f"{conversation} at {self._clock.offset:+}")
@@ -163,7 +165,7 @@ class Jumps:
         self._crowd.members[nth] = fresh
         id = self._ids.pop(member.conversation)
         try:
-            eventually(lambda: self._daemon.sessions(id=id, liveness="ended"))
+            eventually(lambda: self._daemon.sessions(id=id, liveness="ended"), within=HEARD_WITHIN)
         except AssertionError:
             self._count("deaths not told", id)
         item = f"task:{member.conversation}"

@@ -51,6 +51,7 @@ def program(directory: Path) -> str:
 
 class Crowd:
     def __init__(self, directory: Path, size: int) -> None:
+        self.directory = directory
         path = program(directory)
         self.members = [Member(path, nth) for nth in range(size)]
         for member in self.members:

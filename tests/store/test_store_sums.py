@@ -12,7 +12,7 @@ from headcount.store.sums import Unsound, sound, summed
 from tests.campaign.sample_store import make
 from tests.store.conftest import Opener
 from tests.store.test_store_claims import claim
-from tests.store.test_store_damage import assert_set_aside, fill
+from tests.store.test_store_damage import PAGE, assert_set_aside, fill, pages_of
 from tests.store.values import event, session
 
 TABLES = {
@@ -139,3 +139,49 @@ def test_fences_are_loaded_as_they_were_granted_or_not_at_all(open_store: Opener
     path.write_bytes(data.replace(b'"fence":1000000', b'"fence":0000000'.replace(b"0000000", b"1000001")))
     loaded = open_store().loaded
     assert (loaded.claims, loaded.set_aside is not None) == ([], True)
+
+
+def test_pages_of_the_journal_that_changed_places_do_not_give_a_number_twice(
+    open_store: Opener, path: Path
+) -> None:
+    """The last page tells the last number; after such a swap it would be an old one."""
+    fill(open_store, 2000)
+    leaves = pages_of(path, "events")
+    data = bytearray(path.read_bytes())
+    one, other = ((leaves[nth] - 1) * PAGE for nth in (-1, len(leaves) // 2))
+    data[one : one + PAGE], data[other : other + PAGE] = data[other : other + PAGE], data[one : one + PAGE]
+    path.write_bytes(data)
+    naive = sqlite3.connect(path)
+    assert naive.execute("SELECT max(seq) FROM events").fetchone()[0] < 2000, "the control"
+    naive.close()
+    assert_set_aside(open_store, path)
+
+
+def test_a_text_that_is_none_any_more_is_met_as_damage(open_store: Opener, path: Path) -> None:
+    fill(open_store, 400)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("UPDATE events SET type = CAST(x'73ff' AS TEXT) WHERE seq = 200")
+    other.close()
+    store = open_store()
+    with pytest.raises(StoreFault) as told:
+        asyncio.run(store.history(limit=1000))
+    assert told.value.kind == "corrupt"
+    store.close()
+    assert_set_aside(open_store, path)
+
+
+def test_a_journal_that_ends_before_its_index_does_is_damage(open_store: Opener, path: Path) -> None:
+    """With its root and a leaf swapped the table is that one leaf: sound, gapless, and short."""
+    fill(open_store, 2000)
+    look = sqlite3.connect(path)
+    (root,) = look.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'events'").fetchone()
+    look.close()
+    leaf = pages_of(path, "events")[7]
+    data = bytearray(path.read_bytes())
+    one, other = (root - 1) * PAGE, (leaf - 1) * PAGE
+    data[one : one + PAGE], data[other : other + PAGE] = data[other : other + PAGE], data[one : one + PAGE]
+    path.write_bytes(data)
+    naive = sqlite3.connect(path)
+    assert 0 < naive.execute("SELECT max(seq) FROM events").fetchone()[0] < 2000, "the control"
+    naive.close()
+    assert_set_aside(open_store, path)

@@ -48,6 +48,7 @@ from headcount.system.processes.port import Processes
 from headcount.wire.messages import Status
 
 DISK_LOW = 64 * 1024 * 1024
+FILES_LOW = 100  # each report is one for a moment, and agents by the dozen report at once
 
 
 class Service(Struct):
@@ -147,7 +148,15 @@ class Service(Struct):
             )
         if shutil.disk_usage(self.places.state).free < DISK_LOW:
             found.append("the disk of the store is nearly full")
+        if _files_left(self.places.state) < FILES_LOW:
+            found.append("the disk of the store has no room for more files: hooks cannot drop their reports")
         return found
+
+
+def _files_left(directory: str) -> float:
+    """How many more files the disk takes; some file systems set no bound, and say 0 of 0."""
+    disk = os.statvfs(directory)
+    return disk.f_favail if disk.f_files else float("inf")
 
 
 def adapter_warnings(adapters: Adapters) -> list[str]:

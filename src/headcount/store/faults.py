@@ -68,6 +68,8 @@ def _kind(error: BaseException, path: Path) -> FaultKind:
         return BY_ERRNO.get(error.errno or 0, "other")
     code = getattr(error, "sqlite_errorcode", None)
     if code is None:
+        if isinstance(error, sqlite3.OperationalError):
+            return "corrupt"  # Python's own complaint, of a text column that holds no text
         return "value" if isinstance(error, UNBOUND) else "other"
     if code == sqlite3.SQLITE_IOERR_CORRUPTFS:
         return "corrupt"

@@ -19,7 +19,7 @@ Not here: form and versions (schema.py), renaming (aside.py), bodies (codec.py).
 """
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -30,6 +30,7 @@ from headcount.core.session import Session, SessionId
 from headcount.own_files import make_room
 from headcount.store.aside import is_orphaned, is_suspect, set_aside, trust
 from headcount.store.codec import (
+    EventRow,
     decode_claim,
     decode_event,
     decode_leftover,
@@ -62,7 +63,9 @@ _CHECKED: Final = (
     "leftovers",
 )  # as far as the file has them yet
 LOSS_ACCEPTED: Final = "loss_accepted"
-_TRIED_EVENTS: Final = 50  # at each end of the journal
+_TRIED_EVENTS: Final = (
+    100  # at each end of the journal: more than fit on one page, so that a misplaced one shows
+)
 _MS: Final = 1000
 _UNREADABLE: Final = (msgspec.MsgspecError, TypeError, ValueError)
 
@@ -137,11 +140,16 @@ def _check_pages(connection: sqlite3.Connection, *, whole: bool) -> None:
 
 def _check_journal(connection: sqlite3.Connection) -> None:
     """Every event of it; only after a suspicion."""
+    _check_events(connection.execute(query("all_events")))
+
+
+def _check_events(rows: Iterable[EventRow]) -> None:
+    """Each as it was written, and none missing between them."""
     before = None
-    for row in connection.execute(query("all_events")):
+    for row in rows:
         decode_event(sound(row))
         if before is not None and row[0] != before + 1:
-            raise Damaged(f"events are missing between {before} and {row[0]}")
+            raise Damaged(f"events are missing or misplaced between {before} and {row[0]}")
         before = row[0]
 
 
@@ -178,11 +186,12 @@ def _load(connection: sqlite3.Connection, is_new: bool) -> Loaded:
 
 def _journal_end(connection: sqlite3.Connection) -> tuple[int, float | None]:
     limit = {"limit": _TRIED_EVENTS}
-    for row in connection.execute(query("oldest_events"), limit):
-        decode_event(sound(row))
+    _check_events(connection.execute(query("oldest_events"), limit))
     newest = connection.execute(query("newest_events"), limit).fetchall()
-    for row in newest:
-        decode_event(sound(row))
+    _check_events(reversed(newest))
+    last = max((seq for (seq,) in connection.execute(query("latest_numbers"), limit)), default=0)
+    if last > (newest[0][0] if newest else 0):
+        raise Damaged(f"the journal ends before event {last}, which its index knows")
     return (newest[0][0], newest[0][1]) if newest else (0, None)
 
 

@@ -67,6 +67,10 @@ ORDER BY seq DESC LIMIT :limit
 -- By the index on time: asked for min(seq), SQLite would walk the table from its beginning.
 SELECT min(seq) FROM events INDEXED BY events_by_time WHERE at >= :since
 
+-- name: latest_numbers
+-- From the index alone: a second witness of which numbers were given.
+SELECT seq FROM events INDEXED BY events_by_time ORDER BY at DESC LIMIT :limit
+
 -- name: oldest_seq
 SELECT min(seq) FROM events
 
