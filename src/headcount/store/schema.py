@@ -31,6 +31,7 @@ _CHECKPOINT_PAGES: Final = 256  # 1 MB: the commit that pays for it takes some 5
 _SETTINGS: Final = (
     "PRAGMA synchronous = FULL",  # NORMAL loses acknowledged commits in a power cut
     "PRAGMA foreign_keys = ON",
+    "PRAGMA temp_store = MEMORY",  # what a statement of many rows needs to undo itself is no file of its own
     "PRAGMA trusted_schema = OFF",
     "PRAGMA cell_size_check = ON",  # a garbled page is noticed when it is read, not when it crashes
     f"PRAGMA journal_size_limit = {_JOURNAL_BYTES}",
