@@ -168,12 +168,13 @@ class Jumps:
             eventually(lambda: self._daemon.sessions(id=id, liveness="ended"), within=HEARD_WITHIN)
         except AssertionError:
             self._count("deaths not told", id)
-        item = f"task:{member.conversation}"
         self._introduce(fresh)
-        if self._fences.pop(item, None) is not None:
-            taken = self._daemon.call(
-                "POST", "/v1/claims", {"item": item, "as": self._ids[fresh.conversation]}
-            )
+        held = [
+            item for item, (conversation, _) in self._fences.items() if conversation == member.conversation
+        ]
+        for item in held:
+            wish = {"item": item, "as": self._ids[fresh.conversation]}
+            taken = self._daemon.call("POST", "/v1/claims", wish)
             if taken.status != 200 or not taken.data["granted"]:
                 self._count("claims of the dead kept", item)
             else:

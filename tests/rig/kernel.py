@@ -170,6 +170,7 @@ class FakeProcesses:
         self._on_death: dict[ProcessIdentity, OnDeath] = {}
         self._polled: set[ProcessIdentity] = set()
         self._closed = False
+        self._is_polling = False
 
     def place(self) -> Place:
         return self._place
@@ -245,7 +246,9 @@ class FakeProcesses:
         self._on_death[identity] = on_death
         if elsewhere is None and verdict.standing is Standing.UNKNOWN:
             self._polled.add(identity)
-            self._later(self._poll)
+            if not self._is_polling:  # one timer for all of them
+                self._is_polling = True
+                self._later(self._poll)
         return verdict
 
     def unwatch(self, identity: ProcessIdentity) -> None:
@@ -308,7 +311,9 @@ class FakeProcesses:
             self._loop.call_later(times.POLL_EVERY, call)
 
     def _poll(self) -> None:
+        self._is_polling = False
         if not self._closed:
             self.poll()
             if self._polled:
+                self._is_polling = True
                 self._later(self._poll)
