@@ -108,7 +108,7 @@ def naive_harms(directory: Path) -> int:
                 [sys.executable, "-I", "-S", "-c", NAIVE, str(home / "log.txt")],
                 capture_output=True,
                 text=True,
-                timeout=5,
+                timeout=2,
             )
             told = done.stdout
             harmed += not bait.is_unharmed or SECRET in told
