@@ -146,3 +146,11 @@ def test_nonsense_of_time_is_refused(daemon: Daemon) -> None:
         assert daemon.call("GET", f"/v1/timeline?{query}").status == 400, query
     assert daemon.call("GET", "/v1/timeline?session=nobody").status == 404
     assert daemon.call("GET", "/v1/timeline?since=1").status == 200  # as far back as one picture goes
+
+
+def test_today_since_a_day_that_has_not_come_is_refused(daemon: Daemon) -> None:
+    """A number that no clock can write was answered 500."""
+    for since in (71_724_486_767_952, 9_999_999_999):
+        answer = daemon.call("GET", f"/v1/today?since={since}")
+        assert (answer.status, answer.data["error"]["code"]) == (400, "bad-parameter")
+    assert daemon.call("GET", "/v1/today?since=1").status == 200

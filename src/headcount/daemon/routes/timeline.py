@@ -61,6 +61,8 @@ async def show_timeline(call: Call) -> wire.Timeline:
 async def show_today(call: Call) -> wire.Today:
     now = call.service.clock.now()
     since = float(call.number("since", 0)) or _midnight(now)
+    if since > now:
+        raise Refused(400, "bad-parameter", "since must not lie in the future.")
     since = max(since, now - DAY)
     drawn, _ = await _drawn(call.service, since, now)
     waited = {lane.session: waits(lane) for lane in drawn.lanes.values()}
