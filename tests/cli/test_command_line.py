@@ -261,10 +261,10 @@ def test_what_mcp_install_leaves_to_its_user_is_no_success(headcount: Run, tmp_p
     ],
 )
 def test_options_that_contradict_each_other_are_a_wrong_call(
-    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+    headcount: Run, server: WireServer, words: list[str], said: str
 ) -> None:
-    assert main(words) == codes.USAGE
-    assert said in capsys.readouterr().err
+    got = headcount(*words)
+    assert got.returncode == codes.USAGE and said in got.stderr
 
 
 def test_what_completes_a_session_is_a_document_for_programs(headcount: Run, server: WireServer) -> None:

@@ -1,7 +1,8 @@
 """What `doctor` concludes."""
 
+from dataclasses import replace
+
 import pytest
-from msgspec.structs import replace
 
 from headcount import __version__
 from headcount.cli.examine import Facts, FileFacts, bad_lines
@@ -100,3 +101,10 @@ def test_what_is_only_to_know_is_a_note(check: str, facts: Facts) -> None:
 def test_errors_of_the_log_are_one_line_each() -> None:
     tail = '{"level": "info", "message": "error free"}\n{"level": "error", "message": "no", "trace": "a\\nOSError: full"}\nx'
     assert bad_lines(tail) == ("no: OSError: full",)
+
+
+def test_a_warning_about_the_fleet_leads_to_the_fleet() -> None:
+    said = ["the fleet cannot be reached: no route", "the disk is full"]
+    found = findings_of(replace(WELL, status={**WELL.status, "warnings": said}))
+    steps = [each.next for each in found if each.check == "warning"]
+    assert steps == ["headcount fleet status", f"see {WELL.places.log}"]
