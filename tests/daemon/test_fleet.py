@@ -289,7 +289,7 @@ def test_leaving_frees_for_all_and_coming_back_is_the_same_host(pair_alone, task
     a.claim(task)
     before = {host["name"]: host["id"] for host in beta.status()["hosts"]}
     answer = alpha.operate("POST", "/v1/fleet/leave", {})
-    assert (answer.status, answer.data) == (200, {"left": True, "freed": 1})
+    assert (answer.status, answer.data) == (200, {"left": True, "freed": 1, "closed": 0})
     assert beta.worker().claim(task)[0] == 200
     assert [host["name"] for host in beta.status()["hosts"]] == ["beta"]
     assert alpha.status()["joined"] is False
