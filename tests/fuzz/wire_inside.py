@@ -88,7 +88,7 @@ class Wire:
         self._until = until
         self._first = first  # one fault is enough: of a control
         self._known = {
-            "id": [session, session[:4], "me", "nobody"],
+            "id": [session, session[:4], "nobody"],
             "agent": ["claude-code", "codex", "opencode", "gemini"],
             "item": ["task:a", "path:/tmp/**", "port:80", "branch:r#m"],
         }
