@@ -33,7 +33,7 @@ EARLY = next(how for how in BROKEN if "answers" in how)
 LASTS = (0.3, 1.2)  # seconds
 KILL = 0.4
 WITHIN = 25.0
-NAIVE_WITHIN = 4.0  # the naive daemon says nothing, and need not be waited for
+NAIVE_WITHIN = 1.5  # the naive daemon says nothing, and need not be waited for
 
 
 def altered_daemon(home: Path) -> Daemon:
@@ -77,7 +77,7 @@ class Round:
         self._daemon.ready()
         for member in self._crowd.members:
             drop(self._daemon.mailbox, member, payload(member, "SessionStart", source="startup"))
-        eventually(self._all_alive, within=self._within)
+        eventually(self._all_alive, within=WITHIN)
         for member in self._crowd.members[:2]:
             self._claim(member)
         dying = self._crowd.members.pop()
