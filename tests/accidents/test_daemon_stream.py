@@ -96,7 +96,9 @@ def test_H12_whoever_watches_goes_on_after_being_dropped() -> None:
     class Streams:
         hung_up = False
 
-        def events(self, last: int | None, until: float | None) -> Iterator[ServerSentEvent]:
+        def events(
+            self, last: int | None, until: float | None, every: float | None
+        ) -> Iterator[ServerSentEvent]:
             asked.append(last)
             if last is None:
                 yield ServerSentEvent("session.heard", '{"seq": 4, "type": "session.heard"}', "4")

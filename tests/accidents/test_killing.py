@@ -48,9 +48,10 @@ def by_text(pattern: str) -> set[int]:
 def test_K1_two_processes_on_one_conversation_are_seen_at_once_and_neither_is_ended(
     daemon: Daemon, agent: Make
 ) -> None:
-    one, two = agent(), agent()
-    two.conversation = one.conversation
+    one = agent()
     seated(daemon, one)
+    two = agent()  # only now: who was found running is as old as its process
+    two.conversation = one.conversation
     two.hook(daemon.mailbox, "SessionStart", source="resume")
     rows = eventually(
         lambda: (

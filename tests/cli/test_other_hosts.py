@@ -163,7 +163,7 @@ def test_what_should_be_text_and_is_not_is_not_known(tmp_path):
         "HEADCOUNT_HOME": str(tmp_path),
     }
     (known,) = remote.ask("ws", ended=False, env=env).sessions
-    assert known == {"id": "abcd", "agent": None, "name": None, "cwd": None, "pid": 7, "alarms": []}
+    assert known == {"id": "abcd", "pid": 7, "alarms": []}
     env["HEADCOUNT_SSH"] = answering(tmp_path, '{"sessions": [{"id": 5}]}')
     assert remote.ask("ws", ended=False, env=env).fault is not None
 

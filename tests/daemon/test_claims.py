@@ -194,7 +194,7 @@ def test_an_agent_claims_for_its_process_and_its_row_shows_it(daemon, agent):
     )
     assert said["granted"]
     assert said["holder"] | {"name": None} == {
-        "session": row["id"], "conversation": claude.conversation, "pid": claude.pid, "name": None, "host": None,
+        "session": row["id"], "conversation": claude.conversation, "pid": claude.pid, "name": None, "host": None, "here": True,
     }  # fmt: skip
     assert daemon.session(conversation=claude.conversation)["claims"] == ["task:x"]
     claude.kill()

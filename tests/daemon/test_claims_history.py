@@ -1,8 +1,7 @@
 """Many clients, kills of holders, waiters and the daemon: what they were told is what one ledger would say."""
 
 from collections import Counter
-
-from msgspec.structs import replace
+from dataclasses import replace
 
 from tests.rig.claimants import Campaign
 from tests.rig.linearizable import Does, Says, broken_items

@@ -25,7 +25,7 @@ def _with_site(tmp_path, code):
 def test_a_daemon_starts_although_the_driver_of_its_fleet_is_gone(tmp_path, agent):
     daemon = Daemon(tmp_path / "home", PYTHONPATH=_with_site(tmp_path, NO_DRIVER))
     (daemon.home / "fleet.json").write_text(json.dumps({"name": "a", "conninfo": "host=db dbname=x"}))
-    _is_up_without_a_fleet(daemon, "headcount[fleet]")
+    _is_up_without_a_fleet(daemon, ".[fleet]")
 
 
 def test_a_daemon_starts_although_the_file_of_its_fleet_is_damaged(tmp_path):

@@ -20,8 +20,8 @@ from headcount.daemon.census import Census
 from headcount.daemon.hosting import Hosting
 from headcount.daemon.loop import Loop
 from headcount.system.clock import SystemClock
-from tests.daemon.test_census_doubt import Nothing
 from tests.rig.kernel import FakeKernel
+from tests.rig.lone_loop import Nothing
 from tests.rig.values import bound, report
 
 A, B = "01a1e22b-5ead-7421-bca6-1cce74188e07", "01a1e22b-b56d-7463-b57a-4f677c9d4a5a"

@@ -170,8 +170,9 @@ def test_a_pane_with_two_sessions_is_shown_for_neither(
 ) -> None:
     first = eventually(lambda: daemon.sessions(pid=terminal.pid))[0]["id"]
     terminal.tmux("send-keys", f"{program(tmp_path / 'agents')} -s", "Enter")
+    pane = eventually(lambda: daemon.sessions(id=first)[0]["tmux"])
     second = eventually(
-        lambda: [row for row in daemon.sessions() if row["where"] and row["id"] != first], within=20
+        lambda: [row for row in daemon.sessions() if row["tmux"] == pane and row["id"] != first], within=20
     )[0]["id"]
     for id in (first, second):
         answer = detached(errand(daemon, tmp_path, id, "?pane=1"))[0]

@@ -51,9 +51,8 @@ def test_a_pipe_in_the_place_of_a_file_holds_no_start_up(tmp_path: Path, bait: B
 def test_a_pipe_in_the_place_of_the_fleets_settings_is_said(tmp_path: Path, bait: Bait) -> None:
     daemon = Daemon(tmp_path / "home")
     plant(daemon.home, "fleet.json", "a pipe", bait)
-    daemon.start()
-    daemon.stop()
-    assert daemon.word.startswith("failed: ") and "plain file" in daemon.word
+    with daemon:
+        assert "plain file" in daemon.get("/v1/fleet")["fault"]
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,8 @@ from headcount.daemon.loop import Loop
 from headcount.daemon.search import Search
 from headcount.system.clock import SystemClock
 from headcount.system.looking import Looks
-from tests.daemon.test_census_doubt import Nothing
 from tests.rig.kernel import FakeKernel, FakeProcesses
+from tests.rig.lone_loop import Nothing
 from tests.rig.values import bound, report
 
 

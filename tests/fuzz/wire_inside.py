@@ -46,8 +46,8 @@ FLAWS = {
     "none": "",
     "bodies": "import msgspec\nfrom headcount.daemon.routes import route\nroute.UNREADABLE = (msgspec.MsgspecError,)\n",
     "schema": (
-        "from headcount.daemon.routes import daemon\nfrom headcount.daemon.routes.route import json_response\n"
-        "async def health(call): return json_response({'ok': 'yes'})\ndaemon.health = health\n"
+        "from headcount.daemon.routes import daemon\nfrom headcount.daemon.answer import json_answer\n"
+        "async def health(call): return json_answer({'ok': 'yes'})\ndaemon.health = health\n"
     ),
 }
 

@@ -95,7 +95,7 @@ class Fleet:
                 self._member.start()
         except Exception as fault:  # also what a driver of another version makes of the address
             log.exception("the fleet that was joined cannot be gone on with")
-            text = str(fault) if isinstance(fault, JoinRefused) else type(fault).__name__
+            text = str(fault) if isinstance(fault, JoinRefused | OSError) else type(fault).__name__
             self._nobody = (
                 f"the fleet cannot be gone on with: {text} To forget it: headcount fleet leave --anyway"
             )
