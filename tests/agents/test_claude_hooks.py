@@ -354,7 +354,7 @@ GROUP = st.fixed_dictionaries(
 HOOKS_MEMBER = st.dictionaries(st.sampled_from(["Stop", "PreToolUse", "Odd"]), st.lists(GROUP, max_size=2))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=40)
 @given(
     rest=st.dictionaries(st.text(max_size=6).filter(lambda key: key != "hooks"), SETTINGS, max_size=4),
     there=st.none() | HOOKS_MEMBER,

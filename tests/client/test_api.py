@@ -186,7 +186,8 @@ def test_events_begin_with_a_snapshot_and_go_on(client: headcount.Client) -> Non
     granted = next(event for event in stream if event.type == "claim.granted")
     assert granted.item == "task:A" and granted.holder is not None and granted.holder.pid == os.getpid()
     again = client.events(since=granted.seq)
-    assert next(again).type == "claim.released"
+    later = next(event for event in again if event.type.startswith("claim."))  # a machine has other agents
+    assert (later.type, later.seq > granted.seq) == ("claim.released", True)
     for each in (stream, again):
         each.close()  # type: ignore[attr-defined]
 

@@ -13,14 +13,15 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
+
 _SPACE = re.compile(r"[ \t\r\n]*")
 _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"')
 _SCALAR = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null")
 DEEPEST = 200  # far below what Python's stack holds; no settings file is nested like that
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(Struct, frozen=True):
     """A value and where it stands: text[start:end]. `members` of an object, `items` of a list."""
 
     start: int
