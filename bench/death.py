@@ -15,7 +15,7 @@ from bench.figure import Figure, Ratio, Row
 from bench.home import running, scratch
 from bench.numbers import median, ms, percentile, times
 from bench.plot import BLUE, GREEN, GREY, ORANGE, RED, Axis, Curve, chart, cumulative, tens
-from bench.sse import Stream
+from bench.sse import hear_each_death
 from tests.rig.crowd import Crowd
 
 WATCHED = 1_000
@@ -27,7 +27,7 @@ PAUSE = 0.01
 def measure() -> Figure:
     with scratch() as directory:
         with running(directory, WATCHED + KILLS) as (daemon, crowd):
-            ours = _ours(Stream(daemon.socket), crowd)
+            ours = hear_each_death(daemon.socket, crowd, KILLS, PAUSE)
         with Crowd(directory / "agents", WATCHED + KILLS) as crowd:
             bare = asyncio.run(_bare(crowd))
         c = floor_c.measure(directory, WATCHED, KILLS, PAUSE)
@@ -93,21 +93,6 @@ def _drawn(ours: list[float], bare: list[float], c: list[float], five: list[floa
 def _row(what: str, sample: list[float], base: float, target: str = "", met: bool | None = None) -> Row:
     cells = (ms(median(sample)), ms(percentile(sample, 0.99)), ms(max(sample)), times(median(sample), base))
     return Row(what, cells, target, met)
-
-
-def _ours(stream: Stream, crowd: Crowd) -> list[float]:
-    sample = []
-    for _ in range(KILLS):
-        member = crowd.take()
-        time.sleep(PAUSE)
-        began = time.perf_counter()
-        member.kill()
-        while not (told := [at for pid, at in stream.ended() if pid == member.pid]):
-            pass
-        sample.append(told[0] - began)
-        member.reap()
-    stream.close()
-    return sample
 
 
 async def _bare(crowd: Crowd) -> list[float]:

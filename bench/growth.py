@@ -16,7 +16,7 @@ from bench.idle import _pss
 from bench.ingest import _is_empty
 from bench.numbers import median, ms, percentile
 from bench.plot import BLUE, GREEN, GREY, ORANGE, RED, Curve, chart, tens
-from bench.sse import Stream
+from bench.sse import hear_each_death
 from bench.wheel import Install, install
 from headcount.system.processes.nofile import raise_nofile
 from tests.rig import letters
@@ -128,7 +128,7 @@ def _grown(directory: Path, made: Install, size: int) -> Grown:
         listing = [_listing(made, daemon.home) for _ in range(LISTINGS)]
         answer = [_answer(daemon) for _ in range(LISTINGS)]
         scan = [_scan() for _ in range(SCANS)]
-        deaths = _deaths(daemon, crowd)
+        deaths = hear_each_death(daemon.socket, crowd, KILLS, PAUSE)
         reports = _reports(daemon, crowd, directory / "beside")
     return Grown(size, median(listing), median(answer), deaths, reports, memory, median(scan))
 
@@ -172,21 +172,6 @@ def _scan() -> float:
             except OSError:
                 continue
     return time.perf_counter() - began
-
-
-def _deaths(daemon: Daemon, crowd: Crowd) -> list[float]:
-    stream, sample = Stream(daemon.socket), []
-    for _ in range(KILLS):
-        member = crowd.take()
-        time.sleep(PAUSE)
-        began = time.perf_counter()
-        member.kill()
-        while not (told := [at for pid, at in stream.ended() if pid == member.pid]):
-            pass
-        sample.append(told[0] - began)
-        member.reap()
-    stream.close()
-    return sample
 
 
 def _reports(daemon: Daemon, crowd: Crowd, beside: Path) -> float:

@@ -6,6 +6,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from tests.rig.crowd import Crowd
+
 
 class Stream:
     def __init__(self, path: Path, settle: float = 0.2) -> None:
@@ -50,3 +52,19 @@ def _data(frame: bytes) -> Any:
 
 def _is_end(event: Any) -> bool:
     return event is not None and event["type"] == "session.ended"
+
+
+def hear_each_death(path: Path, crowd: Crowd, kills: int, pause: float) -> list[float]:
+    """One after another: from each kill until a reader of the stream has its event."""
+    stream, sample = Stream(path), []
+    for _ in range(kills):
+        member = crowd.take()
+        time.sleep(pause)
+        began = time.perf_counter()
+        member.kill()
+        while not (told := [at for pid, at in stream.ended() if pid == member.pid]):
+            pass
+        sample.append(told[0] - began)
+        member.reap()
+    stream.close()
+    return sample

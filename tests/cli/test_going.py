@@ -11,7 +11,7 @@ import pytest
 
 from headcount.cli import going
 from headcount.cli.commands.launch import parse_plain
-from tests.rig.agent import Agent, program
+from tests.rig.agent import Agent, in_environment, program
 from tests.rig.daemon import Daemon, eventually
 from tests.rig.scenes import command, seated
 from tests.rig.tmux import Server, has_ended
@@ -162,7 +162,7 @@ def test_kitty_and_wezterm_are_told(daemon: Daemon, tmp_path: Path, env: dict[st
     for name in ("kitty", "wezterm"):
         (bin / name).write_text(f'#!/bin/sh\necho "{name} $*" >{tmp_path}/told\n')
         (bin / name).chmod(0o755)
-    claude = _agent_with(tmp_path / "agents", env)
+    claude = in_environment(tmp_path / "agents", env)
     try:
         row = found(daemon, claude)
         daemon.env["PATH"] = f"{bin}:{daemon.env['PATH']}"
@@ -176,7 +176,7 @@ def test_kitty_and_wezterm_are_told(daemon: Daemon, tmp_path: Path, env: dict[st
 def test_k10_an_id_from_a_forged_environment_reaches_no_command(
     daemon: Daemon, tmp_path: Path, forged: str
 ) -> None:
-    claude = _agent_with(tmp_path / "agents", {"KITTY_WINDOW_ID": forged, "TERM_PROGRAM": "vscode"})
+    claude = in_environment(tmp_path / "agents", {"KITTY_WINDOW_ID": forged, "TERM_PROGRAM": "vscode"})
     try:
         row = found(daemon, claude)
         assert row["where"] == "vscode"
@@ -185,26 +185,6 @@ def test_k10_an_id_from_a_forged_environment_reaches_no_command(
         assert forged not in done.stderr
     finally:
         claude.close()
-
-
-def _agent_with(directory: Path, more: dict[str, str]) -> Agent:
-    import uuid
-
-    claude = Agent.__new__(Agent)
-    directory.mkdir(exist_ok=True)
-    claude.conversation, claude.cwd = str(uuid.uuid4()), directory
-    claude.process = subprocess.Popen(
-        ["claude", "-s"],
-        executable=str(program(directory)),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        cwd=directory,
-        env={"PATH": os.environ["PATH"], "HOME": str(directory), **more},
-        text=True,
-    )
-    claude.run("true")
-    return claude
 
 
 # --- next ------------------------------------------------------------------------------------------------

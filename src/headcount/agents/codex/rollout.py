@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from headcount.agents import lenient
 from headcount.agents.codex.hosting import ROLLOUT
 from headcount.agents.codex.translate import NAME
-from headcount.agents.fields import text_of
+from headcount.agents.fields import count_of, text_of
 from headcount.agents.file_end import read_end
 from headcount.agents.label import one_line, plain, redacted
 from headcount.agents.moment import moment_of
@@ -76,7 +76,6 @@ class Arguments(msgspec.Struct):
 
 
 READ_TYPES = frozenset({"event_msg", "response_item", "turn_context", "session_meta"})
-COUNT_MOST = 10**15
 
 _line = msgspec.json.Decoder(Line)
 _item = msgspec.json.Decoder(Item)
@@ -134,17 +133,13 @@ def _after(tail: Tail, kind: str, item: Item, at: float | None) -> Tail:
 
 def _counted(tail: Tail, info: Info) -> Tail:
     last, total = info.last_token_usage or Usage(), info.total_token_usage or Usage()
-    given, made = _count(total.input_tokens), _count(total.output_tokens)
+    given, made = count_of(total.input_tokens), count_of(total.output_tokens)
     return replace(
         tail,
-        context_tokens=_count(last.input_tokens) or tail.context_tokens,
-        context_window=_count(info.model_context_window) or tail.context_window,
-        spent=Spent(given or 0, made or 0) if given or made else tail.spent,
+        context_tokens=count_of(last.input_tokens) or tail.context_tokens,
+        context_window=count_of(info.model_context_window) or tail.context_window,
+        spent=Spent(given, made) if given or made else tail.spent,
     )
-
-
-def _count(value: Any) -> int | None:
-    return value if type(value) is int and 0 < value < COUNT_MOST else None
 
 
 def _turned(tail: Tail, kind: str, item: Item, at: float) -> Tail:

@@ -22,7 +22,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from headcount.agents.fields import count_of
+from headcount.agents.fields import COUNT_MOST, count_of
 from headcount.agents.label import one_line, plain
 from headcount.agents.lenient import NO_RAW, Reader
 from headcount.agents.opencode.translate import ABORTED, NAME, TOO_MANY
@@ -37,7 +37,6 @@ STEPS = 10_000  # of the engine between two looks at the limit
 LOOKS_MOST = 200  # some millions of steps: a conversation's last message needs a few hundred
 NEW = "New session - "  # what it calls a conversation before the model has named it
 MILLI = 1000.0
-COUNT_MOST = 10**15
 COST_MOST = 10**7
 
 SESSION = "SELECT title FROM session WHERE id = ?"
