@@ -1,100 +1,21 @@
-"""The terminal UI through Textual's pilot: keys, order, a real daemon, 500 rows, hostile strings."""
+"""The terminal UI through Textual's pilot: keys, order, 500 rows, hostile strings."""
 
-import asyncio
-import signal
 import time
-from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 from rich.style import Style
-from textual.pilot import Pilot
 
 from headcount import times
 from headcount.cli.rows import rows_of
 from headcount.cli.screen import Screen
 from headcount.cli.table import draw
 from headcount.tui import app as module
-from headcount.tui.app import Headcount
-from headcount.tui.feed import Feed
 from headcount.tui.help import Help
 from headcount.tui.paint import strip_of
 from tests.cli.samples_of_rows import SCREEN, session
-from tests.rig.agent import Agent
-from tests.rig.daemon import Daemon
 from tests.rig.hostile import filled, hostile, traces, word_of
-from tests.rig.inside import inside, settled
-
-MakeAgent = Callable[..., Agent]
-WITHIN = 20.0
-
-
-class Script:
-    """A feed that says what the test says; it answers as the daemon would."""
-
-    def __init__(self, sessions: list[dict[str, Any]], answers: dict[str, Any] | None = None) -> None:
-        self.lost_since: float | None = None
-        self.asked: list[str] = []
-        self._waiting: list[dict[str, Any]] = [{"type": "snapshot", "seq": 1, "sessions": sessions}]
-        self._answers = answers or {}
-        self._wake: Callable[[], object] = lambda: None
-
-    def __call__(self, env: Mapping[str, str], wake: Callable[[], object]) -> "Script":
-        self._wake = wake
-        return self
-
-    def start(self) -> None:
-        self._wake()
-
-    def close(self) -> None:
-        pass
-
-    def tell(self, *events: dict[str, Any]) -> None:
-        self._waiting += events
-        self._wake()
-
-    def drain(self) -> list[dict[str, Any]]:
-        taken, self._waiting = self._waiting, []
-        return taken
-
-    def ask(self, path: str) -> Any:
-        self.asked.append(path)
-        return self._answers.get(path.partition("?")[0])
-
-    beside = Feed.beside  # what it makes of the answers is its own
-
-    def behind(self, session: str) -> tuple[Any, Any]:
-        return self._answers.get("explain"), self._answers.get("timeline")
-
-
-def app_of(script: Script) -> Headcount:
-    return Headcount({}, feed=script)  # type: ignore[arg-type]
-
-
-async def until(pilot: Pilot[None], look: Callable[[], Any]) -> Any:
-    deadline = time.monotonic() + WITHIN
-    while not (seen := look()):
-        assert time.monotonic() < deadline, "it never came on the screen"
-        await pilot.pause(0.01)
-    return seen
-
-
-def screen(app: Headcount) -> list[str]:
-    """The lines of the list as they are drawn, the head first."""
-    listing = app.listing
-    return [listing.render_line(y).text.rstrip() for y in range(listing.size.height)]
-
-
-def everything(app: Headcount) -> str:
-    bars = [bar.render_line(0).text for bar in (app.top_bar, app.bottom_bar)]
-    pane = app.pane
-    return "\n".join([*screen(app), *(pane.render_line(y).text for y in range(pane.size.height)), *bars])
-
-
-def bottom(app: Headcount) -> str:
-    return app.bottom_bar.text
-
+from tests.rig.tui_script import Script, app_of, bottom, everything, screen, until
 
 # --- drawing ---------------------------------------------------------------------------------------
 
@@ -370,60 +291,7 @@ async def test_markup_of_a_title_is_shown_as_it_is() -> None:
         assert not any("link" in style or "@click" in style for style in styles)
 
 
-# --- with a real daemon ----------------------------------------------------------------------------
-
-
-async def test_a_death_is_on_the_screen_with_the_real_daemon(daemon: Daemon, agent: MakeAgent) -> None:
-    one, other = agent(), agent()
-    id = await asyncio.to_thread(settled, one, daemon, session_title="i18n")
-    await asyncio.to_thread(settled, other, daemon, session_title="flaky-ci")
-    await asyncio.to_thread(inside, one, daemon, "claim", "task:I18N-4")
-    app = Headcount(daemon.env)
-    async with app.run_test(size=(120, 30)) as pilot:
-        await until(pilot, lambda: id in app.board.sessions)
-        await pilot.press("slash", *"i18n", "enter")  # the machine may have a screen full of others
-        app.listing.choose(id)
-        await until(pilot, lambda: "kernel" in app.pane.text)
-        assert "i18n is ALIVE, working." in app.pane.text
-        assert "task:I18N-4" in app.pane.text
-        await asyncio.to_thread(one.kill)
-        await until(
-            pilot, lambda: any("✗" in line and "i18n" in line and "killed" in line for line in screen(app))
-        )
-        await until(pilot, lambda: "i18n is ENDED" in app.pane.text)
-        assert "killed (SIGKILL)" in app.pane.text
-
-
-async def test_it_comes_back_by_itself_after_a_restart_of_the_daemon(
-    daemon: Daemon, agent: MakeAgent
-) -> None:
-    one = agent()
-    id = await asyncio.to_thread(settled, one, daemon)
-    app = Headcount(daemon.env)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: id in app.board.sessions)
-        await asyncio.to_thread(daemon.kill)
-        await until(pilot, lambda: "No connection" in bottom(app))
-        await asyncio.to_thread(daemon.ready)
-        await until(pilot, lambda: "No connection" not in bottom(app))
-        await asyncio.to_thread(one.hook, daemon.mailbox, "Stop")
-        await until(pilot, lambda: app.board.sessions[id]["activity"] == "done")
-
-
-async def test_a_daemon_that_hangs_is_lost_since_it_was_last_heard(daemon: Daemon, agent: MakeAgent) -> None:
-    """It is stopped, not gone: the connection stands, and nothing comes."""
-    id = await asyncio.to_thread(settled, agent(), daemon)
-    app = Headcount(daemon.env)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: id in app.board.sessions)
-        assert daemon.process is not None
-        daemon.process.send_signal(signal.SIGSTOP)
-        stopped = time.time()
-        await until(pilot, lambda: "No connection" in bottom(app))
-        since = app.feed.lost_since
-        assert since is not None and since <= stopped + 0.5, "not since it was noticed"
-        daemon.process.send_signal(signal.SIGCONT)
-        await until(pilot, lambda: "No connection" not in bottom(app))
+# --- words and counts ---------------------------------------------------------------------------------
 
 
 async def test_before_the_daemon_has_spoken_nobody_is_said_to_be_absent() -> None:
