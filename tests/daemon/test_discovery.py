@@ -67,7 +67,9 @@ def test_lock_and_rollout_files_that_nobody_has_open_are_no_sessions(daemon: Dae
         for path in left:
             path.touch()
         daemon.session(conversation=living, liveness="alive")
-        assert [row["conversation"] for row in daemon.sessions(agent="codex")] == [living]
+        assert [row["conversation"] for row in daemon.sessions(agent="codex", pid=server.pid)] == [living]
+        of_files = {row["conversation"] for row in daemon.sessions()} & {path.stem for path in left}
+        assert not of_files, "a file that nobody holds became a session"
 
 
 def test_a_transcript_that_is_deleted_or_unreadable_ends_nothing(daemon: Daemon, tmp_path: Path) -> None:
@@ -95,8 +97,8 @@ def test_of_two_thousand_old_transcripts_none_is_opened(daemon: Daemon, tmp_path
             file.truncate(2_500_000)
     with CodexHost(tmp_path / "run", tmp_path / "codex") as server:
         mine = [server.open() for _ in range(LIVE)]
-        eventually(lambda: len(daemon.sessions(agent="codex", liveness="alive")) == LIVE)
-        assert {row["conversation"] for row in daemon.sessions(agent="codex")} == set(mine)
+        eventually(lambda: len(daemon.sessions(pid=server.pid, liveness="alive")) == LIVE)
+        assert {row["conversation"] for row in daemon.sessions(pid=server.pid)} == set(mine)
         untouched = [path for path in old.iterdir() if path.stat().st_atime <= path.stat().st_mtime]
         assert len(untouched) == MANY
 

@@ -1,5 +1,6 @@
 """What the real CLI leaves when it is killed, and two of it on one conversation."""
 
+import contextlib
 import os
 import signal
 import time
@@ -29,6 +30,18 @@ def marked(scene: Stage, pid: int) -> set[int]:
     return found
 
 
+def trapped(pids: set[int]) -> set[int]:
+    """Of these, who ignores SIGTERM by now: a shell that was only just started has not come to its trap."""
+    found = set()
+    for each in pids:
+        with contextlib.suppress(OSError):
+            status = Path(f"/proc/{each}/status").read_text()
+            ignored = int(status.partition("SigIgn:")[2].split()[0], 16)
+            if ignored >> (signal.SIGTERM - 1) & 1:
+                found.add(each)
+    return found
+
+
 def listed(scene: Stage, id: str) -> set[int]:
     rows = scene.daemon.get(f"/v1/leftovers?session={id}&kind=process")["leftovers"]
     return {row["pid"] for row in rows}
@@ -47,6 +60,7 @@ def test_what_a_killed_cli_leaves_is_attributed_and_reaped_and_nothing_else_is(h
     try:
         hooked.ask(tui, {"use": ["Bash", SERVING]}, {"bash": STUBBORN}, {"say": "finished"})
         hooked.settles(tui.pid, activity="working")
+        eventually(lambda: trapped(marked(hooked, tui.pid)))
         left = eventually(lambda: len(marked(hooked, tui.pid)) >= 4 and marked(hooked, tui.pid))
         os.kill(tui.pid, signal.SIGKILL)
         began = time.time()
