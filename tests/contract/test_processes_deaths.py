@@ -121,6 +121,21 @@ async def test_the_next_watch_after_a_death_is_told_too(world: World) -> None:
         await until(lambda deaths=deaths: deaths.told)  # type: ignore[misc]
 
 
+async def test_only_of_a_watched_one_that_was_not_told_of_yet_the_number_is_its_own(world: World) -> None:
+    processes, actor, other, deaths = world.adapter(), world.stranger(), world.stranger(), Deaths()
+    watched, merely_seen = (seen(processes, each.pid).identity for each in (actor, other))
+    processes.watch(watched, deaths)
+    by_the_kernel = processes.polled() == 0
+    assert [processes.is_told(each) for each in (watched, merely_seen)] == [by_the_kernel, False]
+    assert not processes.is_told(another_incarnation(watched))
+    actor.kill()
+    await until(lambda: deaths.told)
+    assert not processes.is_told(watched)
+    processes.watch(merely_seen, deaths)
+    processes.unwatch(merely_seen)
+    assert not processes.is_told(merely_seen)
+
+
 async def test_after_unwatch_nothing_is_told(world: World) -> None:
     processes, actor, deaths = world.adapter(), world.stranger(), Deaths()
     identity = seen(processes, actor.pid).identity

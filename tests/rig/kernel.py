@@ -255,6 +255,9 @@ class FakeProcesses:
         self._on_death.pop(identity, None)
         self._polled.discard(identity)
 
+    def is_told(self, identity: ProcessIdentity) -> bool:
+        return identity in self._on_death and identity not in self._polled
+
     def watched(self) -> int:
         return len(self._on_death)
 

@@ -234,6 +234,9 @@ class LinuxProcesses:
             self._loop.remove_reader(pinned)
             os.close(pinned)
 
+    def is_told(self, identity: ProcessIdentity) -> bool:
+        return identity in self._pidfds
+
     def watched(self) -> int:
         return len(self._on_death)
 

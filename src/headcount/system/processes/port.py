@@ -99,6 +99,11 @@ class Processes(Protocol):
 
     def unwatch(self, identity: ProcessIdentity) -> None: ...
 
+    def is_told(self, identity: ProcessIdentity) -> bool:
+        """Whether it is watched by the kernel, which has not told of its end: then its number is its own. Any thread
+        may ask."""
+        ...
+
     def watched(self) -> int: ...
 
     def polled(self) -> int:

@@ -195,6 +195,9 @@ class PortableProcesses:
         self._missed.discard(identity)
         self._polling.discard(identity)
 
+    def is_told(self, identity: ProcessIdentity) -> bool:
+        return False  # it is only looked at
+
     def watched(self) -> int:
         return len(self._on_death)
 
