@@ -1,5 +1,6 @@
 """Fixtures: a daemon in a home of its own, and stand-in agents that end with the test."""
 
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,6 +13,10 @@ from tests.rig.left_behind import repo  # noqa: F401
 from tests.rig.noticed import receiver  # noqa: F401
 from tests.rig.postgres import Postgres
 from tests.rig.tmux_scenes import base, resident, server, view  # noqa: F401
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+"""Whoever starts the tests in the background has these ignored, and every program that a test starts inherits it."""
 
 hypothesis.settings.register_profile("gate", deadline=None)  # a busy machine is no counterexample
 hypothesis.settings.load_profile("gate")

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Locator, expect
 
 from tests.rig.agent import Agent
-from tests.rig.browser import chromium
+from tests.rig.browser import Tab, chromium
 from tests.rig.daemon import Daemon, eventually
 from tests.rig.left import left_by
 from tests.rig.page_scene import EDITS, PROMPT, Scene
@@ -38,6 +38,11 @@ def found(scene: Scene, id: str, count: int) -> None:
     )
 
 
+def left_row(tab: Tab, pid: int) -> Locator:
+    """Of that process: other agents of this machine may leave something too."""
+    return tab.page.locator("[data-leftover='process']").filter(has_text=f"{pid} ")
+
+
 def test_what_a_dead_agent_left_is_listed_as_the_command_line_lists_it(scene: Scene, repo: Path) -> None:
     claude, id = scene.agent("i18n", PROMPT, cwd=repo)
     (repo / "open").write_text("work that is nowhere else")
@@ -46,7 +51,7 @@ def test_what_a_dead_agent_left_is_listed_as_the_command_line_lists_it(scene: Sc
         found(scene, id, 1)
         eventually(lambda: scene.daemon.get("/v1/leftovers?kind=worktree")["leftovers"])
         tab = scene.show(scene.tab(), "leftovers")
-        process = tab.page.locator("[data-leftover='process']")
+        process = left_row(tab, left.pid)
         expect(process.locator(".what")).to_contain_text(f"{left.pid} ")
         expect(process.locator(".fence")).to_contain_text("MB")
         expect(process.locator(".note")).to_contain_text("in its environment")
@@ -66,7 +71,7 @@ def test_leftovers_are_ended_after_a_second_word_and_who_ignores_it_is_told(scen
         claude.kill()
         found(scene, id, 2)
         tab = scene.show(scene.tab(), "leftovers")
-        tab.page.locator("[data-leftover='process'] button").first.click()
+        left_row(tab, obeys.pid).locator("button").click()
         dialog = tab.page.locator("[role=alertdialog]")
         expect(dialog).to_contain_text(f"headcount reap {id[:8]} --yes")
         for each in (obeys, stays):
@@ -74,14 +79,15 @@ def test_leftovers_are_ended_after_a_second_word_and_who_ignores_it_is_told(scen
         tab.page.keyboard.press("Escape")
         expect(dialog).to_have_count(0)
         assert not obeys.has_ended()
-        tab.page.locator("[data-leftover='process'] button").first.click()
+        left_row(tab, obeys.pid).locator("button").click()
         dialog.locator("button.danger").click()
         notice = tab.page.locator(".notice.bad")
         expect(notice).to_contain_text(f"{obeys.pid} exited", timeout=15_000)
         expect(notice).to_contain_text(f"{stays.pid} ignored SIGTERM and is still alive")
         expect(notice).to_contain_text("--kill-after")
         assert obeys.has_ended() and not stays.has_ended()
-        expect(tab.page.locator("[data-leftover='process']")).to_have_count(1)
+        expect(left_row(tab, obeys.pid)).to_have_count(0)
+        expect(left_row(tab, stays.pid)).to_have_count(1)
 
 
 def test_an_agent_is_stopped_after_a_second_word_and_its_end_is_told(scene: Scene) -> None:
