@@ -78,7 +78,7 @@ def _with_ratios(text: str) -> str:
 
 def machine() -> str:
     load = os.getloadavg()[0]
-    packages = ", ".join(f"{name} {version(name)}" for name in ("uvicorn", "msgspec"))
+    packages = ", ".join(f"{name} {version(name)}" for name in ("httptools", "msgspec"))
     return (
         f"{time.strftime('%Y-%m-%d %H:%M', time.gmtime())} UTC, {os.cpu_count()} cores, {platform.system()} "
         f"{platform.release()}, {platform.machine()}, CPython {platform.python_version()}, SQLite "

@@ -94,8 +94,10 @@ STOP_WITHIN: Final = 10.0
 """How long `down` waits for the daemon to be gone before it says that it is not."""
 
 DRAIN_STREAMS_WITHIN: Final = 1
-"""Open event streams get this long at a stop (uvicorn wants whole seconds); SIGTERM must be
-answered in under two."""
+"""Open event streams get this long at a stop; SIGTERM must be answered in under two."""
+
+LINGER: Final = 2.0
+"""Who is refused in the middle of its body may go on sending that long, so that it reads why."""
 
 KEEP_ALIVE: Final = 75
 """Idle HTTP connections are kept longer than other clients' usual 5 s and 60 s, so that it is the

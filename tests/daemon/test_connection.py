@@ -5,12 +5,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from uvicorn.server import ServerState
 
 from headcount import __version__
 from headcount.daemon.answer import NOTHING, Answer, json_answer, on_the_wire
-from headcount.daemon.listen import Server
+from headcount.daemon.gate import Gate
 from headcount.daemon.protocol import Protocol
+from headcount.daemon.request import Request
 from headcount.times import KEEP_ALIVE
 
 
@@ -93,14 +93,14 @@ class Wire(asyncio.Transport):
         self.closed = True
 
 
-async def nobody(scope: Any, receive: Any, send: Any) -> None: ...
+async def nobody(request: Request) -> Answer:
+    raise AssertionError("nobody was asked")
 
 
 @pytest.fixture
 async def connection() -> tuple[Protocol, Clock, Wire]:
-    clock, wire, server = Clock(), Wire(), Server()
-    server.serve_app(nobody)
-    made = Protocol(server.config, ServerState(), {}, _loop=clock)  # type: ignore[arg-type]
+    clock, wire = Clock(), Wire()
+    made = Protocol(Gate(nobody), set(), set(), clock)  # type: ignore[arg-type]
     made.connection_made(wire)
     made._within(None)  # a request came whole
     return made, clock, wire
@@ -112,7 +112,7 @@ async def test_a_connection_that_is_used_is_kept_and_has_one_timer(
     made, clock, wire = connection
     for nth in range(100):
         clock.go_to(nth * KEEP_ALIVE / 10)
-        made.on_response_complete()
+        made._answered(closing=False)
         assert len(clock.waiting()) == 1 and not wire.closed
 
 
@@ -120,9 +120,9 @@ async def test_an_idle_connection_is_closed_after_its_time_and_not_before(
     connection: tuple[Protocol, Clock, Wire],
 ) -> None:
     made, clock, wire = connection
-    made.on_response_complete()
+    made._answered(closing=False)
     clock.go_to(KEEP_ALIVE - 1)
-    made.on_response_complete()
+    made._answered(closing=False)
     clock.go_to(2 * KEEP_ALIVE - 2)
     assert not wire.closed, "it was used in between"
     clock.go_to(2 * KEEP_ALIVE)
@@ -133,7 +133,7 @@ async def test_a_request_on_its_way_is_not_cut_off_by_the_idle_timer(
     connection: tuple[Protocol, Clock, Wire],
 ) -> None:
     made, clock, wire = connection
-    made.on_response_complete()
+    made._answered(closing=False)
     clock.go_to(KEEP_ALIVE - 1)
     made.data_received(b"GET /healthz HTTP/1.1\r\n")
     clock.go_to(KEEP_ALIVE + 1)

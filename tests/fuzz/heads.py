@@ -11,7 +11,9 @@ from typing import Any
 from headcount.client.faults import ClientFault
 from headcount.client.response import Reader
 from headcount.client.sse import EventParser
+from headcount.daemon.answer import Answer
 from headcount.daemon.gate import BODY_MOST, Gate
+from headcount.daemon.request import Line, Request
 from headcount.system.loopback import Loopback
 from headcount.system.peer import Peer
 from tests.fuzz.target import Target
@@ -64,40 +66,21 @@ def may_come_in(method: str, pairs: Pairs, body: bytes, loopback: bool) -> bool:
 
 
 async def _asked(
-    gate: Any, method: str, path: str, pairs: Pairs, body: bytes, loopback: Loopback | None
+    gate: type[Gate], method: str, path: str, pairs: Pairs, body: bytes, loopback: Loopback | None
 ) -> tuple[bool, list[int]]:
-    reached, statuses = False, []
+    reached = False
 
-    async def app(scope: Any, receive: Any, send: Any) -> None:
+    async def app(request: Request) -> Answer:
         nonlocal reached
-        await receive()
         reached = True
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        await send({"type": "http.response.body", "body": b""})
-
-    async def receive() -> Any:
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    async def send(message: Any) -> None:
-        if message["type"] == "http.response.start":
-            statuses.append(message["status"])
-
-    async def answer(whole: Any) -> None:
-        statuses.append(whole.status)
+        return Answer(200)
 
     peer = Peer(os.getpid(), os.getuid(), os.getgid()) if loopback is None else None
-    state = {"peer": peer, "loopback": loopback}
-    scope = {
-        "type": "http",
-        "method": method,
-        "path": path,
-        "raw_path": path.encode(),
-        "headers": pairs,
-        "state": state,
-        "answer": answer,
-    }
-    await gate(app)(scope, receive, send)
-    return reached, statuses
+    request = Request(Line(peer, loopback), method, path, b"", pairs, body)
+    made = gate(app)
+    answer = made.admit(request) or await made.answer(request)
+    assert isinstance(answer, Answer)
+    return reached, [answer.status]
 
 
 def _run(asked: Coroutine[Any, Any, tuple[bool, list[int]]]) -> tuple[bool, list[int]]:
@@ -112,17 +95,13 @@ def _run(asked: Coroutine[Any, Any, tuple[bool, list[int]]]) -> tuple[bool, list
 class NaiveGate(Gate):
     """Looks whether the host's name is ours somewhere, as many do."""
 
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        headers = dict(scope["headers"])
+    def admit(self, request: Request) -> Answer | None:
+        headers = dict(request.headers)
         allowed = (
             b"localhost" in headers.get(b"host", b"")
             and int(headers.get(b"content-length", b"0")) <= BODY_MOST
         )
-        await (
-            self._app(scope, receive, send)
-            if allowed
-            else send({"type": "http.response.start", "status": 403})
-        )
+        return None if allowed else Answer(403)
 
 
 def naive(data: bytes) -> None:

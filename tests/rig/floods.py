@@ -144,7 +144,7 @@ server.run(sockets=[sock])
 
 @contextlib.contextmanager
 def stock_server() -> Iterator[int]:
-    """The server that the daemon is made of, as it comes; gives its port."""
+    """A well-kept server as it comes, with the parser that the daemon has; gives its port."""
     with subprocess.Popen([sys.executable, "-c", STOCK], stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         try:

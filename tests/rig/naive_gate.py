@@ -11,15 +11,15 @@ from tests.rig.daemon import Daemon
 
 TOKEN_ALONE = """
 from headcount.daemon import gate
-gate._check_loopback = lambda scope, headers, loopback: None
-gate._check_message = lambda scope, headers: None
+gate._check_loopback = lambda request, loopback: None
+gate._check_message = lambda request: None
 from headcount.daemon.routes import app
 checked = app._check_credential
-def by_cookie(service, scope):
-    sent = dict(scope["headers"]).get(b"cookie", b"").decode("latin-1")
+def by_cookie(service, request):
+    sent = dict(request.headers).get(b"cookie", b"").decode("latin-1")
     cookie = sent.partition("credential=")[2]
     if not service.pages.credentials.admits("Bearer " + cookie):
-        checked(service, scope)
+        checked(service, request)
 app._check_credential = by_cookie
 """
 

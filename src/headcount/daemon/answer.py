@@ -1,13 +1,14 @@
-"""Answers: what goes back to a caller, and how that looks on the wire.
+"""Answers: what goes back to a caller, whole or as a stream of frames, and how that looks on the wire.
 
 Rules of this file
   1. A whole answer is one piece of bytes and leaves in one call of the kernel.
   2. What a head says beside the length is the same for all answers of a kind, so it is put together once.
   3. An answer without a body (204, or to HEAD) has none, whatever was given.
 
-Not here: sending (cycle.py), what is answered (routes/), streams (routes/stream.py).
+Not here: sending (protocol.py), what is answered (routes/).
 """
 
+from collections.abc import AsyncGenerator
 from functools import lru_cache
 from http import HTTPStatus
 from typing import Any
@@ -22,6 +23,9 @@ Headers = tuple[tuple[bytes, bytes], ...]
 JSON = "application/json"
 NO_CONTENT = 204
 HEADS_KEPT = 256
+CLOSE = (b"connection", b"close")
+CHUNKED = (b"transfer-encoding", b"chunked")
+LAST_CHUNK = b"0\r\n\r\n"
 
 _encode = msgspec.json.Encoder().encode
 
@@ -30,6 +34,14 @@ class Answer(Struct, frozen=True):
     status: int
     body: bytes = b""
     media: str = JSON
+    headers: Headers = ()
+
+
+class Stream(Struct, frozen=True):
+    """Frames until they end or their reader goes."""
+
+    frames: AsyncGenerator[bytes, None]
+    media: str
     headers: Headers = ()
 
 
@@ -49,6 +61,16 @@ def on_the_wire(answer: Answer, *, headless: bool, closing: bool) -> bytes:
     return beginning + length if headless else beginning + length + answer.body
 
 
+def head_of(stream: Stream, *, chunked: bool, closing: bool) -> bytes:
+    headers = (*stream.headers, CHUNKED) if chunked else stream.headers
+    return head(200, stream.media, headers, closing) + b"\r\n"
+
+
+def chunk(frame: bytes) -> bytes:
+    """None of an empty frame: it would be the last."""
+    return b"%x\r\n%s\r\n" % (len(frame), frame) if frame else b""
+
+
 @lru_cache(maxsize=HEADS_KEPT)
 def head(status: int, media: str, headers: Headers, closing: bool) -> bytes:
     """Without its last line, and without the length."""
@@ -57,6 +79,6 @@ def head(status: int, media: str, headers: Headers, closing: bool) -> bytes:
         lines.append(b"content-type: " + media.encode())
     lines += [name + b": " + value for name, value in headers]
     lines.append(b"headcount-version: " + __version__.encode())
-    if closing:
-        lines.append(b"connection: close")
+    if closing and CLOSE not in headers:
+        lines.append(b": ".join(CLOSE))
     return b"\r\n".join(lines) + b"\r\n"

@@ -1,4 +1,4 @@
-"""The gate: one ASGI layer before all routes of all listeners.
+"""The gate: one check before all routes of all listeners.
 
 Rules of this file
   1. Exact Host, no foreign Origin, no fetch from another site, JSON for what changes something,
@@ -8,19 +8,21 @@ Rules of this file
   3. Each listener has its own names: `localhost` on the unix socket, `127.0.0.1:PORT` and `localhost:PORT` on
      loopback, where the page's own origin is the only one. What a browser gets is confined to that origin.
   4. A refusal is 4xx with a body that says what to do. A bug is the only 500, and it is logged.
+  5. Who may come in is decided by the head alone, before any of the body is kept.
 
-Not here: deadlines for bytes that never come (listen.py), what a route may do (routes/).
+Not here: deadlines for bytes that never come (protocol.py), what a route may do (routes/).
 """
 
 import logging
 import os
-from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 from msgspec.structs import replace
 
-from headcount.daemon.answer import Answer, Headers, json_answer
+from headcount.daemon.answer import CLOSE, Answer, Headers, Stream, json_answer
 from headcount.daemon.loop import NotStored
+from headcount.daemon.request import Request
 from headcount.store.port import StoreFault
 from headcount.store.shared import SharedUnavailable
 from headcount.system.loopback import Loopback, is_allowed
@@ -28,19 +30,14 @@ from headcount.wire.messages import Fault, FaultBody
 
 log = logging.getLogger("headcount.gate")
 
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[Answer | None]]
-"""Answers whole; None: it sent its answer itself, as streams do."""
+App = Callable[[Request], Awaitable[Answer | Stream]]
 
 BODY_MOST = 1024 * 1024
 LENGTH_DIGITS_MOST = 20  # of a Content-Length
 HOSTS = frozenset({b"localhost"})
 SAFE = frozenset({"GET", "HEAD"})
 METHODS = SAFE | {"POST", "DELETE"}
-CLOSING: dict[int, Headers] = {status: ((b"connection", b"close"),) for status in (413, 421)}
+CLOSING: dict[int, Headers] = {status: (CLOSE,) for status in (413, 421, 431)}
 OWN_SITE = frozenset({b"same-origin", b"none"})
 
 CONFINED: Headers = (
@@ -67,8 +64,9 @@ class Refused(Exception):
         self.body = FaultBody(error=Fault(code=code, message=message, hint=hint))
 
 
-class SenderLeft(Exception):
-    """It went in the middle of its request, or was too slow with it."""
+TOO_LARGE = Refused(413, "too-large", f"A body may have {BODY_MOST} bytes.")
+
+T = TypeVar("T", bound=Answer | Stream)
 
 
 class Gate:
@@ -76,67 +74,59 @@ class Gate:
         self._app = app
         self._uid = os.getuid()
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """The scope of each request has its own `answer`, which sends a whole one (protocol.py)."""
-        started = False
-        loopback: Loopback | None = scope["state"]["loopback"]
-
-        async def sending(message: Message) -> None:
-            nonlocal started
-            if message["type"] == "http.response.start":
-                started = True
-                if loopback is not None:
-                    message["headers"] = _confined(message["headers"])
-            await send(message)
-
+    def admit(self, request: Request) -> Answer | None:
+        """None: it may come in. Else what it is told."""
         try:
-            headers = scope["named"] = dict(reversed(scope["headers"]))  # of several the first
-            if loopback is not None:
-                _check_loopback(scope, headers, loopback)
+            if request.line.loopback is not None:
+                _check_loopback(request, request.line.loopback)
             else:
-                self._check_unix(scope, headers)
-            _check_message(scope, headers)
-            answer = await self._app(scope, _bounded(receive), sending)
-        except SenderLeft:
-            log.info("a sender left in the middle of its request, or was too slow")
-            return
-        except Exception as fault:
-            answer = _refusal(scope, fault)
-        if answer is not None and not started:
-            if loopback is not None:
-                answer = replace(answer, headers=_confined(answer.headers))
-            await scope["answer"](answer)
+                self._check_unix(request)
+            _check_message(request)
+        except Refused as fault:
+            return self.confined(request, _refusal(request, fault))
+        return None
 
-    def _check_unix(self, scope: Scope, headers: dict[bytes, bytes]) -> None:
-        peer = scope["state"]["peer"]
+    async def answer(self, request: Request) -> Answer | Stream:
+        """Of one that came in, whatever happens."""
+        try:
+            return self.confined(request, await self._app(request))
+        except Exception as fault:
+            return self.confined(request, _refusal(request, fault))
+
+    def confined(self, request: Request, answer: T) -> T:
+        return replace(answer, headers=_confined(answer.headers)) if request.line.loopback else answer
+
+    def _check_unix(self, request: Request) -> None:
+        peer, headers = request.line.peer, request.named
         if peer is None or peer.uid != self._uid:
             raise Refused(403, "not-you", "This daemon serves its own user only.")
-        if headers.get(b"host") not in HOSTS or not _is_once(scope, b"host"):
+        if headers.get(b"host") not in HOSTS or not _is_once(request, b"host"):
             raise Refused(421, "wrong-host", "The Host header must be `localhost`.")
         if b"origin" in headers or headers.get(b"sec-fetch-site", b"none") not in OWN_SITE:
             raise Refused(403, "foreign-origin", "Requests of web pages are refused.")
 
 
-def _check_loopback(scope: Scope, headers: dict[bytes, bytes], loopback: Loopback) -> None:
+def _check_loopback(request: Request, loopback: Loopback) -> None:
     """A name that another site made to point here (rebinding) has the wrong Host; its page the wrong Origin."""
+    headers = request.named
     if not is_allowed(loopback.uid):
         raise Refused(403, "not-you", "This daemon serves its own user only.")
     hosts = (b"127.0.0.1:%d" % loopback.port, b"localhost:%d" % loopback.port)
-    if headers.get(b"host") not in hosts or not _is_once(scope, b"host"):
+    if headers.get(b"host") not in hosts or not _is_once(request, b"host"):
         raise Refused(421, "wrong-host", "The Host header must name this port of this machine.")
     own = b"http://" + headers[b"host"]
-    origin = own if b"origin" not in headers else headers[b"origin"] if _is_once(scope, b"origin") else b""
+    origin = own if b"origin" not in headers else headers[b"origin"] if _is_once(request, b"origin") else b""
     if origin != own or headers.get(b"sec-fetch-site", b"none") not in OWN_SITE:
         raise Refused(403, "foreign-origin", "Requests of other web pages are refused.")
 
 
-def _check_message(scope: Scope, headers: dict[bytes, bytes]) -> None:
-    method = scope["method"]
+def _check_message(request: Request) -> None:
+    method, headers = request.method, request.named
     if method not in METHODS:
         raise Refused(405, "wrong-method", f"{method[:20]} is not used here.")
     length = headers.get(b"content-length", b"0")
     if not length.isdigit() or len(length) > LENGTH_DIGITS_MOST or int(length) > BODY_MOST:
-        raise Refused(413, "too-large", f"A body may have {BODY_MOST} bytes.")
+        raise TOO_LARGE
     if method == "POST":
         _check_type(headers)
 
@@ -152,11 +142,11 @@ def _check_type(headers: dict[bytes, bytes]) -> None:
         )
 
 
-def _is_once(scope: Scope, wanted: bytes) -> bool:
+def _is_once(request: Request, wanted: bytes) -> bool:
     """Of a header that is there."""
-    if len(scope["named"]) == len(scope["headers"]):
+    if len(request.named) == len(request.headers):
         return True  # none is there twice
-    return [name for name, _ in scope["headers"]].count(wanted) == 1
+    return [name for name, _ in request.headers].count(wanted) == 1
 
 
 def _confined(headers: Headers) -> Headers:
@@ -165,9 +155,9 @@ def _confined(headers: Headers) -> Headers:
     return (*(pair for pair in headers if pair[0] not in said), *CONFINED)
 
 
-def _refusal(scope: Scope, fault: Exception) -> Answer:
+def _refusal(request: Request, fault: Exception) -> Answer:
     if isinstance(fault, Refused):
-        return Answer(fault.status, json_answer(fault.body).body, headers=CLOSING.get(fault.status, ()))
+        return refusal_of(fault)
     if isinstance(fault, NotStored | StoreFault):
         code = "not-stored" if isinstance(fault, NotStored) else "not-readable"
         return json_answer(
@@ -175,10 +165,14 @@ def _refusal(scope: Scope, fault: Exception) -> Answer:
         )
     if isinstance(fault, SharedUnavailable):
         return json_answer(unavailable(fault), 503)
-    log.error("a request failed: %s %s", scope["method"], scope["path"], exc_info=fault)
+    log.error("a request failed: %s %s", request.method, request.path, exc_info=fault)
     return json_answer(
         FaultBody(error=Fault(code="bug", message="This is a bug in headcount.", hint="See its log.")), 500
     )
+
+
+def refusal_of(fault: Refused) -> Answer:
+    return replace(json_answer(fault.body, fault.status), headers=CLOSING.get(fault.status, ()))
 
 
 def unavailable(fault: SharedUnavailable) -> FaultBody:
@@ -190,18 +184,3 @@ def sentence(said: str) -> str:
     """Other programs' words begin and end as they like; `connections?` has its end already."""
     whole = said.rstrip(".")
     return f"{whole[:1].upper()}{whole[1:]}{'' if whole.endswith(('?', '!')) else '.'}"
-
-
-def _bounded(receive: Receive) -> Receive:
-    """Counts what comes, whatever length was announced."""
-    seen = 0
-
-    async def counting() -> Message:
-        nonlocal seen
-        message = await receive()
-        seen += len(message.get("body", b""))
-        if seen > BODY_MOST:
-            raise Refused(413, "too-large", f"A body may have {BODY_MOST} bytes.")
-        return message
-
-    return counting

@@ -14,10 +14,9 @@ import socket
 from pathlib import Path
 from typing import Any
 
-import uvicorn
-
+from headcount.daemon.gate import Gate
 from headcount.daemon.protocol import Protocol
-from headcount.times import DRAIN_STREAMS_WITHIN, KEEP_ALIVE
+from headcount.times import DRAIN_STREAMS_WITHIN
 
 BACKLOG = 512
 PATH_MOST = 100  # of the kernel's 108
@@ -43,62 +42,47 @@ def open_unix_socket(path: Path) -> socket.socket:
     return sock
 
 
-async def _nobody(*_: Any) -> None:
-    raise RuntimeError("no application yet")
-
-
-class Server(uvicorn.Server):
-    """uvicorn's server, waiting on an event instead of waking ten times a second."""
+class Server:
+    """Its listeners and their connections, until it is told to end."""
 
     def __init__(self) -> None:
-        super().__init__(
-            uvicorn.Config(
-                _nobody,
-                http=Protocol,
-                ws="none",
-                lifespan="off",
-                loop="asyncio",
-                log_config=None,
-                access_log=False,
-                date_header=False,
-                server_header=False,
-                proxy_headers=False,
-                timeout_keep_alive=KEEP_ALIVE,
-                timeout_graceful_shutdown=DRAIN_STREAMS_WITHIN,
-                backlog=BACKLOG,
-            )
-        )
-        self._ending = asyncio.Event()
+        self._gate: Gate | None = None
+        self._listeners: list[asyncio.Server] = []
+        self._connections: set[Protocol] = set()
+        self._tasks: set[asyncio.Task[None]] = set()  # answers in work
         self._listening = asyncio.Event()
+        self._ending = asyncio.Event()
 
-    def serve_app(self, app: Any) -> None:
-        """The application is made of the parts that need the server, so it comes last."""
-        self.config.app = app
+    def serve_app(self, gate: Gate) -> None:
+        """It is made of the parts that need the server, so it comes last."""
+        self._gate = gate
 
     async def serve_on(self, sock: socket.socket) -> None:
-        """Without uvicorn's own signal handlers: the daemon has its own."""
-        await self._serve(sockets=[sock])
-
-    async def main_loop(self) -> None:
+        """Until the end, and what is being answered then has been."""
+        await self._listen(sock)
         self._listening.set()
         await self._ending.wait()
+        for listener in self._listeners:
+            listener.close()
+        for connection in tuple(self._connections):
+            connection.end()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=DRAIN_STREAMS_WITHIN)
+        for task in (late := tuple(self._tasks)):
+            task.cancel()
+        await asyncio.gather(*late, return_exceptions=True)
+        for connection in tuple(self._connections):
+            connection.transport.close()
 
     async def listen_also(self, sock: Any) -> asyncio.Server:
-        """One more listener, with the same application, after the first; it ends with the others."""
+        """One more listener, for the same gate, after the first; it ends with the others."""
         await self._listening.wait()
-
-        def protocol() -> asyncio.Protocol:
-            return Protocol(self.config, self.server_state, self.lifespan.state)
-
-        loop = asyncio.get_running_loop()
-        server: asyncio.Server = await loop.create_server(protocol, sock=sock, backlog=BACKLOG)
-        self.servers.append(server)
-        return server
+        return await self._listen(sock)
 
     def hang_up(self, port: int) -> None:
         """Closes every connection that came in by that port."""
-        for connection in list(self.server_state.connections):
-            if isinstance(connection, Protocol) and connection.loopback and connection.loopback.port == port:
+        for connection in tuple(self._connections):
+            if connection.line.loopback is not None and connection.line.loopback.port == port:
                 connection.transport.close()
 
     async def ended(self) -> None:
@@ -106,5 +90,15 @@ class Server(uvicorn.Server):
         await self._ending.wait()
 
     def end(self) -> None:
-        self.should_exit = True
         self._ending.set()
+
+    async def _listen(self, sock: socket.socket) -> asyncio.Server:
+        assert self._gate is not None, "nobody answers yet"
+        loop, gate = asyncio.get_running_loop(), self._gate
+
+        def connected() -> Protocol:
+            return Protocol(gate, self._connections, self._tasks, loop)
+
+        listener = await loop.create_server(connected, sock=sock, backlog=BACKLOG)
+        self._listeners.append(listener)
+        return listener

@@ -1,193 +1,323 @@
-"""The protocol of a connection: uvicorn's, with the peer in the scope, deadlines for slow senders, and less to do.
+"""A connection: HTTP/1.1 on httptools, one request after the other, with deadlines for slow senders.
 
 Rules of this file
   1. The kernel's word on the peer is taken when the connection is made and closed with it.
-  2. A request that does not arrive in time is closed; one that is no HTTP, or whose head is too large, is
+  2. The gate is asked when a head is complete; who is refused is told at once, and what else it sends is not kept.
+     The others are answered when their body is whole, in the order in which they came.
+  3. A request that does not arrive in time is closed; one that is no HTTP, or whose head or body is too large, is
      refused in the same form as by the gate.
-  3. What is the same for all requests of a connection is made once: its state, its timer. The timer of an idle
-     connection is not cancelled by each request; when it is due, it looks whether anybody came.
+  4. A whole answer leaves in one write. Nothing is written for somebody who is gone, or who does not read what came
+     before.
+  5. The timer of an idle connection is not cancelled by each request; when it is due, it looks whether anybody came.
 
-Not here: listening (listen.py), answering (cycle.py), what is allowed (gate.py).
+Not here: listening (listen.py), what is allowed (gate.py), how an answer looks on the wire (answer.py).
 """
 
 import asyncio
 import contextlib
+import logging
 import socket
-from typing import Any
+from collections import deque
+from contextlib import aclosing
 
 import httptools
-import msgspec
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from headcount.daemon.cycle import Cycle
-from headcount.daemon.joined import JoinedWrites
-from headcount.daemon.lineage import Seen
+from headcount.daemon.answer import CLOSE, LAST_CHUNK, Answer, Stream, chunk, head_of, on_the_wire
+from headcount.daemon.gate import BODY_MOST, TOO_LARGE, Gate, Refused, refusal_of
+from headcount.daemon.request import Line, Pairs, Request
 from headcount.system.loopback import Loopback
 from headcount.system.peer import Peer
-from headcount.times import BODY_WITHIN, HEADERS_WITHIN, KEEP_ALIVE
-from headcount.wire.messages import Fault, FaultBody
+from headcount.times import BODY_WITHIN, HEADERS_WITHIN, KEEP_ALIVE, LINGER
 
 HEAD_MOST = 32 * 1024
+PIPELINED_MOST = 64  # requests that wait for their turn on one connection before no more are read
+GO_ON = b"HTTP/1.1 100 Continue\r\n\r\n"
+
+HEAD_TOO_LARGE = Refused(431, "head-too-large", f"A request line and its headers may have {HEAD_MOST} bytes.")
+NO_HTTP = Refused(400, "not-http", "This is not HTTP/1.1 as headcount speaks it.")
+
+log = logging.getLogger("headcount.protocol")
 
 
-class Protocol(HttpToolsProtocol):
-    _peer: Peer | None = None
-    loopback: Loopback | None = None  # of a connection of the page
-    _deadline: asyncio.TimerHandle | None = None
-    _due: float | None = None  # how long what is coming in may take from its beginning
-    _parts = 0  # beginnings and ends of heads and bodies so far
-    _in_head = False
-    _head = 0  # bytes of this head in pieces before this one
-    _piece = 0  # bytes of the piece that is being read
-    _too_large = False
-    _idle_since = 0.0
+class Protocol(asyncio.Protocol):
+    transport: asyncio.Transport
+    line: Line
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        self.transport = JoinedWrites(transport, self.loop)  # type: ignore[assignment]
+    def __init__(
+        self,
+        gate: Gate,
+        connections: "set[Protocol]",
+        tasks: set[asyncio.Task[None]],
+        loop: asyncio.AbstractEventLoop,
+    ) -> None:
+        self._gate = gate
+        self._connections = connections
+        self._tasks = tasks
+        self._loop = loop
+        self._parser = httptools.HttpRequestParser(self)
+        self._is_deaf = False  # it was refused for good: what else comes is not read
+        self._is_ending = False  # the answer in work is its last
+        # --- what is coming in
+        self._url, self._headers = b"", Pairs()
+        self._request: Request | None = (
+            None  # whose body is coming in; None: it was refused, or there is none
+        )
+        self._body = bytearray()
+        self._in_head = False
+        self._head = 0  # bytes of this head in pieces before this one
+        self._piece = 0  # bytes of the piece that is being read
+        # --- what is answered
+        self._in_work: Request | None = None
+        self._waiting: deque[tuple[Request, Answer | None]] = deque()
+        self._is_paused = False  # nobody reads what we write
+        self._writable = asyncio.Event()
+        self._streaming: asyncio.Task[None] | None = None
+        # --- its timers
+        self._deadline: asyncio.TimerHandle | None = None
+        self._due: float | None = None  # how long what is coming in may take from its beginning
+        self._parts = 0  # beginnings and ends of heads and bodies so far
+        self._idle_since = 0.0
+        self._idle: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
+        self.line = Line()
         sock = transport.get_extra_info("socket")
-        if sock is not None and sock.family == socket.AF_UNIX:
-            with contextlib.suppress(OSError):
-                self._peer = Peer.of(sock)
-        elif sock is not None and sock.family == socket.AF_INET:
-            with contextlib.suppress(OSError):
-                self.loopback = Loopback.of(sock)
-        self.app_state = {
-            **self.app_state,
-            "peer": self._peer,
-            "loopback": self.loopback,
-            "seen": Seen(),
-        }
+        with contextlib.suppress(OSError):
+            if sock is not None and sock.family == socket.AF_UNIX:
+                self.line.peer = Peer.of(sock)
+            elif sock is not None and sock.family == socket.AF_INET:
+                self.line.loopback = Loopback.of(sock)
+        self._connections.add(self)
         self._within(HEADERS_WITHIN)
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._connections.discard(self)
         self._within(None)
-        super().connection_lost(exc)
-        if self.timeout_keep_alive_task is not None:
-            self.timeout_keep_alive_task.cancel()
-        if self._peer is not None:
-            self._peer.close()
-            self._peer = None
+        if self._idle is not None:
+            self._idle.cancel()
+        self._waiting.clear()
+        self.line.lost.set()
+        self._writable.set()
+        if self._streaming is not None:
+            self._streaming.cancel()
+        if self.line.peer is not None:
+            self.line.peer.close()
+            self.line.peer = None
+
+    def end(self) -> None:
+        """What is being answered is still told; nothing more is taken."""
+        if self._in_work is None:
+            self.transport.close()
+        self._is_ending = self._is_deaf = True
 
     # --- what comes in ---------------------------------------------------------------------------------
 
     def data_received(self, data: bytes) -> None:
+        if self._is_deaf:
+            return
         before, self._piece = self._parts, len(data)
-        super().data_received(data)
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            self._is_deaf = True  # its request was answered as if it had asked for nothing else
+        except httptools.HttpParserCallbackError:
+            log.exception("a bug: what came could not be taken")
+            self.transport.close()
+        except httptools.HttpParserError:
+            self._refuse(NO_HTTP)
         if self._in_head:
             self._head += len(data)
             if self._head > HEAD_MOST:
-                self._refuse_head()
+                self._refuse(HEAD_TOO_LARGE)
         if self._parts != before:
             self._within(self._due)  # a request that came whole needs no timer
-        elif self._deadline is None and (self.cycle is None or self.cycle.response_complete):
+        elif self._deadline is None and self._in_work is None:
             self._within(HEADERS_WITHIN)  # line ends between requests: they too must come to something
 
     def on_message_begin(self) -> None:
-        self.url, self.headers, self.expect_100_continue = b"", [], False
-        self._in_head, self._head = True, 0
+        self._url, self._headers = b"", []
+        self._is_coming = self._in_head = True
+        self._head = 0
         self._now_due(HEADERS_WITHIN)
+
+    def on_url(self, url: bytes) -> None:
+        self._url += url
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._headers.append((name.lower(), value))
 
     def on_headers_complete(self) -> None:
         self._in_head = False
+        if self._is_deaf:
+            return
         if self._head + self._piece > HEAD_MOST and self._head_size() > HEAD_MOST:
-            self._too_large = True  # it came whole in one piece, so nothing was counted before
-            raise ValueError("the head is too large")
-        version = self.parser.get_http_version()
-        url = httptools.parse_url(self.url)
-        self.scope: dict[str, Any] = {  # type: ignore[assignment]
-            "type": "http",
-            "http_version": version,
-            "method": self.parser.get_method().decode("ascii"),
-            "path": url.path.decode("ascii"),  # as it was sent
-            "query_string": url.query or b"",
-            "headers": self.headers,
-            "state": self.app_state,
-        }
-        before = self.cycle
-        self.cycle = Cycle(
-            scope=self.scope,  # type: ignore[arg-type]
-            transport=self.transport,
-            flow=self.flow,
-            logger=self.logger,
-            access_logger=self.access_logger,
-            access_log=self.access_log,
-            default_headers=[],
-            message_event=asyncio.Event(),
-            expect_100_continue=self.expect_100_continue,
-            keep_alive=version != "1.0" and self.parser.should_keep_alive(),
-            on_response=self.on_response_complete,
-        )
-        self.scope["answer"] = self.cycle.answer
-        if before is None or before.response_complete:
-            self._start(self.cycle)
+            self._refuse(HEAD_TOO_LARGE)  # it came whole in one piece, so nothing was counted before
+            return
+        request = self._read_head()
+        if request is None:
+            self._refuse(NO_HTTP)
+            return
+        asks_first = request.named.get(b"expect", b"").lower() == b"100-continue"
+        refused = self._gate.admit(request)
+        if refused is not None:
+            request.is_last = request.is_last or asks_first  # its body may come or not: nobody could tell
+            self._take(request, refused)
         else:
-            self.flow.pause_reading()
-            self.pipeline.appendleft((self.cycle, self.app))
+            self._request, self._body = request, bytearray()
+            if asks_first and self._in_work is None:
+                self.transport.write(GO_ON)
         self._now_due(BODY_WITHIN)
 
+    def on_body(self, data: bytes) -> None:
+        if self._request is None or self._is_deaf:
+            return
+        self._body += data
+        if len(self._body) > BODY_MOST:  # whatever length was announced
+            request, self._request = self._request, None
+            self._take(request, self._gate.confined(request, refusal_of(TOO_LARGE)))
+
     def on_message_complete(self) -> None:
+        self._is_coming = False
         self._now_due(None)
-        super().on_message_complete()
+        request, self._request = self._request, None
+        if request is not None and not self._is_deaf:
+            request.body, self._body = bytes(self._body), bytearray()
+            self._take(request, None)
+
+    def _read_head(self) -> Request | None:
+        try:
+            url = httptools.parse_url(self._url)
+            path = (url.path or b"").decode("ascii")
+        except (httptools.HttpParserError, UnicodeDecodeError):
+            path = ""
+        if not path:
+            return None
+        version = self._parser.get_http_version()
+        return Request(
+            self.line,
+            self._parser.get_method().decode("ascii"),
+            path,
+            url.query or b"",
+            self._headers,
+            is_last=version == "1.0" or self._parser.should_upgrade() or not self._parser.should_keep_alive(),
+            in_chunks=version != "1.0",
+        )
 
     def _head_size(self) -> int:
-        return len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
+        return len(self._url) + sum(len(name) + len(value) for name, value in self._headers)
 
-    def _start(self, cycle: Any) -> None:
-        task = self.loop.create_task(cycle.run_asgi(self.app))
-        task.add_done_callback(self.tasks.discard)
-        self.tasks.add(task)
+    def _take(self, request: Request, refused: Answer | None) -> None:
+        if refused is not None and (request.is_last or CLOSE in refused.headers):
+            self._is_deaf = True
+        self._waiting.append((request, refused))
+        if self._in_work is None:
+            self._next()
+        elif len(self._waiting) >= PIPELINED_MOST:
+            self.transport.pause_reading()
 
-    # --- what was answered -----------------------------------------------------------------------------
+    def _refuse(self, fault: Refused) -> None:
+        """Of what is no request, for good; in its turn, as a request would be."""
+        if not self._is_deaf:
+            none = Request(self.line, "", "", b"", [], is_last=True)
+            self._take(none, refusal_of(fault))
 
-    def on_response_complete(self) -> None:
-        self.transport.flush()  # type: ignore[attr-defined]
-        if self.transport.is_closing():
+    # --- what is answered ------------------------------------------------------------------------------
+
+    def _next(self) -> None:
+        """The answers that are ready are sent, up to the next request that is to be worked on."""
+        while self._waiting and self._in_work is None and not self.transport.is_closing():
+            request, answer = self._waiting.popleft()
+            self._in_work = request
+            if answer is not None and not self._is_paused:
+                self._send(request, answer)
+                continue
+            task = self._loop.create_task(self._serve(request, answer))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        if len(self._waiting) < PIPELINED_MOST and not self.transport.is_closing():
+            self.transport.resume_reading()
+
+    async def _serve(self, request: Request, answer: Answer | Stream | None) -> None:
+        try:
+            answer = answer or await self._gate.answer(request)
+            if isinstance(answer, Stream):
+                await self._send_stream(request, answer)
+                return
+            if self._is_paused:
+                await self._writable.wait()
+            self._send(request, answer)
+            self._next()
+        except Exception:
+            log.exception("an answer could not be sent: %s %s", request.method, request.path)
+            self.transport.close()
+
+    def _send(self, request: Request, answer: Answer) -> None:
+        closing = request.is_last or self._is_ending or CLOSE in answer.headers
+        if not self.line.lost.is_set():
+            self.transport.write(on_the_wire(answer, headless=request.method == "HEAD", closing=closing))
+        self._answered(closing=closing)
+
+    async def _send_stream(self, request: Request, stream: Stream) -> None:
+        """Until its frames end or nobody is there; a reader that goes in mid-frame is unsubscribed now."""
+        self._streaming = asyncio.current_task()
+        async with aclosing(stream.frames) as frames:
+            if not self.line.lost.is_set():
+                self.transport.write(head_of(stream, chunked=request.in_chunks, closing=request.is_last))
+            if request.method != "HEAD":
+                async for frame in frames:
+                    if self._is_paused:
+                        await self._writable.wait()
+                    if self.line.lost.is_set():
+                        return
+                    self.transport.write(chunk(frame) if request.in_chunks else frame)
+                if request.in_chunks:
+                    self.transport.write(LAST_CHUNK)
+        self._streaming = None
+        self._answered(closing=request.is_last or self._is_ending)
+        self._next()
+
+    def _answered(self, *, closing: bool) -> None:
+        self._in_work = None
+        if closing or self.line.lost.is_set():
+            self._hang_up()
             return
-        self.flow.resume_reading()
-        if self.pipeline:
-            self._start(self.pipeline.pop()[0])
-            return
-        self._idle_since = self.loop.time()
-        if self.timeout_keep_alive_task is None:
+        self._idle_since = self._loop.time()
+        if self._idle is None:
             self._look_in(KEEP_ALIVE)
 
-    def _unset_keepalive_if_required(self) -> None:
-        """Called for everything that comes in. The timer runs on: see `timeout_keep_alive_handler`."""
+    def _hang_up(self) -> None:
+        """Who is still sending would lose the answer with the connection: it is let, for a moment, and not read."""
+        if not self._is_coming or self.transport.is_closing():
+            self.transport.close()
+            return
+        self._is_deaf = True
+        self.transport.write_eof()
+        self._loop.call_later(LINGER, self.transport.close)
 
-    def timeout_keep_alive_handler(self) -> None:
-        self.timeout_keep_alive_task = None
-        if self._deadline is not None or (self.cycle is not None and not self.cycle.response_complete):
+    def pause_writing(self) -> None:
+        self._is_paused = True
+        self._writable.clear()
+
+    def resume_writing(self) -> None:
+        self._is_paused = False
+        self._writable.set()
+
+    # --- its timers ------------------------------------------------------------------------------------
+
+    def _look_whether_idle(self) -> None:
+        self._idle = None
+        if self._deadline is not None or self._in_work is not None:
             return  # a request is on its way, with a deadline of its own; its answer begins anew
-        rest = self._idle_since + KEEP_ALIVE - self.loop.time()
+        rest = self._idle_since + KEEP_ALIVE - self._loop.time()
         if rest > 0:
             self._look_in(rest)
-        elif not self.transport.is_closing():
+        else:
             self.transport.close()
 
     def _look_in(self, seconds: float) -> None:
-        self.timeout_keep_alive_task = self.loop.call_later(seconds, self.timeout_keep_alive_handler)
-
-    # --- what is refused -------------------------------------------------------------------------------
-
-    def send_400_response(self, msg: str) -> None:
-        """Called for whatever the parser does not take, also for what `on_headers_complete` raised."""
-        if self._too_large:
-            self._refuse_head()
-        else:
-            self._refuse(b"400 Bad Request", "not-http", "This is not HTTP/1.1 as headcount speaks it.")
-
-    def _refuse_head(self) -> None:
-        message = f"A request line and its headers may have {HEAD_MOST} bytes."
-        self._refuse(b"431 Request Header Fields Too Large", "head-too-large", message)
-
-    def _refuse(self, status: bytes, code: str, message: str) -> None:
-        if self.transport.is_closing():
-            return
-        body = msgspec.json.encode(FaultBody(error=Fault(code=code, message=message)))
-        head = b"content-type: application/json\r\ncontent-length: %d\r\nconnection: close" % len(body)
-        self.transport.write(b"HTTP/1.1 %s\r\n%s\r\n\r\n%s" % (status, head, body))
-        self.transport.close()
+        self._idle = self._loop.call_later(seconds, self._look_whether_idle)
 
     def _now_due(self, seconds: float | None) -> None:
         self._due = seconds
@@ -196,8 +326,4 @@ class Protocol(HttpToolsProtocol):
     def _within(self, seconds: float | None) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
-        self._deadline = self.loop.call_later(seconds, self._too_slow) if seconds is not None else None
-
-    def _too_slow(self) -> None:
-        if self.transport is not None and not self.transport.is_closing():
-            self.transport.close()
+        self._deadline = self._loop.call_later(seconds, self.transport.close) if seconds is not None else None

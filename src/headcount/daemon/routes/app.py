@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from functools import lru_cache
 from urllib.parse import unquote
 
-from headcount.daemon.answer import Answer, json_answer
+from headcount.daemon.answer import Answer, Stream, json_answer
 from headcount.daemon.authority import AUTHORITY, Need, check
-from headcount.daemon.gate import SAFE, Gate, Receive, Refused, Scope, Send
+from headcount.daemon.gate import SAFE, Gate, Refused
+from headcount.daemon.request import Request
 from headcount.daemon.routes.route import Call, Route
-from headcount.daemon.routes.stream import Stream
 from headcount.daemon.routes.table import LOGIN, ROUTES
 from headcount.daemon.service import Service
 from headcount.daemon.static import files
@@ -26,31 +26,28 @@ ROUTES_KEPT = 512  # paths whose route is remembered: the same few are asked for
 def build_app(service: Service) -> Gate:
     rules = {route.path + route.method: AUTHORITY[route.method, route.path] for route in ROUTES}
 
-    async def routed(scope: Scope, receive: Receive, send: Send) -> Answer | None:
-        if scope["state"]["loopback"] is not None:
-            file = files().get(unquote(scope["path"])) if scope["method"] in SAFE else None
+    async def routed(request: Request) -> Answer | Stream:
+        if request.line.loopback is not None:
+            file = files().get(unquote(request.path)) if request.method in SAFE else None
             if file is not None:
                 return Answer(200, *file)
-            _check_credential(service, scope)
-        route, named = find_route(scope["method"], scope["path"])
-        call = Call(service, scope, receive, named)
+            _check_credential(service, request)
+        route, named = find_route(request.method, request.path)
+        call = Call(service, request, named)
         rule = rules[route.path + route.method]
         if rule.need is not Need.ANYBODY:
             check(rule, await call.who(), call.parameters)
         answer = await route.handler(call)
-        if isinstance(answer, Stream):
-            await answer.send_all(receive, send)
-            return None
-        return answer if isinstance(answer, Answer) else json_answer(answer)
+        return answer if isinstance(answer, Answer | Stream) else json_answer(answer)
 
     return Gate(routed)
 
 
-def _check_credential(service: Service, scope: Scope) -> None:
+def _check_credential(service: Service, request: Request) -> None:
     """On loopback the kernel does not say which process calls: a tab's credential does, for all but the login."""
-    if scope["path"] == LOGIN:
+    if request.path == LOGIN:
         return
-    said = scope["named"].get(b"authorization")
+    said = request.named.get(b"authorization")
     if not service.pages.credentials.admits(said.decode("latin-1") if said is not None else None):
         raise Refused(
             401, "not-logged-in", "This page is not logged in, or no longer.", "For a new link: headcount web"

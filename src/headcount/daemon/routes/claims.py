@@ -81,7 +81,7 @@ async def list_claims(call: Call) -> Claims | ClaimHistory:
 
 
 async def acquire(call: Call) -> Any:
-    wish = await call.body(ClaimWish)
+    wish = call.body(ClaimWish)
     item = await _item(call, wish.item)
     request = wish.request or os.urandom(16).hex()
     for what, text, most in (("note", wish.note or "", NOTE_MOST), ("request", request, REQUEST_MOST)):
@@ -120,7 +120,7 @@ async def release(call: Call) -> ReleaseAnswer:
 
 async def check(call: Call) -> CheckAnswer:
     """Current is what is held with that fence, by a process that is not proved dead at this moment."""
-    given = await call.body(FenceCheck)
+    given = call.body(FenceCheck)
     item = await _item_of_a_claim(call)
     if (member := call.service.fleet.member_of(item)) is not None:
         return await shared.check(call, member, item, given.fence)
@@ -138,7 +138,7 @@ async def check(call: Call) -> CheckAnswer:
 
 
 async def hand_off(call: Call) -> Any:
-    wish = await call.body(HandOffWish)
+    wish = call.body(HandOffWish)
     item = await _item_of_a_claim(call)
     to = call.select(wish.to)
     caller = await _holding_caller(call, item)
@@ -254,7 +254,7 @@ def _wait_until(call: Call, wait: float | None) -> float | None:
 async def _listened(call: Call, asked: Coroutine[Any, Any, Answer]) -> Answer:
     """The answer, if somebody still listens for it when it comes."""
     answer = asyncio.ensure_future(asked)
-    gone = asyncio.ensure_future(_hung_up(call))
+    gone = asyncio.ensure_future(call.hung_up())
     try:
         await asyncio.wait({answer, gone}, return_when=asyncio.FIRST_COMPLETED)
         if not answer.done():
@@ -263,11 +263,6 @@ async def _listened(call: Call, asked: Coroutine[Any, Any, Answer]) -> Answer:
     finally:
         gone.cancel()
         answer.cancel()
-
-
-async def _hung_up(call: Call) -> None:
-    while (await call.receive())["type"] != "http.disconnect":
-        pass
 
 
 async def _told(call: Call, answer: Answer, item: Item) -> Any:

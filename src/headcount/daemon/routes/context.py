@@ -26,7 +26,7 @@ async def starting_context(call: Call) -> Any:
     agent = AGENTS.get(call.path("agent"))
     if agent is None:
         raise Refused(404, "no-such-agent", f"Known agents: {', '.join(AGENTS)}.")
-    report = agent.translate(await call.payload(), call.service.clock.now(), "http")
+    report = agent.translate(call.payload, call.service.clock.now(), "http")
     if isinstance(report, Unread):
         return NOTHING
     lines = await _lines(call, report)

@@ -28,7 +28,7 @@ from headcount.wire.ending import (
 
 
 async def stop(call: Call) -> StopAnswer:
-    asked = await call.body(StopWish)
+    asked = call.body(StopWish)
     session = call.session()
     if not session.is_open:
         raise Refused(
@@ -43,7 +43,7 @@ async def stop(call: Call) -> StopAnswer:
 
 
 async def close(call: Call) -> CloseAnswer:
-    asked = await call.body(CloseWish)
+    asked = call.body(CloseWish)
     session = call.session()
     if session.is_open:
         _need_process(session)
@@ -65,7 +65,7 @@ async def close(call: Call) -> CloseAnswer:
 
 
 async def reap(call: Call) -> ReapAnswer:
-    asked = await call.body(ReapWish)
+    asked = call.body(ReapWish)
     wish = _wish(call, "reap", asked.kill_after)
     closing, chosen = call.service.closing, _chosen(call, asked)
     if asked.yes:

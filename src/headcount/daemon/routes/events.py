@@ -15,10 +15,10 @@ from typing import Any
 import msgspec
 
 from headcount.core.events import EventType
+from headcount.daemon.answer import Stream
 from headcount.daemon.broadcast import Subscriber, frame_of
 from headcount.daemon.gate import Refused
 from headcount.daemon.routes.route import Call
-from headcount.daemon.routes.stream import Stream
 from headcount.daemon.service import Service, sessions_shown
 from headcount.daemon.view import event_row, session_row
 from headcount.times import STREAM_PING_EVERY

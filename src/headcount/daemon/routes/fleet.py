@@ -75,7 +75,7 @@ async def list_sessions(call: Call) -> FleetSessions:
 
 
 async def join(call: Call) -> FleetStatus:
-    wish = await call.body(JoinWish)
+    wish = call.body(JoinWish)
     if wish.name is not None and not NAME.fullmatch(wish.name):
         raise Refused(
             400,
@@ -109,7 +109,7 @@ def _not_reached(fault: SharedUnavailable) -> Refused:
 
 
 async def leave(call: Call) -> FleetLeft:
-    wish = await call.body(LeaveWish)
+    wish = call.body(LeaveWish)
     try:
         freed, closed = await call.service.fleet.leave(anyway=wish.anyway)
     except NotJoined:

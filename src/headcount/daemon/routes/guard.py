@@ -33,7 +33,7 @@ async def guard_edit(call: Call) -> Any:
     if agent is None:
         raise Refused(404, "no-such-agent", f"Known agents: {', '.join(AGENTS)}.")
     service = call.service
-    report = agent.translate(await call.payload(), service.clock.now(), "http")
+    report = agent.translate(call.payload, service.clock.now(), "http")
     if isinstance(report, Unread) or report.edits is None or not service.loop.world.book.held_paths:
         return NOTHING
     own = await own_of(call)
@@ -47,7 +47,7 @@ async def guard_edit(call: Call) -> Any:
 
 
 async def guard_git(call: Call) -> Conflicts:
-    intent = await call.body(GitIntent)
+    intent = call.body(GitIntent)
     world, own = call.service.loop.world, await own_of(call)
     paths = guarding.on_paths(world, own, intent.paths)
     conflicts = [_conflict(call, claim, []) for claim in guarding.on_items(world, own, intent.items)]

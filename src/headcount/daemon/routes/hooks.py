@@ -30,7 +30,7 @@ async def take_report(call: Call) -> Any:
         lambda: anchors.by_peer(agent, peer),
         *(lambda text=text: anchors.by_header(agent, text) for text in named),
     )
-    payload = await call.payload()
+    payload = call.payload
     report = agent.translate(payload, call.service.clock.now(), "http")
     if isinstance(report, Unread):
         raise Refused(400, "unreadable", f"This is no report of {agent.name}: {report.why}.")

@@ -24,7 +24,7 @@ WHY_MOST = 200
 async def declare_quiet(call: Call) -> QuietAnswer:
     session = call.session()
     _check_is_own(call, session)
-    wish = await call.body(QuietWish)
+    wish = call.body(QuietWish)
     if not wish.off and not (math.isfinite(wish.seconds) and wish.seconds > 0):
         raise Refused(400, "bad-duration", "How long must be above zero.", "Say so: headcount quiet 20m")
     now = call.service.clock.now()

@@ -39,7 +39,7 @@ GROUPS_MOST = 20
 
 async def register(call: Call) -> Any:
     call.refuse_weak()
-    asked = await call.body(Registration)
+    asked = call.body(Registration)
     _check_words(call, asked)
     facts, lineage = await _process(call, asked.pid)
     service, now = call.service, call.service.clock.now()

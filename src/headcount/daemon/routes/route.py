@@ -17,8 +17,9 @@ from msgspec import Struct
 from headcount.core.session import Session
 from headcount.daemon.actor import A_PAGE, Actor
 from headcount.daemon.authority import need_operator
-from headcount.daemon.gate import Receive, Refused, Scope, SenderLeft
+from headcount.daemon.gate import Refused
 from headcount.daemon.lineage import Seen
+from headcount.daemon.request import Request
 from headcount.daemon.selection import select
 from headcount.daemon.service import Service
 from headcount.daemon.weak import weak, weak_in
@@ -34,8 +35,7 @@ T = TypeVar("T")
 
 class Call(Struct):
     service: Service
-    scope: Scope
-    receive: Receive
+    request: Request
     named: Mapping[str, str]  # in the path
     known: Actor | None = None  # who is calling, once that was asked
 
@@ -60,38 +60,35 @@ class Call(Struct):
 
     @property
     def peer(self) -> Peer | None:
-        peer: Peer | None = self.scope["state"]["peer"]
-        return peer
+        return self.request.line.peer
 
     @property
     def seen(self) -> Seen:
         """What was seen of the peer, by this and earlier requests of the connection."""
-        seen: Seen = self.scope["state"]["seen"]
-        return seen
+        return self.request.line.seen
 
     @property
     def loopback(self) -> Loopback | None:
         """Of a call that came by the page's port: it got this far by a credential, or needs none."""
-        loopback: Loopback | None = self.scope["state"]["loopback"]
-        return loopback
+        return self.request.line.loopback
 
     def path(self, name: str) -> str:
         return self.named[name]
 
     def header(self, name: str) -> str | None:
-        said: bytes | None = self.scope["named"].get(name.encode())
+        said = self.request.named.get(name.encode())
         return None if said is None else said.decode("latin-1")
 
     @property
     def parameters(self) -> dict[str, str]:
         """Of the query; of several with one name the last."""
-        return dict(_query(self.scope["query_string"]))
+        return dict(_query(self.request.query))
 
     def text(self, name: str) -> str | None:
         return self.parameters.get(name)
 
     def texts(self, name: str) -> list[str]:
-        return [text for key, text in _query(self.scope["query_string"]) if key == name]
+        return [text for key, text in _query(self.request.query) if key == name]
 
     def flag(self, name: str) -> bool:
         return self.parameters.get(name, "") in ("1", "true", "yes")
@@ -104,19 +101,17 @@ class Call(Struct):
             raise Refused(400, "bad-parameter", f"{name} must be a whole number.")
         return int(text)
 
-    async def payload(self) -> bytes:
-        """The body as it was sent, once all of it is here."""
-        pieces, more = [], True
-        while more:
-            message = await self.receive()
-            if message["type"] == "http.disconnect":
-                raise SenderLeft
-            pieces.append(message["body"])
-            more = message["more_body"]
-        return b"".join(pieces)
+    @property
+    def payload(self) -> bytes:
+        """The body as it was sent."""
+        return self.request.body
 
-    async def body(self, kind: type[T]) -> T:
-        return read_body(await self.payload(), kind)
+    def body(self, kind: type[T]) -> T:
+        return read_body(self.request.body, kind)
+
+    async def hung_up(self) -> None:
+        """Returns when nobody waits for the answer any more."""
+        await self.request.line.lost.wait()
 
     def session(self) -> Session:
         return self.select(self.path("id"))
@@ -130,7 +125,7 @@ class Call(Struct):
 
     def refuse_weak(self) -> None:
         """A request that offers a terminal, a port or a directory as who it is learns that it is none."""
-        found = weak_in((name.decode("latin-1") for name in self.scope["named"]), self.parameters)
+        found = weak_in((name.decode("latin-1") for name in self.request.named), self.parameters)
         if found is not None:
             raise self.weak_identity(*found)
 

@@ -32,7 +32,7 @@ async def close_page(call: Call) -> PageClosed:
 
 
 async def log_in(call: Call) -> PageCredential:
-    given = await call.body(PageCode)
+    given = call.body(PageCode)
     credential = call.service.pages.credentials.log_in(given.code)
     if credential is None:
         raise Refused(

@@ -1,0 +1,44 @@
+"""A request as it came in: what the gate checks and a route reads.
+
+Rules of this file
+  1. It is whole: its body is here before anybody answers it.
+  2. What is the same for all requests of a connection is of its line: the peer by the kernel's word, and whether
+     anybody is still there.
+
+Not here: reading it off the wire (protocol.py), what is let in (gate.py), its parameters (routes/route.py).
+"""
+
+import asyncio
+
+from msgspec import Struct, field
+
+from headcount.daemon.lineage import Seen
+from headcount.system.loopback import Loopback
+from headcount.system.peer import Peer
+
+Pairs = list[tuple[bytes, bytes]]
+
+
+class Line(Struct):
+    """A connection, as those see it who answer what comes by it."""
+
+    peer: Peer | None = None
+    loopback: Loopback | None = None  # of a connection of the page
+    seen: Seen = field(default_factory=Seen)  # what was seen of the peer by earlier requests
+    lost: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class Request(Struct):
+    line: Line
+    method: str
+    path: str  # as it was sent
+    query: bytes
+    headers: Pairs
+    body: bytes = b""
+    is_last: bool = False  # its connection ends with its answer
+    in_chunks: bool = True  # whether its caller knows an answer of unknown length; HTTP/1.0 does not
+
+    named: dict[bytes, bytes] = field(default_factory=dict)  # the headers; of several the first
+
+    def __post_init__(self) -> None:
+        self.named = dict(reversed(self.headers))

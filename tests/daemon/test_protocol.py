@@ -1,0 +1,247 @@
+"""The connection on a real socket: order, refusals before bodies, streams, readers that go, and an orderly end."""
+
+import asyncio
+import socket
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from headcount.daemon.answer import Answer, Stream
+from headcount.daemon.gate import BODY_MOST, Gate
+from headcount.daemon.listen import Server, open_unix_socket
+from headcount.daemon.protocol import PIPELINED_MOST
+from headcount.daemon.request import Request
+
+WITHIN = 10.0
+
+
+class Scene:
+    """A server whose routes are what a test says; `/slow` answers when it is let."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.let, self.began, self.frames_over = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self.bodies: list[bytes] = []
+        self.server = Server()
+        self.server.serve_app(Gate(self._answer))
+        self.serving = asyncio.create_task(self.server.serve_on(open_unix_socket(path)))
+
+    async def _answer(self, request: Request) -> Answer | Stream:
+        self.bodies.append(request.body)
+        if request.path == "/slow":
+            self.began.set()
+            await self.let.wait()
+        if request.path == "/stream":
+            return Stream(self._frames(), "text/plain")
+        if request.path == "/large":
+            return Answer(200, b"x" * 1_000_000)
+        return Answer(200, request.path.encode())
+
+    async def _frames(self) -> AsyncGenerator[bytes, None]:
+        try:
+            yield b"one"
+            yield b""
+            self.began.set()
+            await self.let.wait()
+            yield b"two"
+        finally:
+            self.frames_over.set()
+
+    async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        for _ in range(500):
+            try:
+                return await asyncio.open_unix_connection(str(self.path))
+            except OSError:
+                await asyncio.sleep(0.01)
+        raise AssertionError("nobody listens")
+
+
+@pytest.fixture
+async def scene(tmp_path: Path) -> AsyncIterator[Scene]:
+    made = Scene(tmp_path / "s")
+    yield made
+    made.let.set()
+    made.server.end()
+    await made.serving
+
+
+@asynccontextmanager
+async def line(
+    scene: Scene,
+) -> AsyncIterator[tuple[Callable[[bytes], None], Callable[[], Awaitable[bytes]], asyncio.StreamReader]]:
+    """`send` and `read` (one whole answer: its status and body)."""
+    reader, writer = await scene.connect()
+
+    async def read() -> bytes:
+        async with asyncio.timeout(WITHIN):
+            head = await reader.readuntil(b"\r\n\r\n")
+            length = head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0]
+            body = await reader.readexactly(int(length or 0)) if length else b""
+        return head.split()[1] + b" " + body
+
+    try:
+        yield writer.write, read, reader
+    finally:
+        writer.close()
+
+
+def get(path: str, *headers: str) -> bytes:
+    return "\r\n".join([f"GET {path} HTTP/1.1", "Host: localhost", *headers, "", ""]).encode()
+
+
+def post(path: str, *headers: str, body: bytes = b"") -> bytes:
+    kind = "Content-Type: application/json"
+    head = "\r\n".join([f"POST {path} HTTP/1.1", "Host: localhost", kind, *headers, "", ""])
+    return head.encode() + body
+
+
+async def test_answers_leave_in_the_order_of_the_requests_whoever_is_ready_first(scene: Scene) -> None:
+    async with line(scene) as (send, read, _):
+        send(get("/slow") + get("/fast") + get("/refused", "Origin: http://evil.example") + get("/last"))
+        await scene.began.wait()
+        scene.let.set()
+        answers = [await read() for _ in range(4)]
+    assert [each[:3] for each in answers] == [b"200", b"200", b"403", b"200"]
+    assert [answers[0], answers[1], answers[3]] == [b"200 /slow", b"200 /fast", b"200 /last"]
+
+
+async def test_more_than_may_wait_are_read_later_and_none_is_lost(scene: Scene) -> None:
+    async with line(scene) as (send, read, _):
+        send(get("/slow"))
+        await scene.began.wait()
+        for nth in range(5 * PIPELINED_MOST):
+            send(get(f"/{nth}"))
+        scene.let.set()
+        assert await read() == b"200 /slow"
+        assert [await read() for _ in range(5 * PIPELINED_MOST)] == [
+            b"200 /%d" % nth for nth in range(5 * PIPELINED_MOST)
+        ]
+
+
+async def test_who_is_refused_is_told_before_its_body_and_the_next_request_is_not_taken_for_it(
+    scene: Scene,
+) -> None:
+    async with line(scene) as (send, read, _):
+        send(post("/x", "Content-Length: 20", "Origin: http://evil.example"))
+        assert (await read())[:3] == b"403"
+        send(b"GET /not HTTP/1.1\r\n\r\n"[:20] + get("/after"))
+        assert await read() == b"200 /after"
+    assert scene.bodies == [b""]
+
+
+async def test_who_asks_first_is_told_to_go_on_and_who_is_refused_then_is_hung_up_on(scene: Scene) -> None:
+    async with line(scene) as (send, read, reader):
+        send(post("/x", "Content-Length: 4", "Expect: 100-continue"))
+        assert await reader.readuntil(b"\r\n\r\n") == b"HTTP/1.1 100 Continue\r\n\r\n"
+        send(b"true")
+        assert await read() == b"200 /x"
+        send(post("/x", "Content-Length: 4", "Expect: 100-continue", "Origin: http://evil.example"))
+        assert (await read())[:3] == b"403"
+        assert await reader.read() == b""
+    assert scene.bodies == [b"true"]
+
+
+async def test_a_body_in_chunks_is_whole_when_it_is_answered_and_one_without_end_is_refused(
+    scene: Scene,
+) -> None:
+    async with line(scene) as (send, read, reader):
+        send(post("/x", "Transfer-Encoding: chunked", body=b"2\r\n[1\r\n1\r\n]\r\n0\r\n\r\n"))
+        assert await read() == b"200 /x"
+        send(post("/x", "Transfer-Encoding: chunked"))
+        for _ in range(BODY_MOST // 65_536 + 1):
+            send(b"10000\r\n" + b" " * 65_536 + b"\r\n")
+        assert (await read())[:3] == b"413"
+        assert await reader.read() == b""
+    assert scene.bodies == [b"[1]"]
+
+
+async def test_a_stream_is_in_chunks_and_ends_with_the_last_and_the_line_goes_on(scene: Scene) -> None:
+    async with line(scene) as (send, read, reader):
+        send(get("/stream"))
+        assert b"transfer-encoding: chunked\r\n" in await reader.readuntil(b"\r\n\r\n")
+        await scene.began.wait()
+        scene.let.set()
+        assert await reader.readuntil(b"0\r\n\r\n") == b"3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n"
+        send(get("/after"))
+        assert await read() == b"200 /after"
+
+
+async def test_who_knows_no_chunks_gets_the_frames_until_the_end(scene: Scene) -> None:
+    scene.let.set()
+    async with line(scene) as (send, _, reader):
+        send(b"GET /stream HTTP/1.0\r\nHost: localhost\r\n\r\n")
+        head, _, body = (await reader.read()).partition(b"\r\n\r\n")
+    assert b"chunked" not in head and b"connection: close" in head and body == b"onetwo"
+
+
+async def test_of_a_stream_a_head_request_gets_the_head(scene: Scene) -> None:
+    async with line(scene) as (send, read, _):
+        send(b"HEAD /stream HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert (await read())[:3] == b"200"
+        send(get("/after"))
+        assert await read() == b"200 /after"
+
+
+async def test_the_frames_of_a_reader_who_goes_are_closed_at_once(scene: Scene) -> None:
+    async with line(scene) as (send, _, _reader):
+        send(get("/stream"))
+        await scene.began.wait()
+    async with asyncio.timeout(WITHIN):
+        await scene.frames_over.wait()
+
+
+async def test_at_the_end_what_is_in_work_is_told_and_the_idle_are_closed(scene: Scene) -> None:
+    async with line(scene) as (send, read, reader), line(scene) as (ask, answer, idle):
+        ask(get("/before"))
+        await answer()
+        send(get("/slow"))
+        await scene.began.wait()
+        scene.server.end()
+        assert await idle.read() == b""
+        scene.let.set()
+        assert await read() == b"200 /slow"
+        assert await reader.read() == b""
+    await scene.serving
+    assert not scene.server._connections and not scene.server._tasks
+
+
+async def test_at_the_end_a_stream_that_goes_on_is_cut(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headcount.daemon.listen.DRAIN_STREAMS_WITHIN", 0.05)
+    async with line(scene) as (send, _, reader):
+        send(get("/stream"))
+        await scene.began.wait()
+        scene.server.end()
+        async with asyncio.timeout(WITHIN):
+            await reader.read()
+            await scene.serving
+    assert scene.frames_over.is_set()
+
+
+async def test_who_does_not_read_gets_no_more_answers_into_memory(scene: Scene) -> None:
+    """One waits in the kernel's buffers and ours, the rest are not even worked on."""
+    async with line(scene):
+        sock = socket.socket(socket.AF_UNIX)
+    sock.connect(str(scene.path))
+    sock.sendall(get("/large") * 50)
+    for _ in range(50):
+        await asyncio.sleep(0.01)
+    assert len(scene.bodies) < 5
+    sock.close()
+    async with asyncio.timeout(WITHIN):
+        while scene.server._tasks:
+            await asyncio.sleep(0.01)
+
+
+async def test_a_bug_in_a_route_is_a_500_and_the_line_goes_on(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(request: Request) -> Answer:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(scene.server._gate, "_app", broken)
+    async with line(scene) as (send, read, _):
+        for _ in range(2):
+            send(get("/x"))
+            assert (await read())[:3] == b"500"
