@@ -26,7 +26,7 @@ TRIAL = b'{"headcount": "trial"}'
 _OURS = re.compile(
     r"\(umask 077; .*</proc/\$PPID/stat;.*\$PPID\.\$\$.*\) 2>/dev/null; exit 0(?: # headcount)?"
 )
-_MUCH = b'{"trial": "' + b"x" * 1_000_000 + b'"}'
+MUCH = 1_000_000  # bytes that a line is tried with
 SHELL = "/bin/sh"  # what agents run their hooks with
 
 
@@ -66,11 +66,12 @@ def why_not(mailbox: Path) -> str | None:
         there.mkdir(0o700)
         (there / FLAG).touch()
         missing = Path(place) / "missing"
+        much = b'{"trial": "' + b"x" * MUCH + b'"}'
         for listening in (False, True):
             trouble = (
                 _trial(line(there, only_while_listening=listening), b"", there)
-                or _trial(line(there, only_while_listening=listening), _MUCH, there)
-                or _trial(line(missing, only_while_listening=listening), _MUCH, None)
+                or _trial(line(there, only_while_listening=listening), much, there)
+                or _trial(line(missing, only_while_listening=listening), much, None)
                 or _trial(line(mailbox, only_while_listening=listening), TRIAL, None, mailbox)
             )
             if trouble:

@@ -8,7 +8,6 @@ Rules of this file
 Not here: what is put into a file (json_hooks.py, opencode/), reading and writing it (settings_file.py).
 """
 
-import difflib
 from collections.abc import Callable, Mapping
 from enum import Enum
 from pathlib import Path
@@ -132,6 +131,8 @@ def diff(plan: Plan) -> str:
         for side in (plan.before, plan.after)
     ]
     names = [str(plan.settings) if side is not None else "/dev/null" for side in (plan.before, plan.after)]
+    import difflib  # for whoever asks for a plan; the daemon never does
+
     made = difflib.unified_diff(sides[0], sides[1], names[0], names[1])
     return "".join(row if row.endswith("\n") else row + "\n\\ No newline at end of file\n" for row in made)
 

@@ -9,9 +9,10 @@ Rules of this file
 Not here: the port (port.py), what keeps a foreign adapter's faults from us (guarded.py).
 """
 
+import sys
 from collections.abc import Iterable, Iterator, Mapping
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -23,6 +24,9 @@ from headcount.agents.label import one_line
 from headcount.agents.opencode.adapter import OPENCODE
 from headcount.agents.port import Agent
 from headcount.core.identity import ProcessFacts
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP = "headcount.agents"
 
@@ -78,7 +82,7 @@ class Table(Mapping[str, Agent]):
                 self._add(point)
         return self._all
 
-    def _add(self, point: EntryPoint) -> None:
+    def _add(self, point: "EntryPoint") -> None:
         assert self._all is not None
         brought = _brought(point)
         if isinstance(brought, Broken):
@@ -89,14 +93,30 @@ class Table(Mapping[str, Agent]):
             self._all[brought.name] = brought
 
 
-def _points(group: str) -> list[EntryPoint]:
+def _points(group: str) -> "list[EntryPoint]":
+    """What reads package metadata costs a megabyte: it is imported where some package names the group at all."""
     try:
+        if not is_named(group, sys.path):
+            return []
+        from importlib.metadata import entry_points
+
         return sorted(entry_points(group=group), key=lambda point: (point.name, point.value))
     except Exception:  # somebody's broken package metadata must not keep us from our own agents
         return []
 
 
-def _brought(point: EntryPoint) -> Agent | Broken:
+def is_named(group: str, paths: Iterable[str]) -> bool:
+    """Whether the metadata of any package there names that group of entry points; yes where it cannot be told."""
+    for place in map(Path, paths):
+        if place.is_file():
+            return True  # an archive: to be read by those who can
+        for file in place.glob("*.*-info/entry_points.txt"):
+            if group in file.read_text(encoding="utf-8", errors="replace"):
+                return True
+    return False
+
+
+def _brought(point: "EntryPoint") -> Agent | Broken:
     try:
         made: Any = point.load()
         if isinstance(made, type):
@@ -109,7 +129,7 @@ def _brought(point: EntryPoint) -> Agent | Broken:
         return Broken(_shown(point), one_line(f"{type(error).__name__}: {error}"))
 
 
-def _shown(point: EntryPoint) -> str:
+def _shown(point: "EntryPoint") -> str:
     return one_line(f"{point.name} ({point.value})")
 
 

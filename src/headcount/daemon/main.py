@@ -9,7 +9,6 @@ Rules of this file
 Not here: what the parts do.
 """
 
-import argparse
 import asyncio
 import contextlib
 import gc
@@ -20,7 +19,7 @@ import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from headcount import __version__
 from headcount.paths import Places
@@ -31,23 +30,46 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("headcount.main")
 
+EXIT_USAGE = 2
 EXIT_BUSY = 75
+USAGE = (
+    "usage: python -m headcount.daemon.main [--foreground] [--ready-fd FD]; people start it by: headcount up"
+)
 RESTARTS = "HEADCOUNT_RESTARTS"
 RESTARTS_MOST = 3
 GARBAGE_AFTER = 10_000  # objects more than were freed; Python's own 700 is once for every few requests
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="headcount.daemon.main")
-    parser.add_argument("--ready-fd", type=int)
-    parser.add_argument("--foreground", action="store_true")
-    args = parser.parse_args()
+    args = arguments(sys.argv[1:])
+    if args is None:
+        print(USAGE, file=sys.stderr)
+        return EXIT_USAGE
     if not args.foreground:
         _detach()
     os.umask(0o077)
     os.chdir("/")
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     return _serve(Word(args.ready_fd), tell=args.foreground)
+
+
+class Arguments(NamedTuple):
+    foreground: bool
+    ready_fd: int | None
+
+
+def arguments(words: list[str]) -> Arguments | None:
+    """Of whoever starts it, which is `headcount up`; None: they are others. A parser for people costs half a
+    megabyte."""
+    foreground, ready_fd, rest = False, None, iter(words)
+    for word in rest:
+        if word == "--foreground":
+            foreground = True
+        elif word == "--ready-fd" and (number := next(rest, "")).isdecimal():
+            ready_fd = int(number)
+        else:
+            return None
+    return Arguments(foreground, ready_fd)
 
 
 def _detach() -> None:

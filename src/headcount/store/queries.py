@@ -7,12 +7,11 @@ Rules of this file
 Not here: running them (schema.py, writer.py, reader.py).
 """
 
-from importlib.resources import files
-from importlib.resources.abc import Traversable
+from pathlib import Path
 
 from msgspec import Struct
 
-SQL = files("headcount.store") / "sql"
+SQL = Path(__file__).parent / "sql"
 _OPENS = "-- name: "
 
 
@@ -33,7 +32,7 @@ def blocks_of(text: str) -> dict[str, str]:
     return {name: "\n".join(block).strip() for name, block in found.items()}
 
 
-def migrations_in(directory: Traversable) -> tuple[Migration, ...]:
+def migrations_in(directory: Path) -> tuple[Migration, ...]:
     sources = sorted(directory.iterdir(), key=lambda file: file.name)
     made = tuple(
         Migration(int(file.name[:4]), file.name, file.read_text("utf-8"))

@@ -12,7 +12,6 @@ Not here: trying again (daemon/couriers.py), the body's content (daemon/couriers
 
 import hashlib
 import hmac
-import http.client
 from urllib.parse import urlsplit
 
 from headcount.times import NOTICE_WITHIN
@@ -25,6 +24,8 @@ def signature(secret: str, sent_at: int, body: bytes) -> str:
 
 def post(url: str, secret: str, body: bytes, *, sent_at: int, delivery: str) -> str | None:
     """None: it was taken (2xx). Else why not."""
+    import http.client  # for those who have a webhook
+
     parts = urlsplit(url)
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
     headers = {

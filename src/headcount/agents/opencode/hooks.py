@@ -10,7 +10,6 @@ Not here: what the plugin does (plugin.js), carrying it out (agents/hook_files.p
 
 import json
 from collections.abc import Mapping
-from importlib.resources import files
 from pathlib import Path
 
 from headcount.agents import settings_file
@@ -92,7 +91,7 @@ class PluginFile:
 
 def plugin(mailbox: Path) -> bytes:
     """The plugin that drops into that mailbox."""
-    source = files("headcount.agents.opencode").joinpath("plugin.js").read_text(encoding="utf-8")
+    source = Path(__file__).with_name("plugin.js").read_text(encoding="utf-8")
     return source.replace(PLACE, json.dumps(str(mailbox))).encode()
 
 
