@@ -100,7 +100,7 @@ async def nobody(request: Request) -> Answer:
 @pytest.fixture
 async def connection() -> tuple[Protocol, Clock, Wire]:
     clock, wire = Clock(), Wire()
-    made = Protocol(Gate(nobody), set(), set(), clock)  # type: ignore[arg-type]
+    made = Protocol(Gate(nobody), set(), set(), asyncio.Event(), clock)  # type: ignore[arg-type]
     made.connection_made(wire)
     made._within(None)  # a request came whole
     return made, clock, wire
