@@ -219,6 +219,15 @@ async def test_an_answer_that_somebody_cancelled_ends_its_connection(
             assert await reader.read() == b""
 
 
+async def test_line_ends_before_a_request_are_nothing(scene: Scene) -> None:
+    async with line(scene) as (send, read, _):
+        for _ in range(3):
+            send(b"\r\n")
+            await asyncio.sleep(0.01)
+        send(get("/x"))
+        assert await read() == b"200 /x"
+
+
 async def test_a_body_before_it_does_not_make_a_head_too_large(scene: Scene) -> None:
     async with line(scene) as (send, read, _):
         send(post("/x", "Content-Length: 40000", body=b" " * 40_000) + get("/after")[:-10])

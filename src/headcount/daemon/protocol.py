@@ -70,6 +70,7 @@ class Protocol(asyncio.Protocol):
             None  # whose body is coming in; None: it was refused, or there is none
         )
         self._body = bytearray()
+        self._is_coming = False  # a request has begun and is not complete
         self._is_owed_a_word = False  # it asked whether it may send its body
         self._in_head = self._is_new = False
         self._head = 0  # bytes of this head in pieces before this one
