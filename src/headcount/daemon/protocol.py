@@ -42,10 +42,15 @@ HEAD_TOO_LARGE = Refused(431, "head-too-large", f"A request line and its headers
 NO_HTTP = Refused(400, "not-http", "This is not HTTP/1.1 as headcount speaks it.")
 TOO_MANY = Refused(429, "too-many", "Wait for answers before you ask more.")
 
+BUFFER = bytearray(65_536)
+VIEW = memoryview(BUFFER)
+"""Of all connections: what is read into it is parsed, and what is kept is copied, before anybody reads again. To have a
+new one made for each read, as large as asyncio's, takes longer than to parse what came."""
+
 log = logging.getLogger("headcount.protocol")
 
 
-class Protocol(asyncio.Protocol):
+class Protocol(asyncio.BufferedProtocol):
     transport: asyncio.Transport
     line: Line
 
@@ -127,12 +132,15 @@ class Protocol(asyncio.Protocol):
 
     # --- what comes in ---------------------------------------------------------------------------------
 
-    def data_received(self, data: bytes) -> None:
+    def get_buffer(self, sizehint: int) -> bytearray:
+        return BUFFER
+
+    def buffer_updated(self, nbytes: int) -> None:
         if self._is_deaf:
             return
-        before, self._piece = self._parts, len(data)
+        before, self._piece = self._parts, nbytes
         try:
-            self._parser.feed_data(data)
+            self._parser.feed_data(VIEW[:nbytes])
         except httptools.HttpParserUpgrade:
             self._is_deaf = True  # its request was answered as if it had asked for nothing else
         except httptools.HttpParserCallbackError:
@@ -141,12 +149,12 @@ class Protocol(asyncio.Protocol):
         except httptools.HttpParserError:
             self._refuse(NO_HTTP)
         if self._in_head:  # of a piece in which it began only what is its own
-            self._head = self._head_size() if self._is_new else self._head + len(data)
+            self._head = self._head_size() if self._is_new else self._head + nbytes
             self._is_new = False
             if self._head > HEAD_MOST:
                 self._refuse(HEAD_TOO_LARGE)
         elif self._is_coming:
-            self._after_head += len(data)
+            self._after_head += nbytes
             if self._after_head > SENT_MOST:
                 self._refuse(too_large())
         if self._parts != before or self._is_deaf:
