@@ -1,9 +1,11 @@
 """The connection on a real socket: order, refusals before bodies, streams, readers that go, and an orderly end."""
 
 import asyncio
+import gc
 import socket
+import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ import pytest
 from headcount.daemon.answer import Answer, Stream
 from headcount.daemon.gate import BODY_MOST, Gate
 from headcount.daemon.listen import Server, open_unix_socket
-from headcount.daemon.protocol import PIPELINED_MOST
+from headcount.daemon.protocol import PIPELINED_MOST, SENT_MOST, Protocol
 from headcount.daemon.request import Request
 
 WITHIN = 10.0
@@ -30,10 +32,10 @@ class Scene:
 
     async def _answer(self, request: Request) -> Answer | Stream:
         self.bodies.append(request.body)
-        if request.path == "/slow":
+        if request.path.startswith("/slow"):
             self.began.set()
             await self.let.wait()
-        if request.path == "/stream":
+        if request.path.endswith("stream"):
             return Stream(self._frames(), "text/plain")
         if request.path == "/large":
             return Answer(200, b"x" * 1_000_000)
@@ -107,28 +109,203 @@ async def test_answers_leave_in_the_order_of_the_requests_whoever_is_ready_first
     assert [answers[0], answers[1], answers[3]] == [b"200 /slow", b"200 /fast", b"200 /last"]
 
 
-async def test_more_than_may_wait_are_read_later_and_none_is_lost(scene: Scene) -> None:
+async def went_deaf(scene: Scene) -> Protocol:
+    """The one connection, once it takes no more."""
+    (connection,) = scene.server._connections
+    async with asyncio.timeout(WITHIN):
+        while not connection._is_deaf:
+            await asyncio.sleep(0.01)
+    return connection
+
+
+async def test_who_asks_far_ahead_is_answered_so_far_and_then_refused(scene: Scene) -> None:
+    async with line(scene) as (send, read, reader):
+        send(get("/slow"))
+        await scene.began.wait()
+        send(b"".join(get(f"/{nth}") for nth in range(5 * PIPELINED_MOST)))
+        await went_deaf(scene)
+        scene.let.set()
+        assert await read() == b"200 /slow"
+        assert [await read() for _ in range(PIPELINED_MOST + 1)] == [
+            b"200 /%d" % nth for nth in range(PIPELINED_MOST + 1)
+        ]
+        assert (await read())[:3] == b"429"
+        assert await reader.read() == b""
+
+
+async def test_who_sends_large_bodies_ahead_is_refused_before_they_are_many(scene: Scene) -> None:
     async with line(scene) as (send, read, _):
         send(get("/slow"))
         await scene.began.wait()
-        for nth in range(5 * PIPELINED_MOST):
-            send(get(f"/{nth}"))
+        large = post("/x", f"Content-Length: {BODY_MOST}", body=b" " * BODY_MOST)
+        send(large * 10)
+        connection = await went_deaf(scene)
+        assert connection._size_waiting() <= 2 * BODY_MOST
         scene.let.set()
-        assert await read() == b"200 /slow"
-        assert [await read() for _ in range(5 * PIPELINED_MOST)] == [
-            b"200 /%d" % nth for nth in range(5 * PIPELINED_MOST)
-        ]
+        assert [(await read())[:3] for _ in range(4)] == [b"200", b"200", b"200", b"429"]
 
 
-async def test_who_is_refused_is_told_before_its_body_and_the_next_request_is_not_taken_for_it(
-    scene: Scene,
-) -> None:
-    async with line(scene) as (send, read, _):
+async def test_a_caller_who_goes_is_noticed_however_much_it_asked_ahead(scene: Scene) -> None:
+    async with line(scene) as (send, _, _reader):
+        send(get("/slow") + get("/next") * 300)
+        await scene.began.wait()
+        (connection,) = scene.server._connections
+    async with asyncio.timeout(WITHIN):
+        await connection.line.lost.wait()
+
+
+async def test_who_is_refused_is_told_before_its_body_and_hung_up_on(scene: Scene) -> None:
+    """What it sends after that is neither its body nor a request."""
+    async with line(scene) as (send, read, reader):
         send(post("/x", "Content-Length: 20", "Origin: http://evil.example"))
         assert (await read())[:3] == b"403"
-        send(b"GET /not HTTP/1.1\r\n\r\n"[:20] + get("/after"))
+        send(get("/after") + get("/after"))
+        assert await reader.read() == b""
+    assert scene.bodies == []
+
+
+@pytest.mark.parametrize(
+    "rest", ["Transfer-Encoding: gzip\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\nzz\r\n"]
+)
+async def test_one_request_gets_one_answer(scene: Scene, rest: str) -> None:
+    async with line(scene) as (send, _, reader):
+        head = (
+            "POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nOrigin: http://evil\r\n"
+        )
+        send((head + rest).encode())
+        assert (await reader.read()).count(b"HTTP/1.1 ") == 1
+
+
+async def test_what_follows_a_body_in_chunks_is_not_kept_and_does_not_go_on_for_ever(scene: Scene) -> None:
+    """As a head would be: its lines are counted, and one without an end is no way around it."""
+    for line_of_it in (b"X-Y: " + b"z" * 1000 + b"\r\n", b"z" * 1000):
+        async with line(scene) as (send, read, reader):
+            send(post("/x", "Transfer-Encoding: chunked", body=b"2\r\n[]\r\n0\r\nX: "))
+            (connection,) = [each for each in scene.server._connections if each._is_coming] or [None]
+            while connection is None:
+                await asyncio.sleep(0.01)
+                connection = next((each for each in scene.server._connections if each._is_coming), None)
+            for _ in range(SENT_MOST // 100_000 + 3):
+                send(line_of_it * 100)
+                await asyncio.sleep(0)
+            assert (await read())[:3] == b"413"
+            assert len(connection._headers) < 10
+            assert await reader.read() == b""
+    assert scene.bodies == []
+
+
+async def test_after_the_last_answer_nothing_is_done(scene: Scene) -> None:
+    async with line(scene) as (send, read, reader):
+        send(
+            b"GET /slow HTTP/1.0\r\nHost: localhost\r\nConnection: keep-alive\r\n\r\n" + get("/y") + b"GET /z"
+        )
+        await scene.began.wait()
+        scene.let.set()
+        assert await read() == b"200 /slow"
+        assert await reader.read() == b""
+    assert len(scene.bodies) == 1
+
+
+async def test_an_answer_that_somebody_cancelled_ends_its_connection(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def cancelled(request: Request) -> Answer:
+        raise asyncio.CancelledError
+
+    monkeypatch.setattr(scene.server._gate, "_app", cancelled)
+    async with line(scene) as (send, _, reader):
+        send(get("/x") + get("/y"))
+        async with asyncio.timeout(WITHIN):
+            assert await reader.read() == b""
+
+
+async def test_line_ends_before_a_request_are_nothing(scene: Scene) -> None:
+    async with line(scene) as (send, read, _):
+        for _ in range(3):
+            send(b"\r\n")
+            await asyncio.sleep(0.01)
+        send(get("/x"))
+        assert await read() == b"200 /x"
+
+
+async def test_a_body_before_it_does_not_make_a_head_too_large(scene: Scene) -> None:
+    async with line(scene) as (send, read, _):
+        send(post("/x", "Content-Length: 40000", body=b" " * 40_000) + get("/after")[:-10])
+        assert await read() == b"200 /x"
+        send(get("/after")[-10:])
         assert await read() == b"200 /after"
-    assert scene.bodies == [b""]
+
+
+async def test_a_connection_that_is_over_is_freed_without_a_search_for_cycles(scene: Scene) -> None:
+    gc.collect()
+    gc.disable()
+    try:
+        async with line(scene) as (send, read, _):
+            send(get("/x"))
+            await read()
+            (connection,) = scene.server._connections
+            gone = weakref.ref(connection)
+            lost = connection.line.lost
+            del connection
+        async with asyncio.timeout(WITHIN):
+            await lost.wait()
+            while gone() is not None:
+                await asyncio.sleep(0.01)
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"GET /x HTTP/2.0\r\nHost: localhost\r\n\r\n",
+        b"GET /x HTTP/0.9\r\nHost: localhost\r\n\r\n",
+        post("/x", "Connection: upgrade", "Upgrade: h2c", "Content-Length: 2", body=b"{}"),
+        b"CONNECT localhost:80 HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    ],
+)
+async def test_what_we_do_not_speak_is_refused_and_not_half_understood(scene: Scene, sent: bytes) -> None:
+    async with line(scene) as (send, read, reader):
+        send(sent)
+        assert (await read())[:3] in (b"400", b"405")
+        assert await reader.read() == b""
+    assert scene.bodies == []
+
+
+async def test_a_stream_for_somebody_who_went_meanwhile_does_not_begin(scene: Scene) -> None:
+    async with line(scene) as (send, _, _reader):
+        send(get("/slow-stream"))
+        await scene.began.wait()
+        (connection,) = scene.server._connections
+    await connection.line.lost.wait()
+    scene.let.set()
+    async with asyncio.timeout(WITHIN):
+        while scene.server._tasks:
+            await asyncio.sleep(0.01)
+    assert not scene.frames_over.is_set(), "it was never begun"
+
+
+async def test_at_the_end_what_was_written_is_sent(scene: Scene) -> None:
+    async with line(scene) as (send, read, _):
+        send(get("/large"))
+        async with asyncio.timeout(WITHIN):
+            while not scene.bodies or scene.server._tasks:
+                await asyncio.sleep(0.01)
+        scene.server.end()
+        assert len(await read()) == 1_000_004
+
+
+async def test_who_connects_at_the_end_is_not_served(scene: Scene) -> None:
+    async with line(scene) as (send, read, _):
+        send(get("/x"))
+        await read()
+    reader, writer = await asyncio.open_unix_connection(str(scene.path))
+    scene.server.end()
+    writer.write(get("/late"))
+    with suppress(ConnectionResetError):
+        assert await reader.read() == b""
+    writer.close()
+    assert len(scene.bodies) == 1
 
 
 async def test_who_asks_first_is_told_to_go_on_and_who_is_refused_then_is_hung_up_on(scene: Scene) -> None:
@@ -141,6 +318,23 @@ async def test_who_asks_first_is_told_to_go_on_and_who_is_refused_then_is_hung_u
         assert (await read())[:3] == b"403"
         assert await reader.read() == b""
     assert scene.bodies == [b"true"]
+
+
+async def test_who_asks_first_behind_others_is_told_in_its_turn_and_an_old_caller_never(scene: Scene) -> None:
+    async with line(scene) as (send, read, reader):
+        send(get("/slow") + post("/x", "Content-Length: 4", "Expect: 100-continue"))
+        await scene.began.wait()
+        scene.let.set()
+        assert await read() == b"200 /slow"
+        assert await reader.readuntil(b"\r\n\r\n") == b"HTTP/1.1 100 Continue\r\n\r\n"
+        send(b"true")
+        assert await read() == b"200 /x"
+    async with line(scene) as (send, read, _):
+        send(
+            post("/x", "Content-Length: 4", "Expect: 100-continue").replace(b"HTTP/1.1", b"HTTP/1.0")
+            + b"true"
+        )
+        assert await read() == b"200 /x"
 
 
 async def test_a_body_in_chunks_is_whole_when_it_is_answered_and_one_without_end_is_refused(

@@ -42,7 +42,9 @@ def test_what_happens_is_shown_without_a_reload_and_without_a_word_in_the_consol
     expect(tab.page.locator(f".group.needs-you [data-session='{id}']")).to_be_visible()
     eventually(lambda: re.match(r"\(\d+\) Headcount", tab.page.title()))
     agent.kill()
-    expect(tab.page.locator(f".group.needs-you [data-session='{id}']")).to_have_count(0)  # else the fold moves
+    expect(tab.page.locator(f".group.needs-you [data-session='{id}']")).to_have_count(
+        0
+    )  # else the fold moves
     tab.page.locator("button.fold:has-text('Ended today')").click()
     expect(tab.row(id)).to_have_attribute("data-liveness", "ended")
     expect(tab.row(id).locator(".state")).to_have_text("killed (SIGKILL)")

@@ -37,7 +37,7 @@ def test_fields_of_a_newer_version_are_passed_over() -> None:
 def test_fields_that_an_older_version_did_not_have_take_their_default() -> None:
     body = json.loads(encode_session(session()))
     for name in ("notes", "alarms", "groups", "status"):
-        del body[name]
+        body.pop(name, None)
     assert decode_session(json.dumps(body).encode()) == session(notes=(), alarms=(), groups=(), status=None)
 
 

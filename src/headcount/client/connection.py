@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from socket import socket
 
 SOCKET_PATH_MOST = 103  # bytes; sun_path holds 108 with its end on Linux, 104 on macOS
-RECEIVE_SIZE = 262_144
+RECEIVE_SIZE = 65_536  # from 128 KiB on an allocator asks the kernel each time, and gives it back
 PEERCRED: int | None = getattr(_socket, "SO_PEERCRED", None)
 
 

@@ -28,7 +28,7 @@ class Doing(Vocabulary):
     UNKNOWN = "unknown"
 
 
-class Turned(Struct, frozen=True):
+class Turned(Struct, frozen=True, omit_defaults=True):
     """A hook's word on the main turn."""
 
     at: float
@@ -40,7 +40,7 @@ class Turned(Struct, frozen=True):
     failure: str | None = None
 
 
-class Status(Struct, frozen=True):
+class Status(Struct, frozen=True, omit_defaults=True):
     """The registry's word."""
 
     at: float
@@ -60,7 +60,7 @@ def heard_status(word: Status, before: Status | None, now: float) -> Status | No
     return None if kept == before else kept
 
 
-class Activity(Struct, frozen=True):
+class Activity(Struct, frozen=True, omit_defaults=True):
     doing: Doing = Doing.UNKNOWN
     waiting_on: WaitingOn | None = None
     label: str | None = None

@@ -37,7 +37,7 @@ class Waiter(Struct, frozen=True):
         return self.asks.wait_until if self.retry_at is None else min(self.asks.wait_until, self.retry_at)
 
 
-class Remembered(Struct, frozen=True):
+class Remembered(Struct, frozen=True, omit_defaults=True):
     """A request that was granted: the claim as it was then."""
 
     id: str

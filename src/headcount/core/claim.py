@@ -29,7 +29,7 @@ class Freed(Enum):
     LEASE_LOST = "lease-lost"  # of a shared claim: its host was away for too long
 
 
-class Claim(Struct, frozen=True):
+class Claim(Struct, frozen=True, omit_defaults=True):
     item: Item
     fence: int
     holder: ProcessIdentity | None  # None: free; the rest says who had it last

@@ -14,13 +14,13 @@ from typing import Any
 from msgspec import Struct
 
 
-class Origin(Struct, frozen=True):
+class Origin(Struct, frozen=True, omit_defaults=True):
     field: str
     source: str  # "hook", "http", "registry", "transcript", "scan", "git"
     at: float
 
 
-class Checkout(Struct, frozen=True):
+class Checkout(Struct, frozen=True, omit_defaults=True):
     """The repository that its directory is in. A directory is never identity; this is for people."""
 
     repo: str
@@ -28,7 +28,7 @@ class Checkout(Struct, frozen=True):
     worktree: str | None = None  # the checkout's top, when it is a linked worktree
 
 
-class Spent(Struct, frozen=True):
+class Spent(Struct, frozen=True, omit_defaults=True):
     """What the conversation took in all, by the agent's own count."""
 
     input: int
@@ -36,7 +36,7 @@ class Spent(Struct, frozen=True):
     cost_usd: float | None = None
 
 
-class Stall(Struct, frozen=True):
+class Stall(Struct, frozen=True, omit_defaults=True):
     """A working session in which nothing stirs: when each source last did. None: it has no such source."""
 
     at: float  # when that was noticed
@@ -45,7 +45,7 @@ class Stall(Struct, frozen=True):
     transcript_at: float | None = None
 
 
-class Quiet(Struct, frozen=True):
+class Quiet(Struct, frozen=True, omit_defaults=True):
     """A declared silence."""
 
     at: float

@@ -27,7 +27,7 @@ class Place(Struct, frozen=True):
     namespace: int
 
 
-class ProcessIdentity(Struct, frozen=True):
+class ProcessIdentity(Struct, frozen=True, omit_defaults=True):
     boot: str
     namespace: int
     pid: int

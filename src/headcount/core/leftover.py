@@ -30,7 +30,7 @@ class Kind(Enum):
     RECORD = "record"  # a file that speaks of a process that is over
 
 
-class Find(Struct, frozen=True):
+class Find(Struct, frozen=True, omit_defaults=True):
     """One thing that was found, before it is known whether it was known already."""
 
     kind: Kind
@@ -41,7 +41,7 @@ class Find(Struct, frozen=True):
     facts: dict[str, Any] = field(default_factory=dict)  # plain JSON
 
 
-class Leftover(Struct, frozen=True):
+class Leftover(Struct, frozen=True, omit_defaults=True):
     id: LeftoverId
     kind: Kind
     session: SessionId | None  # None: nobody that is remembered left it

@@ -99,7 +99,7 @@ IN_A_LIVING_PROCESS = frozenset({EndKind.SUPERSEDED, EndKind.CLOSED})
 """Ends that say nothing of the process."""
 
 
-class Ended(Struct, frozen=True):
+class Ended(Struct, frozen=True, omit_defaults=True):
     at: float
     kind: EndKind
     because: str
@@ -114,14 +114,14 @@ class Ended(Struct, frozen=True):
         return self.kind is not EndKind.REPORTED
 
 
-class Leaving(Struct, frozen=True):
+class Leaving(Struct, frozen=True, omit_defaults=True):
     """Its SessionEnd: it said that it goes, and why. Its process still decides."""
 
     at: float
     reason: str
 
 
-class Note(Struct, frozen=True):
+class Note(Struct, frozen=True, omit_defaults=True):
     """Something offered as evidence and not taken, for `explain`."""
 
     at: float
@@ -129,7 +129,7 @@ class Note(Struct, frozen=True):
     what: str
 
 
-class Registration(Struct, frozen=True):
+class Registration(Struct, frozen=True, omit_defaults=True):
     """What it was registered with, by itself or by whoever launched it."""
 
     at: float
@@ -140,7 +140,7 @@ class Registration(Struct, frozen=True):
     window: bool = False  # a tmux window was opened for it
 
 
-class Session(Struct, frozen=True):
+class Session(Struct, frozen=True, omit_defaults=True):
     id: SessionId
     agent: str
     conversation: str | None

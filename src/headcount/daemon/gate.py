@@ -37,7 +37,7 @@ LENGTH_DIGITS_MOST = 20  # of a Content-Length
 HOSTS = frozenset({b"localhost"})
 SAFE = frozenset({"GET", "HEAD"})
 METHODS = SAFE | {"POST", "DELETE"}
-CLOSING: dict[int, Headers] = {status: (CLOSE,) for status in (413, 421, 431)}
+CLOSING = frozenset({413, 421, 429, 431})  # whoever is told this is not listened to any longer
 OWN_SITE = frozenset({b"same-origin", b"none"})
 
 CONFINED: Headers = (
@@ -64,7 +64,9 @@ class Refused(Exception):
         self.body = FaultBody(error=Fault(code=code, message=message, hint=hint))
 
 
-TOO_LARGE = Refused(413, "too-large", f"A body may have {BODY_MOST} bytes.")
+def too_large() -> Refused:
+    return Refused(413, "too-large", f"A body may have {BODY_MOST} bytes.")
+
 
 T = TypeVar("T", bound=Answer | Stream)
 
@@ -126,7 +128,7 @@ def _check_message(request: Request) -> None:
         raise Refused(405, "wrong-method", f"{method[:20]} is not used here.")
     length = headers.get(b"content-length", b"0")
     if not length.isdigit() or len(length) > LENGTH_DIGITS_MOST or int(length) > BODY_MOST:
-        raise TOO_LARGE
+        raise too_large()
     if method == "POST":
         _check_type(headers)
 
@@ -172,7 +174,8 @@ def _refusal(request: Request, fault: Exception) -> Answer:
 
 
 def refusal_of(fault: Refused) -> Answer:
-    return replace(json_answer(fault.body, fault.status), headers=CLOSING.get(fault.status, ()))
+    headers = (CLOSE,) if fault.status in CLOSING or fault.body.error.code == "not-you" else ()
+    return replace(json_answer(fault.body, fault.status), headers=headers)
 
 
 def unavailable(fault: SharedUnavailable) -> FaultBody:

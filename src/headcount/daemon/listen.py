@@ -11,6 +11,7 @@ Not here: a connection and its peer (protocol.py), what is allowed (gate.py), wh
 import asyncio
 import os
 import socket
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -66,13 +67,15 @@ class Server:
             listener.close()
         for connection in tuple(self._connections):
             connection.end()
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=DRAIN_STREAMS_WITHIN)
+        with suppress(TimeoutError):  # a connection is lost when all that was written to it is sent
+            async with asyncio.timeout(DRAIN_STREAMS_WITHIN):
+                for connection in tuple(self._connections):
+                    await connection.line.lost.wait()
         for task in (late := tuple(self._tasks)):
             task.cancel()
         await asyncio.gather(*late, return_exceptions=True)
         for connection in tuple(self._connections):
-            connection.transport.close()
+            connection.transport.abort()
 
     async def listen_also(self, sock: Any) -> asyncio.Server:
         """One more listener, for the same gate, after the first; it ends with the others."""
@@ -83,7 +86,7 @@ class Server:
         """Closes every connection that came in by that port."""
         for connection in tuple(self._connections):
             if connection.line.loopback is not None and connection.line.loopback.port == port:
-                connection.transport.close()
+                connection.transport.abort()
 
     async def ended(self) -> None:
         """Returns when the server was told to end."""
@@ -97,8 +100,8 @@ class Server:
         loop, gate = asyncio.get_running_loop(), self._gate
 
         def connected() -> Protocol:
-            return Protocol(gate, self._connections, self._tasks, loop)
+            return Protocol(gate, self._connections, self._tasks, self._ending, loop)
 
         listener = await loop.create_server(connected, sock=sock, backlog=BACKLOG)
-        self._listeners.append(listener)
+        self._listeners = [each for each in self._listeners if each.is_serving()] + [listener]
         return listener

@@ -2,12 +2,13 @@
 
 Rules of this file
   1. The kernel's word on the peer is taken when the connection is made and closed with it.
-  2. The gate is asked when a head is complete; who is refused is told at once, and what else it sends is not kept.
-     The others are answered when their body is whole, in the order in which they came.
+  2. The gate is asked when a head is complete; who is refused is told at once, and hung up on where a body was to
+     follow: nobody is answered and still being read. The others are answered when their body is whole, in the order
+     in which they came.
   3. A request that does not arrive in time is closed; one that is no HTTP, or whose head or body is too large, is
      refused in the same form as by the gate.
   4. A whole answer leaves in one write. Nothing is written for somebody who is gone, or who does not read what came
-     before.
+     before. Reading never stops, so that a caller who goes is noticed: whoever sends too much ahead is refused.
   5. The timer of an idle connection is not cancelled by each request; when it is due, it looks whether anybody came.
 
 Not here: listening (listen.py), what is allowed (gate.py), how an answer looks on the wire (answer.py).
@@ -23,23 +24,33 @@ from contextlib import aclosing
 import httptools
 
 from headcount.daemon.answer import CLOSE, LAST_CHUNK, Answer, Stream, chunk, head_of, on_the_wire
-from headcount.daemon.gate import BODY_MOST, TOO_LARGE, Gate, Refused, refusal_of
+from headcount.daemon.gate import BODY_MOST, Gate, Refused, refusal_of, too_large
 from headcount.daemon.request import Line, Pairs, Request
 from headcount.system.loopback import Loopback
 from headcount.system.peer import Peer
 from headcount.times import BODY_WITHIN, HEADERS_WITHIN, KEEP_ALIVE, LINGER
 
 HEAD_MOST = 32 * 1024
-PIPELINED_MOST = 64  # requests that wait for their turn on one connection before no more are read
+SENT_MOST = (
+    8 * BODY_MOST
+)  # of one message after its head: a body in the smallest chunks, and what may follow it
+PIPELINED_MOST = 64  # requests that wait for their turn on one connection
+VERSIONS = frozenset({"1.0", "1.1"})
 GO_ON = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 HEAD_TOO_LARGE = Refused(431, "head-too-large", f"A request line and its headers may have {HEAD_MOST} bytes.")
 NO_HTTP = Refused(400, "not-http", "This is not HTTP/1.1 as headcount speaks it.")
+TOO_MANY = Refused(429, "too-many", "Wait for answers before you ask more.")
+
+BUFFER = bytearray(65_536)
+VIEW = memoryview(BUFFER)
+"""Of all connections: what is read into it is parsed, and what is kept is copied, before anybody reads again. To have a
+new one made for each read, as large as asyncio's, takes longer than to parse what came."""
 
 log = logging.getLogger("headcount.protocol")
 
 
-class Protocol(asyncio.Protocol):
+class Protocol(asyncio.BufferedProtocol):
     transport: asyncio.Transport
     line: Line
 
@@ -48,23 +59,27 @@ class Protocol(asyncio.Protocol):
         gate: Gate,
         connections: "set[Protocol]",
         tasks: set[asyncio.Task[None]],
+        ending: asyncio.Event,
         loop: asyncio.AbstractEventLoop,
     ) -> None:
         self._gate = gate
+        self._ending = ending  # the server's: what is in work is each connection's last
         self._connections = connections
         self._tasks = tasks
         self._loop = loop
         self._parser = httptools.HttpRequestParser(self)
         self._is_deaf = False  # it was refused for good: what else comes is not read
-        self._is_ending = False  # the answer in work is its last
         # --- what is coming in
         self._url, self._headers = b"", Pairs()
         self._request: Request | None = (
             None  # whose body is coming in; None: it was refused, or there is none
         )
         self._body = bytearray()
-        self._in_head = False
+        self._is_coming = False  # a request has begun and is not complete
+        self._is_owed_a_word = False  # it asked whether it may send its body
+        self._in_head = self._is_new = False
         self._head = 0  # bytes of this head in pieces before this one
+        self._after_head = 0  # bytes of this message since
         self._piece = 0  # bytes of the piece that is being read
         # --- what is answered
         self._in_work: Request | None = None
@@ -90,6 +105,8 @@ class Protocol(asyncio.Protocol):
             elif sock is not None and sock.family == socket.AF_INET:
                 self.line.loopback = Loopback.of(sock)
         self._connections.add(self)
+        if self._ending.is_set():
+            transport.close()
         self._within(HEADERS_WITHIN)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -98,28 +115,32 @@ class Protocol(asyncio.Protocol):
         if self._idle is not None:
             self._idle.cancel()
         self._waiting.clear()
+        del self._parser  # it knows us, as we know it: nobody would free the two
+        self._request, self._headers, self._body = None, [], bytearray()
         self.line.lost.set()
         self._writable.set()
         if self._streaming is not None:
             self._streaming.cancel()
         if self.line.peer is not None:
-            self.line.peer.close()
-            self.line.peer = None
+            self.line.peer.close()  # and it stays: of one that is gone something else is said than of nobody
 
     def end(self) -> None:
         """What is being answered is still told; nothing more is taken."""
+        self._is_deaf = True
         if self._in_work is None:
             self.transport.close()
-        self._is_ending = self._is_deaf = True
 
     # --- what comes in ---------------------------------------------------------------------------------
 
-    def data_received(self, data: bytes) -> None:
+    def get_buffer(self, sizehint: int) -> bytearray:
+        return BUFFER
+
+    def buffer_updated(self, nbytes: int) -> None:
         if self._is_deaf:
             return
-        before, self._piece = self._parts, len(data)
+        before, self._piece = self._parts, nbytes
         try:
-            self._parser.feed_data(data)
+            self._parser.feed_data(VIEW[:nbytes])
         except httptools.HttpParserUpgrade:
             self._is_deaf = True  # its request was answered as if it had asked for nothing else
         except httptools.HttpParserCallbackError:
@@ -127,26 +148,32 @@ class Protocol(asyncio.Protocol):
             self.transport.close()
         except httptools.HttpParserError:
             self._refuse(NO_HTTP)
-        if self._in_head:
-            self._head += len(data)
+        if self._in_head:  # of a piece in which it began only what is its own
+            self._head = self._head_size() if self._is_new else self._head + nbytes
+            self._is_new = False
             if self._head > HEAD_MOST:
                 self._refuse(HEAD_TOO_LARGE)
-        if self._parts != before:
-            self._within(self._due)  # a request that came whole needs no timer
+        elif self._is_coming:
+            self._after_head += nbytes
+            if self._after_head > SENT_MOST:
+                self._refuse(too_large())
+        if self._parts != before or self._is_deaf:
+            self._within(None if self._is_deaf else self._due)  # a request that came whole needs no timer
         elif self._deadline is None and self._in_work is None:
             self._within(HEADERS_WITHIN)  # line ends between requests: they too must come to something
 
     def on_message_begin(self) -> None:
         self._url, self._headers = b"", []
-        self._is_coming = self._in_head = True
-        self._head = 0
+        self._is_coming = self._in_head = self._is_new = True
+        self._head = self._after_head = 0
         self._now_due(HEADERS_WITHIN)
 
     def on_url(self, url: bytes) -> None:
         self._url += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        self._headers.append((name.lower(), value))
+        if self._in_head:  # what follows a body in chunks is read by nobody
+            self._headers.append((name.lower(), value))
 
     def on_headers_complete(self) -> None:
         self._in_head = False
@@ -159,15 +186,15 @@ class Protocol(asyncio.Protocol):
         if request is None:
             self._refuse(NO_HTTP)
             return
-        asks_first = request.named.get(b"expect", b"").lower() == b"100-continue"
         refused = self._gate.admit(request)
         if refused is not None:
-            request.is_last = request.is_last or asks_first  # its body may come or not: nobody could tell
+            request.is_last = request.is_last or _has_body(request)
             self._take(request, refused)
         else:
             self._request, self._body = request, bytearray()
-            if asks_first and self._in_work is None:
-                self.transport.write(GO_ON)
+            asks = request.named.get(b"expect", b"").lower() == b"100-continue"
+            self._is_owed_a_word = asks and request.in_chunks
+            self._let_go_on()
         self._now_due(BODY_WITHIN)
 
     def on_body(self, data: bytes) -> None:
@@ -176,34 +203,40 @@ class Protocol(asyncio.Protocol):
         self._body += data
         if len(self._body) > BODY_MOST:  # whatever length was announced
             request, self._request = self._request, None
-            self._take(request, self._gate.confined(request, refusal_of(TOO_LARGE)))
+            self._take(request, self._gate.confined(request, refusal_of(too_large())))
 
     def on_message_complete(self) -> None:
         self._is_coming = False
         self._now_due(None)
+        self._is_owed_a_word = False
         request, self._request = self._request, None
         if request is not None and not self._is_deaf:
             request.body, self._body = bytes(self._body), bytearray()
             self._take(request, None)
 
     def _read_head(self) -> Request | None:
+        target, version = self._url, self._parser.get_http_version()
         try:
-            url = httptools.parse_url(self._url)
-            path = (url.path or b"").decode("ascii")
+            if target.startswith(b"/") and b"#" not in target:
+                sent, _, query = target.partition(b"?")
+            else:
+                url = httptools.parse_url(target)
+                sent, query = url.path or b"", url.query or b""
+            path = sent.decode("ascii")
         except (httptools.HttpParserError, UnicodeDecodeError):
             path = ""
-        if not path:
+        if not path or version not in VERSIONS:
             return None
-        version = self._parser.get_http_version()
-        return Request(
+        request = Request(
             self.line,
             self._parser.get_method().decode("ascii"),
             path,
-            url.query or b"",
+            query,
             self._headers,
             is_last=version == "1.0" or self._parser.should_upgrade() or not self._parser.should_keep_alive(),
             in_chunks=version != "1.0",
         )
+        return None if self._parser.should_upgrade() and _has_body(request) else request
 
     def _head_size(self) -> int:
         return len(self._url) + sum(len(name) + len(value) for name, value in self._headers)
@@ -214,14 +247,18 @@ class Protocol(asyncio.Protocol):
         self._waiting.append((request, refused))
         if self._in_work is None:
             self._next()
-        elif len(self._waiting) >= PIPELINED_MOST:
-            self.transport.pause_reading()
+        elif len(self._waiting) > PIPELINED_MOST or self._size_waiting() > BODY_MOST:
+            self._refuse(TOO_MANY)
+
+    def _size_waiting(self) -> int:
+        return sum(len(request.body) for request, _ in self._waiting)
 
     def _refuse(self, fault: Refused) -> None:
         """Of what is no request, for good; in its turn, as a request would be."""
         if not self._is_deaf:
             none = Request(self.line, "", "", b"", [], is_last=True)
-            self._take(none, refusal_of(fault))
+            self._request = None
+            self._take(none, self._gate.confined(none, refusal_of(fault)))
 
     # --- what is answered ------------------------------------------------------------------------------
 
@@ -236,8 +273,12 @@ class Protocol(asyncio.Protocol):
             task = self._loop.create_task(self._serve(request, answer))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
-        if len(self._waiting) < PIPELINED_MOST and not self.transport.is_closing():
-            self.transport.resume_reading()
+        self._let_go_on()
+
+    def _let_go_on(self) -> None:
+        if self._is_owed_a_word and self._in_work is None and not self.transport.is_closing():
+            self._is_owed_a_word = False
+            self.transport.write(GO_ON)
 
     async def _serve(self, request: Request, answer: Answer | Stream | None) -> None:
         try:
@@ -251,10 +292,12 @@ class Protocol(asyncio.Protocol):
             self._next()
         except Exception:
             log.exception("an answer could not be sent: %s %s", request.method, request.path)
-            self.transport.close()
+        finally:
+            if self._in_work is request:  # no answer comes any more, also where somebody cancelled it
+                self.transport.close()
 
     def _send(self, request: Request, answer: Answer) -> None:
-        closing = request.is_last or self._is_ending or CLOSE in answer.headers
+        closing = request.is_last or self._ending.is_set() or CLOSE in answer.headers
         if not self.line.lost.is_set():
             self.transport.write(on_the_wire(answer, headless=request.method == "HEAD", closing=closing))
         self._answered(closing=closing)
@@ -263,8 +306,9 @@ class Protocol(asyncio.Protocol):
         """Until its frames end or nobody is there; a reader that goes in mid-frame is unsubscribed now."""
         self._streaming = asyncio.current_task()
         async with aclosing(stream.frames) as frames:
-            if not self.line.lost.is_set():
-                self.transport.write(head_of(stream, chunked=request.in_chunks, closing=request.is_last))
+            if self.line.lost.is_set():
+                return
+            self.transport.write(head_of(stream, chunked=request.in_chunks, closing=request.is_last))
             if request.method != "HEAD":
                 async for frame in frames:
                     if self._is_paused:
@@ -275,7 +319,7 @@ class Protocol(asyncio.Protocol):
                 if request.in_chunks:
                     self.transport.write(LAST_CHUNK)
         self._streaming = None
-        self._answered(closing=request.is_last or self._is_ending)
+        self._answered(closing=request.is_last or self._ending.is_set())
         self._next()
 
     def _answered(self, *, closing: bool) -> None:
@@ -289,12 +333,13 @@ class Protocol(asyncio.Protocol):
 
     def _hang_up(self) -> None:
         """Who is still sending would lose the answer with the connection: it is let, for a moment, and not read."""
+        self._waiting.clear()
+        self._is_deaf = True
         if not self._is_coming or self.transport.is_closing():
             self.transport.close()
             return
-        self._is_deaf = True
         self.transport.write_eof()
-        self._loop.call_later(LINGER, self.transport.close)
+        self._loop.call_later(LINGER, self.transport.abort)
 
     def pause_writing(self) -> None:
         self._is_paused = True
@@ -314,6 +359,13 @@ class Protocol(asyncio.Protocol):
         if rest > 0:
             self._look_in(rest)
         else:
+            self._cut()
+
+    def _cut(self) -> None:
+        """Whoever does not read what was written would keep a connection that is merely closed."""
+        if self._is_paused:
+            self.transport.abort()
+        else:
             self.transport.close()
 
     def _look_in(self, seconds: float) -> None:
@@ -326,4 +378,9 @@ class Protocol(asyncio.Protocol):
     def _within(self, seconds: float | None) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
-        self._deadline = self._loop.call_later(seconds, self.transport.close) if seconds is not None else None
+        self._deadline = self._loop.call_later(seconds, self._cut) if seconds is not None else None
+
+
+def _has_body(request: Request) -> bool:
+    """Whether one was announced."""
+    return request.named.get(b"content-length", b"0") != b"0" or b"transfer-encoding" in request.named

@@ -35,10 +35,12 @@ def sound(row: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def sum_of(columns: tuple[Any, ...]) -> int:
-    return crc32(_BETWEEN.join(map(_bytes, columns)))
+    return crc32(_BETWEEN.join([_bytes(each) if type(each) is not bytes else each for each in columns]))
 
 
 def _bytes(value: Any) -> bytes:
+    if type(value) is str:
+        return value.encode("utf-8", "surrogatepass")
     if isinstance(value, bytes):
         return value
     if isinstance(value, float) and value.is_integer():

@@ -21,6 +21,7 @@ from headcount.daemon.service import Service
 from headcount.daemon.static import files
 
 ROUTES_KEPT = 512  # paths whose route is remembered: the same few are asked for again and again
+PATH_KEPT = 256  # characters
 
 
 def build_app(service: Service) -> Gate:
@@ -54,10 +55,13 @@ def _check_credential(service: Service, request: Request) -> None:
         )
 
 
-@lru_cache(maxsize=ROUTES_KEPT)
 def find_route(method: str, path: str) -> tuple[Route, Mapping[str, str]]:
-    """The route and what its path names; raises `Refused` where there is none. The path is as it was sent: an
-    encoded slash belongs to the name that it is in."""
+    """The route and what its path names; raises `Refused` where there is none."""
+    return _find_known(method, path) if len(path) <= PATH_KEPT else _find(method, path)
+
+
+def _find(method: str, path: str) -> tuple[Route, Mapping[str, str]]:
+    """The path is as it was sent: an encoded slash belongs to the name that it is in."""
     wanted = "GET" if method == "HEAD" else method
     pieces = [unquote(piece) for piece in path.split("/")]
     path = "/".join(pieces)
@@ -76,6 +80,8 @@ def find_route(method: str, path: str) -> tuple[Route, Mapping[str, str]]:
         raise Refused(405, "wrong-method", f"{method} is not used here; this route takes {', '.join(takes)}.")
     raise Refused(404, "no-such-route", f"There is no {path[:80]} here.", "See: /openapi.json")
 
+
+_find_known = lru_cache(maxsize=ROUTES_KEPT)(_find)
 
 PLAIN = {(route.method, route.path): route for route in ROUTES if "{" not in route.path}
 TEMPLATES = tuple((route, route.path.split("/")) for route in ROUTES)

@@ -15,6 +15,7 @@ import asyncio
 import os
 from collections.abc import Coroutine
 from functools import partial
+from itertools import count
 from typing import Any, Protocol
 
 from headcount.core.claim import Answer, Granted, Held, Released
@@ -44,6 +45,9 @@ from headcount.wire.messages import (
     LossAccepted,
     ReleaseAnswer,
 )
+
+_UNNAMED, _NUMBERS = os.urandom(8).hex(), count()
+"""Requests that nobody named, so that nobody can repeat them, must only differ from all others."""
 
 HISTORY_MOST = 1000
 NOTE_MOST = 500
@@ -83,7 +87,7 @@ async def list_claims(call: Call) -> Claims | ClaimHistory:
 async def acquire(call: Call) -> Any:
     wish = call.body(ClaimWish)
     item = await _item(call, wish.item)
-    request = wish.request or os.urandom(16).hex()
+    request = wish.request or f"{_UNNAMED}-{next(_NUMBERS):x}"
     for what, text, most in (("note", wish.note or "", NOTE_MOST), ("request", request, REQUEST_MOST)):
         if len(text) > most:
             raise Refused(400, "too-long", f"A {what} has at most {most} characters.")
