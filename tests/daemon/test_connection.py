@@ -117,7 +117,7 @@ async def test_a_connection_that_is_used_is_kept_and_has_one_timer(
     made, clock, wire = connection
     for nth in range(100):
         clock.go_to(nth * KEEP_ALIVE / 10)
-        made._answered(closing=False)
+        made.answered(closing=False)
         assert len(clock.waiting()) == 1 and not wire.closed
 
 
@@ -125,9 +125,9 @@ async def test_an_idle_connection_is_closed_after_its_time_and_not_before(
     connection: tuple[Protocol, Clock, Wire],
 ) -> None:
     made, clock, wire = connection
-    made._answered(closing=False)
+    made.answered(closing=False)
     clock.go_to(KEEP_ALIVE - 1)
-    made._answered(closing=False)
+    made.answered(closing=False)
     clock.go_to(2 * KEEP_ALIVE - 2)
     assert not wire.closed, "it was used in between"
     clock.go_to(2 * KEEP_ALIVE)
@@ -138,7 +138,7 @@ async def test_a_request_on_its_way_is_not_cut_off_by_the_idle_timer(
     connection: tuple[Protocol, Clock, Wire],
 ) -> None:
     made, clock, wire = connection
-    made._answered(closing=False)
+    made.answered(closing=False)
     clock.go_to(KEEP_ALIVE - 1)
     come_in(made, b"GET /healthz HTTP/1.1\r\n")
     clock.go_to(KEEP_ALIVE + 1)

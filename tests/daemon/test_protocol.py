@@ -13,8 +13,9 @@ import pytest
 from headcount.daemon.answer import Answer, Stream
 from headcount.daemon.gate import BODY_MOST, Gate
 from headcount.daemon.listen import Server, open_unix_socket
-from headcount.daemon.protocol import PIPELINED_MOST, SENT_MOST, Protocol
+from headcount.daemon.protocol import SENT_MOST, Protocol
 from headcount.daemon.request import Request
+from headcount.daemon.turns import WAITING_MOST
 
 WITHIN = 10.0
 
@@ -122,12 +123,12 @@ async def test_who_asks_far_ahead_is_answered_so_far_and_then_refused(scene: Sce
     async with line(scene) as (send, read, reader):
         send(get("/slow"))
         await scene.began.wait()
-        send(b"".join(get(f"/{nth}") for nth in range(5 * PIPELINED_MOST)))
+        send(b"".join(get(f"/{nth}") for nth in range(5 * WAITING_MOST)))
         await went_deaf(scene)
         scene.let.set()
         assert await read() == b"200 /slow"
-        assert [await read() for _ in range(PIPELINED_MOST + 1)] == [
-            b"200 /%d" % nth for nth in range(PIPELINED_MOST + 1)
+        assert [await read() for _ in range(WAITING_MOST + 1)] == [
+            b"200 /%d" % nth for nth in range(WAITING_MOST + 1)
         ]
         assert (await read())[:3] == b"429"
         assert await reader.read() == b""
@@ -140,7 +141,7 @@ async def test_who_sends_large_bodies_ahead_is_refused_before_they_are_many(scen
         large = post("/x", f"Content-Length: {BODY_MOST}", body=b" " * BODY_MOST)
         send(large * 10)
         connection = await went_deaf(scene)
-        assert connection._size_waiting() <= 2 * BODY_MOST
+        assert connection._turns.size_waiting() <= 2 * BODY_MOST
         scene.let.set()
         assert [(await read())[:3] for _ in range(4)] == [b"200", b"200", b"200", b"429"]
 

@@ -1,4 +1,4 @@
-"""A connection: HTTP/1.1 on httptools, one request after the other, with deadlines for slow senders.
+"""A connection: HTTP/1.1 on httptools, with deadlines for slow senders.
 
 Rules of this file
   1. The kernel's word on the peer is taken when the connection is made and closed with it.
@@ -7,25 +7,23 @@ Rules of this file
      in which they came.
   3. A request that does not arrive in time is closed; one that is no HTTP, or whose head or body is too large, is
      refused in the same form as by the gate.
-  4. A whole answer leaves in one write. Nothing is written for somebody who is gone, or who does not read what came
-     before. Reading never stops, so that a caller who goes is noticed: whoever sends too much ahead is refused.
+  4. Reading never stops, so that a caller who goes is noticed: whoever sends too much ahead is refused.
   5. The timer of an idle connection is not cancelled by each request; when it is due, it looks whether anybody came.
 
-Not here: listening (listen.py), what is allowed (gate.py), how an answer looks on the wire (answer.py).
+Not here: listening (listen.py), what is allowed (gate.py), answering in turn (turns.py).
 """
 
 import asyncio
 import contextlib
 import logging
 import socket
-from collections import deque
-from contextlib import aclosing
 
 import httptools
 
-from headcount.daemon.answer import CLOSE, LAST_CHUNK, Answer, Stream, chunk, head_of, on_the_wire
+from headcount.daemon.answer import CLOSE, Answer
 from headcount.daemon.gate import BODY_MOST, Gate, Refused, refusal_of, too_large
 from headcount.daemon.request import Line, Pairs, Request
+from headcount.daemon.turns import Turns
 from headcount.system.loopback import Loopback
 from headcount.system.peer import Peer
 from headcount.times import BODY_WITHIN, HEADERS_WITHIN, KEEP_ALIVE, LINGER
@@ -34,7 +32,6 @@ HEAD_MOST = 32 * 1024
 SENT_MOST = (
     8 * BODY_MOST
 )  # of one message after its head: a body in the smallest chunks, and what may follow it
-PIPELINED_MOST = 64  # requests that wait for their turn on one connection
 VERSIONS = frozenset({"1.0", "1.1"})
 GO_ON = b"HTTP/1.1 100 Continue\r\n\r\n"
 
@@ -81,12 +78,6 @@ class Protocol(asyncio.BufferedProtocol):
         self._head = 0  # bytes of this head in pieces before this one
         self._after_head = 0  # bytes of this message since
         self._piece = 0  # bytes of the piece that is being read
-        # --- what is answered
-        self._in_work: Request | None = None
-        self._waiting: deque[tuple[Request, Answer | None]] = deque()
-        self._is_paused = False  # nobody reads what we write
-        self._writable = asyncio.Event()
-        self._streaming: asyncio.Task[None] | None = None
         # --- its timers
         self._deadline: asyncio.TimerHandle | None = None
         self._due: float | None = None  # how long what is coming in may take from its beginning
@@ -98,6 +89,7 @@ class Protocol(asyncio.BufferedProtocol):
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
         self.line = Line()
+        self._turns = Turns(self._gate, self.line, transport, self._tasks, self._ending, self)
         sock = transport.get_extra_info("socket")
         with contextlib.suppress(OSError):
             if sock is not None and sock.family == socket.AF_UNIX:
@@ -114,20 +106,17 @@ class Protocol(asyncio.BufferedProtocol):
         self._within(None)
         if self._idle is not None:
             self._idle.cancel()
-        self._waiting.clear()
         del self._parser  # it knows us, as we know it: nobody would free the two
         self._request, self._headers, self._body = None, [], bytearray()
         self.line.lost.set()
-        self._writable.set()
-        if self._streaming is not None:
-            self._streaming.cancel()
+        self._turns.lose()
         if self.line.peer is not None:
             self.line.peer.close()  # and it stays: of one that is gone something else is said than of nobody
 
     def end(self) -> None:
         """What is being answered is still told; nothing more is taken."""
         self._is_deaf = True
-        if self._in_work is None:
+        if self._turns.in_work is None:
             self.transport.close()
 
     # --- what comes in ---------------------------------------------------------------------------------
@@ -159,7 +148,7 @@ class Protocol(asyncio.BufferedProtocol):
                 self._refuse(too_large())
         if self._parts != before or self._is_deaf:
             self._within(None if self._is_deaf else self._due)  # a request that came whole needs no timer
-        elif self._deadline is None and self._in_work is None:
+        elif self._deadline is None and self._turns.in_work is None:
             self._within(HEADERS_WITHIN)  # line ends between requests: they too must come to something
 
     def on_message_begin(self) -> None:
@@ -194,7 +183,8 @@ class Protocol(asyncio.BufferedProtocol):
             self._request, self._body = request, bytearray()
             asks = request.named.get(b"expect", b"").lower() == b"100-continue"
             self._is_owed_a_word = asks and request.in_chunks
-            self._let_go_on()
+            if self._turns.in_work is None:
+                self.rested()
         self._now_due(BODY_WITHIN)
 
     def on_body(self, data: bytes) -> None:
@@ -244,14 +234,8 @@ class Protocol(asyncio.BufferedProtocol):
     def _take(self, request: Request, refused: Answer | None) -> None:
         if refused is not None and (request.is_last or CLOSE in refused.headers):
             self._is_deaf = True
-        self._waiting.append((request, refused))
-        if self._in_work is None:
-            self._next()
-        elif len(self._waiting) > PIPELINED_MOST or self._size_waiting() > BODY_MOST:
+        if self._turns.take(request, refused):
             self._refuse(TOO_MANY)
-
-    def _size_waiting(self) -> int:
-        return sum(len(request.body) for request, _ in self._waiting)
 
     def _refuse(self, fault: Refused) -> None:
         """Of what is no request, for good; in its turn, as a request would be."""
@@ -260,71 +244,11 @@ class Protocol(asyncio.BufferedProtocol):
             self._request = None
             self._take(none, self._gate.confined(none, refusal_of(fault)))
 
-    # --- what is answered ------------------------------------------------------------------------------
+    # --- what was answered -----------------------------------------------------------------------------
 
-    def _next(self) -> None:
-        """The answers that are ready are sent, up to the next request that is to be worked on."""
-        while self._waiting and self._in_work is None and not self.transport.is_closing():
-            request, answer = self._waiting.popleft()
-            self._in_work = request
-            if answer is not None and not self._is_paused:
-                self._send(request, answer)
-                continue
-            task = self._loop.create_task(self._serve(request, answer))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
-        self._let_go_on()
-
-    def _let_go_on(self) -> None:
-        if self._is_owed_a_word and self._in_work is None and not self.transport.is_closing():
-            self._is_owed_a_word = False
-            self.transport.write(GO_ON)
-
-    async def _serve(self, request: Request, answer: Answer | Stream | None) -> None:
-        try:
-            answer = answer or await self._gate.answer(request)
-            if isinstance(answer, Stream):
-                await self._send_stream(request, answer)
-                return
-            if self._is_paused:
-                await self._writable.wait()
-            self._send(request, answer)
-            self._next()
-        except Exception:
-            log.exception("an answer could not be sent: %s %s", request.method, request.path)
-        finally:
-            if self._in_work is request:  # no answer comes any more, also where somebody cancelled it
-                self.transport.close()
-
-    def _send(self, request: Request, answer: Answer) -> None:
-        closing = request.is_last or self._ending.is_set() or CLOSE in answer.headers
-        if not self.line.lost.is_set():
-            self.transport.write(on_the_wire(answer, headless=request.method == "HEAD", closing=closing))
-        self._answered(closing=closing)
-
-    async def _send_stream(self, request: Request, stream: Stream) -> None:
-        """Until its frames end or nobody is there; a reader that goes in mid-frame is unsubscribed now."""
-        self._streaming = asyncio.current_task()
-        async with aclosing(stream.frames) as frames:
-            if self.line.lost.is_set():
-                return
-            self.transport.write(head_of(stream, chunked=request.in_chunks, closing=request.is_last))
-            if request.method != "HEAD":
-                async for frame in frames:
-                    if self._is_paused:
-                        await self._writable.wait()
-                    if self.line.lost.is_set():
-                        return
-                    self.transport.write(chunk(frame) if request.in_chunks else frame)
-                if request.in_chunks:
-                    self.transport.write(LAST_CHUNK)
-        self._streaming = None
-        self._answered(closing=request.is_last or self._ending.is_set())
-        self._next()
-
-    def _answered(self, *, closing: bool) -> None:
-        self._in_work = None
-        if closing or self.line.lost.is_set():
+    def answered(self, *, closing: bool) -> None:
+        """An answer was sent; `closing`: it was the last."""
+        if closing:
             self._hang_up()
             return
         self._idle_since = self._loop.time()
@@ -333,7 +257,7 @@ class Protocol(asyncio.BufferedProtocol):
 
     def _hang_up(self) -> None:
         """Who is still sending would lose the answer with the connection: it is let, for a moment, and not read."""
-        self._waiting.clear()
+        self._turns.clear()
         self._is_deaf = True
         if not self._is_coming or self.transport.is_closing():
             self.transport.close()
@@ -342,18 +266,22 @@ class Protocol(asyncio.BufferedProtocol):
         self._loop.call_later(LINGER, self.transport.abort)
 
     def pause_writing(self) -> None:
-        self._is_paused = True
-        self._writable.clear()
+        self._turns.pause()
 
     def resume_writing(self) -> None:
-        self._is_paused = False
-        self._writable.set()
+        self._turns.resume()
+
+    def rested(self) -> None:
+        """Nothing is being answered: whoever asked whether it may send its body may."""
+        if self._is_owed_a_word and not self.transport.is_closing():
+            self._is_owed_a_word = False
+            self.transport.write(GO_ON)
 
     # --- its timers ------------------------------------------------------------------------------------
 
     def _look_whether_idle(self) -> None:
         self._idle = None
-        if self._deadline is not None or self._in_work is not None:
+        if self._deadline is not None or self._turns.in_work is not None:
             return  # a request is on its way, with a deadline of its own; its answer begins anew
         rest = self._idle_since + KEEP_ALIVE - self._loop.time()
         if rest > 0:
@@ -363,7 +291,7 @@ class Protocol(asyncio.BufferedProtocol):
 
     def _cut(self) -> None:
         """Whoever does not read what was written would keep a connection that is merely closed."""
-        if self._is_paused:
+        if self._turns.is_paused:
             self.transport.abort()
         else:
             self.transport.close()

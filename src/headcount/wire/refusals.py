@@ -70,6 +70,7 @@ REFUSALS: Final[dict[str, tuple[int, ...]]] = {
     "still-running": (409,),
     "too-large": (413,),
     "too-long": (400,),
+    "too-many": (429,),
     "unreadable": (400,),
     "unverified": (409,),
     "weak-identity": (400,),
