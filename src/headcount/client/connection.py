@@ -15,7 +15,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from headcount import times
@@ -33,7 +33,7 @@ PEERCRED: int | None = getattr(_socket, "SO_PEERCRED", None)
 
 class Answer(NamedTuple):
     status: int
-    headers: dict[str, str]
+    headers: Mapping[str, str]
     data: Any
 
 
@@ -51,6 +51,7 @@ class Connection:
         self._socket: _socket.socket | None = None
         self._reader: Reader | None = None
         self._deadline = 0.0
+        self._is_set = False  # the socket's own time limit is that of this moment
 
     def call(self, method: str, path: str, body: Any = None, within: float = times.CALL_WITHIN) -> Answer:
         """The daemon's answer, whatever its status is; a fault when there is none."""
@@ -141,7 +142,8 @@ class Connection:
         if self._socket is None or self._reader is None:
             self._socket = self._connected()
             self._reader = Reader(self._receive)
-        self._socket.settimeout(self._left())
+        self._socket.settimeout(self._left())  # also for the first piece of the answer
+        self._is_set = True
         try:
             self._socket.sendall(request)
         except TimeoutError:
@@ -152,7 +154,9 @@ class Connection:
 
     def _receive(self) -> bytes:
         assert self._socket is not None
-        self._socket.settimeout(self._left())
+        if not self._is_set:
+            self._socket.settimeout(self._left())
+        self._is_set = False
         try:
             return self._socket.recv(RECEIVE_SIZE)
         except TimeoutError:
@@ -226,6 +230,6 @@ def parsed(content: bytes) -> Any:
     if not content:
         return None
     try:
-        return json.loads(content)
+        return json.loads(content.decode("utf-8"))
     except ValueError:
         return content.decode("utf-8", "replace")  # /metrics, and whoever is not headcount

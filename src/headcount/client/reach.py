@@ -196,8 +196,14 @@ def order(version: str) -> tuple[int, ...]:
     return tuple(numbers)
 
 
+PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~")
+_QUOTED = {byte: f"%{byte:02X}" for byte in range(128) if byte not in PLAIN}
+
+
 def quoted(text: str) -> str:
     """Percent-encoded for a path segment or a query value (urllib.parse costs 5 ms of import)."""
-    plain = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~"
-    raw = text.encode("utf-8", "surrogatepass")
-    return "".join(chr(byte) if byte in plain else f"%{byte:02X}" for byte in raw)
+    if text.isascii():
+        return text.translate(_QUOTED)
+    return "".join(
+        chr(byte) if byte in PLAIN else f"%{byte:02X}" for byte in text.encode("utf-8", "surrogatepass")
+    )

@@ -7,7 +7,7 @@ Rules of this file
 Not here: sockets and deadlines (connection.py), JSON.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from headcount.client.faults import Broken, Unavailable
@@ -20,7 +20,11 @@ Receive = Callable[[], bytes]
 
 class Head(NamedTuple):
     status: int
-    headers: dict[str, str]
+    headers: Mapping[str, str]
+
+
+_HEADS: dict[bytes, Head] = {}  # of answers of before, as they came
+HEADS_KEPT = 64
 
 
 class Reader:
@@ -35,7 +39,15 @@ class Reader:
         return not self._buffer
 
     def head(self) -> Head:
-        return parse_head(self._until(b"\r\n\r\n"))
+        """The daemon says the same few again and again: they are read once."""
+        block = self._until(b"\r\n\r\n")
+        known = _HEADS.get(block)
+        if known is None:
+            known = parse_head(block)
+            if len(_HEADS) >= HEADS_KEPT:
+                _HEADS.clear()
+            _HEADS[block] = known
+        return known
 
     def body(self, head: Head) -> bytes:
         if head.status in (204, 304):
