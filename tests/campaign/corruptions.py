@@ -115,6 +115,8 @@ class Starts:
         if self._daemon.word.startswith("failed: "):
             self.counts["refused"] += 1
             self.counts["not_kept"] += self._store.read_bytes() != damaged.database
+            assert self._daemon.process is not None
+            self._daemon.process.wait()  # until then it has the lock, and the next one is told so
             return
         try:
             self._judge()

@@ -57,6 +57,23 @@ def test_commits_behind_a_damaged_part_of_the_log_are_not_forgotten_in_silence(
     assert open_store(now=1_753_963_200.0).loaded.set_aside is not None
 
 
+def test_wherever_a_sector_is_lost_two_acknowledged_commits_are_not_forgotten_in_silence(
+    killed: tuple[Path, bytes],
+) -> None:
+    """Also of frames of which nothing can be told, because the sum that they go on from is gone."""
+    log, commits = killed[1], commit_frames(killed[1])
+    unseen = []
+    for at in range(HEAD, len(log) - 512, 500):
+        broken = HEAD + (at - HEAD) // FRAME * FRAME
+        lost = sum(
+            frame >= broken and not at - 24 < frame < at + 512 for frame in commits
+        )  # and their mark is left
+        damaged = log[:at] + bytes(512) + log[at + 512 :]
+        if lost >= 2 and damaged != log and damage_in(damaged) is None:
+            unseen.append(at)
+    assert not unseen
+
+
 def test_what_is_set_aside_is_as_it_was_found_with_its_log(
     open_store: Opener, killed: tuple[Path, bytes]
 ) -> None:

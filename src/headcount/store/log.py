@@ -6,14 +6,16 @@ stands before the last one was on the disk. If something before it is broken, th
 would show is a state of the past: claims that were granted since would be free, and their fences given again.
 
 Rules of this file
-  1. Damage is: behind the first frame that is not sound, one unbroken run of frames with two commits. The remains of one
-     transaction, cut short or rolled back, have one at most.
+  1. Damage is: from the first frame that is not sound on, one unbroken run of frames with two commits. The remains of one
+     transaction, cut short or rolled back, have one at most. A run begins with the frame from which a sound one goes on: that
+     one was written after it, although it is broken itself, or cannot be told because what stood before it is.
   2. So is a head that is not sound with anything behind it: the head is synced before the first frame is written, and
      lies in one sector.
   3. Frames of an earlier use of the same file carry other salts, and count for nothing.
   4. It only looks, before SQLite does, and reads at most as much as a log grows to.
 
-What it cannot see: a log whose last commit alone is broken, or whose end is missing.
+What it cannot see: a log whose last commit alone is broken, or whose end is missing; or the last but one, where the very
+sector with its mark is lost: what is left of the two looks like one that was cut short.
 
 Not here: what is done about damage (aside.py). The form is that of https://www.sqlite.org/fileformat2.html#walformat.
 """
@@ -67,7 +69,7 @@ def damage_in(log: bytes) -> str | None:
         before = frame.said
         is_sound = is_sound and fits
         if not is_sound:
-            commits = commits + frame.is_commit if fits else 0
+            commits = commits + frame.is_commit if fits else frame.is_commit and frame.salts == salts
         if commits >= _LEAST_RUN:
             return "commits lie behind a damaged part of its log"
     return None
