@@ -68,6 +68,8 @@ def test_wherever_a_sector_is_lost_two_acknowledged_commits_are_not_forgotten_in
         lost = sum(
             frame >= broken and not at - 24 < frame < at + 512 for frame in commits
         )  # and their mark is left
+        if at + 512 > broken + FRAME:
+            continue  # it is of two frames: what is left of the second may be of a commit that failed
         damaged = log[:at] + bytes(512) + log[at + 512 :]
         if lost >= 2 and damaged != log and damage_in(damaged) is None:
             unseen.append(at)
