@@ -111,7 +111,10 @@ def is_named(group: str, paths: Iterable[str]) -> bool:
         if place.is_file():
             return True  # an archive: to be read by those who can
         for file in place.glob("*.*-info/entry_points.txt"):
-            if group in file.read_text(encoding="utf-8", errors="replace"):
+            try:
+                if group in file.read_text(encoding="utf-8", errors="replace"):
+                    return True
+            except OSError:
                 return True
     return False
 
