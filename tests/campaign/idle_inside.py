@@ -115,6 +115,7 @@ class Day:
             running.hints.close()
             running.files.close()
             running.hint_files.close()
+            running.follow_files.close()
         self._processes.close()
         self._store.close()
 

@@ -151,6 +151,11 @@ def test_an_unknown_verb_suggests_the_nearest(headcount: Run) -> None:
     )
 
 
+def test_a_verb_that_others_have_is_told_by_the_name_it_has_here(headcount: Run) -> None:
+    for word, ours in {"list": "ps", "PS": "ps", "kill": "stop"}.items():
+        assert headcount(word).stderr == f'headcount: no verb "{word}". Did you mean: headcount {ours}?\n'
+
+
 def test_help_lists_every_verb_and_each_verb_has_examples(headcount: Run) -> None:
     text = headcount("--help").stdout
     assert all(f"  {name} " in text for name in VERBS)

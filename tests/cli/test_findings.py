@@ -58,6 +58,7 @@ def test_a_daemon_that_is_down_is_a_note_and_no_finding() -> None:
         ("version", replace(WELL, version="0.0.1")),
         ("version", replace(WELL, version="99.0")),
         ("socket", replace(WELL, socket=FileFacts("socket", 0o666, True))),
+        ("directory", replace(DOWN, state=None, locked="/home/somebody")),
         ("socket", replace(WELL, socket=FileFacts("socket", 0o600, False))),
         ("socket", replace(WELL, socket=None)),
         ("directory", replace(WELL, state=FileFacts("directory", 0o755, True))),

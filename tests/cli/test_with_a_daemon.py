@@ -255,6 +255,20 @@ def test_a_demo_that_is_interrupted_leaves_nothing(tmp_path: Path) -> None:
     assert processes_below(tmp_path) == []
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_demo_that_is_interrupted_while_its_daemon_starts_leaves_nothing(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    playing = subprocess.Popen(
+        command("demo"), env=environment(tmp_path / "unused", TMPDIR=str(tmp_path)), stdout=subprocess.DEVNULL
+    )
+    eventually(lambda: list(tmp_path.glob("headcount-demo-*/home")))
+    playing.send_signal(number)
+    assert playing.wait(SOON) == 128 + number
+    assert list(tmp_path.iterdir()) == []
+    assert processes_below(tmp_path) == []
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_demo_whose_terminal_is_closed_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
     """By default either ends Python on the spot: nobody would be left to end the demo's daemon."""

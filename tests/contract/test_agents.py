@@ -18,7 +18,10 @@ from headcount.core.report import Report
 from tests.rig import toy
 
 SAMPLES = Path(__file__).parent.parent / "rig" / "samples"
-AGENTS: dict[str, Agent] = {agent.name: agent for agent in (*OWN, toy.adapter(), Guarded(toy.adapter()))}
+AGENTS: dict[str, Agent] = {
+    **{agent.name: agent for agent in (*OWN, toy.adapter())},
+    "toy, guarded": Guarded(toy.adapter()),
+}
 NO_PAYLOADS = {"hook-process", "registry-file", "records-2.1.197", "records-2.1.325"}
 PAYLOADS = [
     pytest.param(agent.name, path, id=f"{agent.name}-{path.stem}")

@@ -225,6 +225,14 @@ def test_a_transcript_adds_details_and_corrects_a_missed_turn():
     assert (session.activity.doing, session.activity.source) == (Doing.DONE, "transcript")
 
 
+def test_what_a_transcript_tells_happened_when_it_was_written():
+    """Not when the session was last heard of, which may be its discovery."""
+    scene = Scene()
+    scene.hear(report("UserPromptSubmit", says=Turn.PROMPTED, anchor=bound(P)))
+    scene.hear(Glimpse("claude-code", "conv-a", turned=stopped(T0 + 3)), now=T0 + 5)
+    assert scene.events[-1].at == T0 + 3 and scene.only().last_event_at == T0 + 3
+
+
 def test_an_old_transcript_does_not_undo_a_newer_hook():
     scene = Scene()
     scene.hear(report("UserPromptSubmit", says=Turn.PROMPTED, anchor=bound(P)))

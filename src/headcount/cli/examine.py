@@ -58,6 +58,7 @@ class Facts:
     descriptors: tuple[int, int] | None  # open and allowed, of the daemon
     errors: tuple[str, ...] = ()  # lines of the log's tail
     hooks: tuple[HookFacts, ...] = ()  # one for each settings file of an agent
+    locked: str | None = None  # the directory that keeps us from having one of our own
     places: Places = field(kw_only=True)
 
 
@@ -75,6 +76,7 @@ def examine(env: Mapping[str, str]) -> Facts:
         state=_file(places.state),
         mailbox=_file(places.mailbox),
         flag=_file(places.flag) is not None,
+        locked=_locked(places.state),
         waiting=waiting,
         oldest=oldest,
         free=_free(places.state),
@@ -83,6 +85,14 @@ def examine(env: Mapping[str, str]) -> Facts:
         hooks=_hooks(),
         places=places,
     )
+
+
+def _locked(path: str) -> str | None:
+    """The nearest directory that is there, if nothing can be made in it."""
+    place = os.path.abspath(path)  # noqa: PTH100
+    while not os.path.isdir(place) and place != os.path.dirname(place):  # noqa: PTH112, PTH120
+        place = os.path.dirname(place)  # noqa: PTH120
+    return None if os.access(place, os.W_OK | os.X_OK) else place
 
 
 def bad_lines(tail: str) -> tuple[str, ...]:

@@ -124,6 +124,13 @@ def _socket(facts: Facts) -> Finding:
 
 def _directory(facts: Facts) -> Finding:
     seen, path = facts.state, facts.places.state
+    if facts.locked is not None:
+        return Finding(
+            "directory",
+            "finding",
+            f"{path} cannot be used: {facts.locked} is not yours to write",
+            "set HEADCOUNT_HOME to a directory that you can write",
+        )
     if seen is None:
         return Finding("directory", "note", f"{path} is not there yet; the first start makes it")
     if seen.kind != "directory" or not seen.ours or seen.mode & 0o077:
@@ -139,8 +146,8 @@ def _mailbox(facts: Facts) -> Finding:
         return Finding(
             "mailbox",
             "finding" if facts.running else "note",
-            f"{path} is not there",
-            "headcount down, then headcount up",
+            f"{path} is not there" if facts.running else f"{path} is not there yet; the first start makes it",
+            "headcount down, then headcount up" if facts.running else "",
         )
     if seen.kind != "directory" or not seen.ours or seen.mode & 0o777 != 0o700:
         return Finding(
@@ -179,7 +186,7 @@ def _flag(facts: Facts) -> Finding:
             "is missing: hooks do not drop per-tool reports",
             "headcount down, then headcount up",
         )
-    return Finding("flag", "ok", "as it should be")
+    return Finding("flag", "ok", "tells hooks rightly whether a daemon listens")
 
 
 def _disk(facts: Facts) -> Finding:

@@ -56,7 +56,8 @@ def _installed(agent: "Agent", plan: "Plan", live: Live) -> str:
         return f"already installed, {note or 'nothing written'}"
     if note:
         return f"written, {note}"
-    alive = len(live.get(agent.name, ()))
+    below = f"{plan.settings.parent}/"  # who keeps its conversations elsewhere reads other settings
+    alive = sum(transcript.startswith(below) for transcript in live.get(agent.name, ()))
     lives = f"; live in {alive} session{'s' if alive != 1 else ''}" if alive else ""
     if plan.before is None:
         return f"written, {_entries(plan.added)}{lives}" if plan.added else f"written{lives}"

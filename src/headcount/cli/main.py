@@ -109,12 +109,24 @@ def _help(words: list[str]) -> int:
     return codes.DONE
 
 
+OTHERS_CALL_IT = {
+    "list": "ps",
+    "ls": "ps",
+    "top": "ps",
+    "kill": "stop",
+    "start": "up",
+    "run": "launch",
+    "attach": "jump",
+}
+
+
 def _unknown(name: str, verbs: list[str]) -> WrongCall:
     from difflib import get_close_matches
 
     from headcount.cli.sanitize import clean
 
-    near = get_close_matches(name, verbs, n=1)
+    known = OTHERS_CALL_IT.get(name.lower())
+    near = [known] if known else get_close_matches(name.lower(), verbs, n=1)
     advice = f"Did you mean: headcount {near[0]}?" if near else "See: headcount --help"
     return WrongCall(f'headcount: no verb "{clean(name)}". {advice}')
 

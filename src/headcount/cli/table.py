@@ -62,10 +62,14 @@ def _text(column: Column, row: Row) -> str:
     return column.texts.get(row.full_id) or "-"
 
 
+NOBODY = "No agents here. Start one, or see what it looks like: headcount demo"
+NOBODY_THERE = "No agents in that directory. All of them: headcount ps"
+
+
 def draw(rows: Sequence[Row], screen: Screen, *, everything: bool = False, more: More = NO_MORE) -> list[str]:
     """The whole of `ps`: head, rows, alarms, summary."""
     if not rows:
-        return ["No agents here. Start one, or see what it looks like: headcount demo"]
+        return [NOBODY]
     shown, folded = (rows, []) if everything or screen.columns is None else fold(rows)
     columns = columns_of(shown, None if everything else screen.columns)
     for title, texts in more.items():

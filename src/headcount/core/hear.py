@@ -90,6 +90,10 @@ def hear_glimpse(draft: Draft, glimpse: Glimpse, now: float) -> SessionId | None
         changes["turned"] = turned  # where the registry speaks it knows better
     if changes:
         at = session.last_event_at
+        if (
+            "turned" in changes and session.liveness is Liveness.ALIVE
+        ):  # whoever writes is heard of by what it wrote
+            at = max(at, min(turned.at, now)) if turned is not None else at
         settle(draft, session, changes | traced(session.origins, changes, "transcript", now), at, now)
     return session.id
 

@@ -150,13 +150,14 @@ class Anchors:
 
     def bound(self, facts: ProcessFacts, by: str) -> Anchor:
         """A living process that was recognised: with who is above it, and since when it runs."""
-        return Anchor(facts.identity, True, by, parent=self.agent_above(facts), began_at=self.began_at(facts))
+        return Anchor(
+            facts.identity, True, by, parent=self.agent_above(facts), began_at=self.began_at(facts.identity)
+        )
 
-    def began_at(self, facts: ProcessFacts) -> float | None:
-        started = facts.identity.started
-        if started is None:
+    def began_at(self, process: ProcessIdentity) -> float | None:
+        if process.started is None:
             return None
-        return self._clock.now() - self._clock.boottime() + started / TICKS
+        return self._clock.now() - self._clock.boottime() + process.started / TICKS
 
     def _not_here(self, claimed: ProcessIdentity) -> Anchor:
         known = self._known(claimed)

@@ -232,7 +232,7 @@ class Census:
                 now,
                 each.sight.facts.cwd,
                 self._anchors.agent_above(each.sight.facts),
-                self._anchors.began_at(each.sight.facts),
+                self._anchors.began_at(each.sight.facts.identity),
             )
             for each in unknown
         ]

@@ -126,9 +126,8 @@ class Running:
             return processes.prove(process, world.machine_of(process.boot))
 
         self.files = open_file_events(event_loop)
-        self.hint_files = open_file_events(
-            event_loop
-        )  # a path has one watch, and these may be the same paths
+        # a path has one watch, and these may be the same paths
+        self.hint_files, self.follow_files = open_file_events(event_loop), open_file_events(event_loop)
         self.anchors = Anchors(processes, clock, world.find_process)
         self.loop = Loop(
             world,
@@ -138,8 +137,8 @@ class Running:
             tell=self._tell,
             prove=prove,
         )
-        self.transcripts = Transcripts(AGENTS, self.loop)
-        self.follow = Follow(AGENTS, self.loop, self.hint_files, self.transcripts)
+        self.transcripts = Transcripts(AGENTS, self.loop, self.anchors.began_at)
+        self.follow = Follow(AGENTS, self.loop, self.follow_files, self.transcripts)
         self.adapters = Adapters(self.loop.counts)
         self.hosting = Hosting(self.loop, processes, self.anchors, clock, self.adapters)
         drift, looks = Drift(), Looks()
@@ -324,6 +323,7 @@ class Running:
         self.hints.close()
         self.files.close()
         self.hint_files.close()
+        self.follow_files.close()
         if self.deciding is not None:
             self.loop.put(Awake(service.clock.now(), stopping=True))
             self.loop.stop()

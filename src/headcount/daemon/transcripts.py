@@ -11,13 +11,16 @@ Not here: what a tail says (agents/), what follows (core/hear.py).
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from headcount.agents.port import Agent
 from headcount.core.activity import Doing
 from headcount.core.events import Event, EventType
 from headcount.core.evidence import Glimpse
+from headcount.core.identity import ProcessIdentity
 from headcount.core.session import Session, SessionId
 from headcount.core.world import World
 from headcount.daemon.loop import Loop
@@ -27,13 +30,20 @@ log = logging.getLogger("headcount.transcripts")
 
 LOOKED_FOR = frozenset({EventType.SESSION_STARTED, EventType.SESSION_ACTIVITY, EventType.SESSION_BOUND})
 Stamp = tuple[int, ...]  # size and time
+BEGAN_WITHIN = 1.0  # seconds: the kernel counts a process's beginning in ticks, clocks are set
 AT_REST = frozenset({Doing.DONE, Doing.FAILED, Doing.IDLE, Doing.UNKNOWN})
 
 
 class Transcripts:
-    def __init__(self, agents: Mapping[str, Agent], loop: Loop) -> None:
+    def __init__(
+        self,
+        agents: Mapping[str, Agent],
+        loop: Loop,
+        began_at: Callable[[ProcessIdentity], float | None] = lambda process: None,
+    ) -> None:
         self._agents = agents
         self._loop = loop
+        self._began_at = began_at
         self._due: dict[SessionId, asyncio.TimerHandle] = {}
         self._seen: dict[SessionId, Stamp] = {}  # what the file was when it was read
         self._reading: set[asyncio.Task[None]] = set()
@@ -99,7 +109,19 @@ class Transcripts:
         if session.is_open:
             self._seen[session.id] = stamp
         self.reads += 1
-        return self._agents[session.agent].glimpse(Path(session.transcript), session.conversation)
+        glimpse = self._agents[session.agent].glimpse(Path(session.transcript), session.conversation)
+        return (
+            glimpse
+            if glimpse is None or self._is_its_own(glimpse, session)
+            else replace(glimpse, turned=None)
+        )
+
+    def _is_its_own(self, glimpse: Glimpse, session: Session) -> bool:
+        """A turn from before its process is of the one that had the conversation then, and ended with it."""
+        if glimpse.turned is None or session.process is None:
+            return True
+        began = self._began_at(session.process)
+        return began is None or glimpse.turned.at >= began - BEGAN_WITHIN
 
 
 def _stamp(path: Path) -> Stamp | None:

@@ -177,15 +177,16 @@ def _is_refusal(outcome: object) -> bool:
 
 
 def _live_sessions() -> dict[str, list[str]]:
-    """Of each agent the sessions that are alive, if somebody knows."""
-    try:
-        sessions = printing.client(autostart=False).get("/v1/sessions")["sessions"]
-    except (ClientFault, KeyError):
-        return {}
+    """Of each agent where those that are alive write their conversations, if somebody knows."""
     found: dict[str, list[str]] = {}
-    for each in sessions:
-        if each.get("liveness") == "alive":
-            found.setdefault(str(each.get("agent")), []).append(str(each.get("id")))
+    try:
+        client = printing.client(autostart=False)
+        for each in client.get("/v1/sessions")["sessions"]:
+            if each.get("liveness") == "alive":
+                detail = client.get(f"/v1/sessions/{each['id']}")
+                found.setdefault(str(each.get("agent")), []).append(str(detail.get("transcript") or ""))
+    except (ClientFault, KeyError):
+        return found  # one that ended meanwhile, or nobody to ask: who is not counted is not promised
     return found
 
 

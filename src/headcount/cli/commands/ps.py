@@ -78,7 +78,11 @@ def run(args: Any) -> int:
 
         tell_once(client)
     rows = rows_of(sessions, time.time())
-    if args.wide:
+    if not rows and answer["sessions"]:
+        from headcount.cli.table import NOBODY_THERE
+
+        printing.print_lines([NOBODY_THERE])
+    elif args.wide:
         from headcount.cli.wide import columns_of
 
         printing.print_lines(draw(rows, standard(), everything=True, more=columns_of(sessions)))

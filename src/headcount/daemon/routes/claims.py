@@ -18,7 +18,7 @@ from functools import partial
 from itertools import count
 from typing import Any, Protocol
 
-from headcount.core.claim import Answer, Granted, Held, Released
+from headcount.core.claim import Answer, Claim, Granted, Held, Released
 from headcount.core.claim import Refused as NotGiven
 from headcount.core.commands import AcceptLoss, Acquire, Caller, CallerKind, HandOff, Release
 from headcount.core.identity import ProcessIdentity
@@ -280,11 +280,18 @@ async def _told(call: Call, answer: Answer, item: Item) -> Any:
     return json_answer(told, 409)
 
 
+def _who_may(call: Call, claim: Claim) -> str:
+    """An agent learns who holds it; a person also how to speak for the holder."""
+    if call.actor.is_agent or claim.session is None:
+        return "See: headcount claims"
+    return f"For its session: --as {claim.session[:4]}. Against it, on record: --force"
+
+
 def _fault(call: Call, answer: Answer) -> Refused:
     assert isinstance(answer, NotGiven)
     if answer.code == "not-yours" and answer.claim is not None:
         held = held_sentence(answer.claim, call.service.loop.world)
-        return Refused(409, answer.code, f"{answer.why} {held}", "See: headcount claims")
+        return Refused(409, answer.code, f"{answer.why} {held}", _who_may(call, answer.claim))
     if answer.code == "not-held":
         return Refused(404, "not-held", answer.why, "Who holds what: headcount claims")
     return Refused(403 if answer.code == "operator-only" else 409, answer.code, answer.why)
