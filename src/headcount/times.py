@@ -96,6 +96,9 @@ STOP_WITHIN: Final = 10.0
 DRAIN_STREAMS_WITHIN: Final = 1
 """Open event streams get this long at a stop; SIGTERM must be answered in under two."""
 
+BEGAN_WITHIN: Final = 1.0
+"""A turn this much older than its process is still its own: the kernel counts a beginning in ticks, clocks are set."""
+
 LINGER: Final = 2.0
 """Who is refused in the middle of its body may go on sending that long, so that it reads why."""
 

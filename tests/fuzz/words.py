@@ -195,7 +195,8 @@ def check_address(data: bytes) -> None:
         return
     full = with_passfile(address.conninfo, "/home/dev/pass")
     if address.password:
-        assert "password=" not in address.conninfo.replace("passfile=", "")
+        options = address.conninfo.replace("passfile=", "").partition("?")[2]
+        assert "password=" not in options, "it is kept beside the place of the others"
         assert passfile_line(address.password).count("\n") == 1, (
             "a password of two lines opens a second entry"
         )

@@ -58,7 +58,11 @@ def parse_item(text: str) -> Item | BadItem:
     if len(value) > VALUE_MOST:
         return BadItem(f"An item's value has at most {VALUE_MOST} characters.")
     normal = NORMAL_FORMS.get(kind, str)(value)
-    return normal if isinstance(normal, BadItem) else Item(f"{kind}:{normal}")
+    if isinstance(normal, BadItem):
+        return normal
+    if normal != normal.strip():  # of "/a /" the slash goes, and what is left would be read as "/a"
+        return BadItem("What is named ends with a space, which cannot be told from none.")
+    return Item(f"{kind}:{normal}")
 
 
 def kind_of(item: Item) -> str:

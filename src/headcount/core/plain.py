@@ -42,8 +42,10 @@ def _cleaned(text: str) -> str:
             marks = 0
             continue
         kind = category(character)
+        if kind == "Cf" or character in _BLANKS or _selects_variation(character):
+            continue  # and what stands before and after it stands together
         marks = marks + 1 if kind in ("Mn", "Me") else 0
-        if kind == "Cf" or character in _BLANKS or _selects_variation(character) or marks > COMBINING_MOST:
+        if marks > COMBINING_MOST:
             continue
         kept.append(character if character.isprintable() else REPLACEMENT)
     return "".join(kept)

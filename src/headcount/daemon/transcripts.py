@@ -24,13 +24,12 @@ from headcount.core.identity import ProcessIdentity
 from headcount.core.session import Session, SessionId
 from headcount.core.world import World
 from headcount.daemon.loop import Loop
-from headcount.times import GLIMPSE_AFTER
+from headcount.times import BEGAN_WITHIN, GLIMPSE_AFTER
 
 log = logging.getLogger("headcount.transcripts")
 
 LOOKED_FOR = frozenset({EventType.SESSION_STARTED, EventType.SESSION_ACTIVITY, EventType.SESSION_BOUND})
 Stamp = tuple[int, ...]  # size and time
-BEGAN_WITHIN = 1.0  # seconds: the kernel counts a process's beginning in ticks, clocks are set
 AT_REST = frozenset({Doing.DONE, Doing.FAILED, Doing.IDLE, Doing.UNKNOWN})
 
 

@@ -34,8 +34,9 @@ export function clean(value) {
   let kept = "", marks = 0;
   for (const character of text) {
     if (SPACES.test(character)) { kept += " "; marks = 0; continue; }
+    if (FORMAT.test(character) || BLANKS.test(character)) continue;
     marks = MARK.test(character) ? marks + 1 : 0;
-    if (FORMAT.test(character) || BLANKS.test(character) || marks > COMBINING_MOST) continue;
+    if (marks > COMBINING_MOST) continue;
     kept += UNPRINTABLE.test(character) ? "?" : character;
   }
   return kept;
