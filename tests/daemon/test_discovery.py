@@ -144,31 +144,31 @@ def test_a_second_session_is_told_at_once_although_the_first_one_is_followed_in_
 ) -> None:
     """By the event of its file: nobody asks, so that no census is taken for anybody."""
     with ToyHost(toyed.user_home) as one, ToyHost(toyed.user_home) as two:
-        one.chat("mary", "may I?")
-        eventually(lambda: toyed.sessions(conversation="mary", activity="working"))
+        one.chat("anna", "may I?")
+        eventually(lambda: toyed.sessions(conversation="anna", activity="working"))
         with toyed.stream() as events:
             next(events)
-            two.chat("john", "may I too?")
+            two.chat("bert", "may I too?")
             for event in events:
-                if "john" in event.data:
+                if "bert" in event.data:
                     break
         assert toyed.get("/v1/status")["counts"].get("census_caught", 0) == 0
 
 
 def test_a_resumed_conversation_does_not_go_on_with_the_turn_of_the_dead(toyed: Daemon) -> None:
     with ToyHost(toyed.user_home) as one:
-        one.chat("mary", "may I?")
-        eventually(lambda: toyed.sessions(conversation="mary", activity="working"))
+        one.chat("cora", "may I?")
+        eventually(lambda: toyed.sessions(conversation="cora", activity="working"))
         one.kill()
-        eventually(lambda: toyed.sessions(conversation="mary", liveness="ended"))
-    old = toyed.user_home / ".toy" / "mary.chat"
+        eventually(lambda: toyed.sessions(conversation="cora", liveness="ended"))
+    old = toyed.user_home / ".toy" / "cora.chat"
     os.utime(old, (old.stat().st_mtime - 60, old.stat().st_mtime - 60))
     with ToyHost(toyed.user_home) as again:
         again.tell("write", old)  # it is opened, and nothing is said
-        row = eventually(lambda: toyed.sessions(conversation="mary", liveness="alive"))[0]
-        eventually(lambda: toyed.sessions(conversation="mary", liveness="alive", pid=again.pid))
+        row = eventually(lambda: toyed.sessions(conversation="cora", liveness="alive"))[0]
+        eventually(lambda: toyed.sessions(conversation="cora", liveness="alive", pid=again.pid))
         assert toyed.session(id=row["id"])["activity"] == "unknown"
-        again.chat("mary", "and now?")
+        again.chat("cora", "and now?")
         eventually(lambda: toyed.sessions(id=row["id"], activity="working"))
 
 
