@@ -6,6 +6,7 @@ is an age rule on the wall clock.
 """
 
 import random
+import re
 import tempfile
 import time
 from collections import Counter
@@ -86,7 +87,7 @@ class Jumps:
         self._daemon.ready()
 
     def _introduce(self, member: Member) -> None:
-        now = self._clock.now()
+        now = self._said_at[member.conversation] = self._clock.now()
         drop(self._daemon.mailbox, member, payload(member, "SessionStart", source="startup"), now)
         rows = eventually(lambda: self._daemon.sessions(conversation=member.conversation, liveness="alive"))
         self._ids[member.conversation] = rows[0]["id"]
@@ -143,7 +144,10 @@ class Jumps:
             self._count("ages that are none", f"up for {up} s")
         if self.counts["jumps"] % 10 == 0:
             said = outside(self._daemon, "ps")
-            if said.code != 0 or " -" in said.out.replace(" - ", "   "):
+            mine = [
+                line for line in said.out.splitlines() if any(id[:4] in line for id in self._ids.values())
+            ]
+            if said.code != 0 or any(re.search(r"\s-\d", line) for line in mine):
                 self._count("ages that are none", said.out + said.err)
 
     def _judge_claims(self) -> None:

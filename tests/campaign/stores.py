@@ -39,7 +39,7 @@ def in_memory() -> Iterator[Path]:
 
 def whole(database: Path) -> bool:
     """Checked on a copy with its log: the daemon is down, and its files are not to be touched."""
-    with tempfile.TemporaryDirectory(dir=database.parent) as directory:
+    with tempfile.TemporaryDirectory() as directory:  # its own disk may be full, which is the point
         copy = Path(directory) / database.name
         for end in ("", "-wal"):
             source = database.with_name(database.name + end)
