@@ -44,7 +44,7 @@ def parse_address(text: str) -> Address:
         raise BadAddress("An address is written postgresql://USER@HOST/DATABASE.")
     try:
         options = dict(conninfo_to_dict(text))
-    except psycopg.Error:
+    except (psycopg.Error, UnicodeDecodeError):  # the driver's own, of what is escaped and no text
         raise BadAddress("That address cannot be read. It is postgresql://USER@HOST:PORT/DATABASE.") from None
     if _is_split_wrong(text, str(options.get("host") or ""), str(options.get("port") or "")):
         raise BadAddress(
