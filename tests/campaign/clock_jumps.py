@@ -75,7 +75,10 @@ class Jumps:
             [each for each in waiting if self._is_news(each[0], before)],
             "reports from before a jump not taken up",
         )
-        self.counts["old news"] += sum(not self._is_news(member, before) for member, _ in waiting)
+        for member, _ in waiting:
+            if not self._is_news(member, before):  # what was known before it still is
+                self.counts["old news"] += 1
+                self._said_at[member.conversation] = before[member.conversation]
         speaker = self._chance.choice(self._crowd.members)
         self._heard([(speaker, self._say(speaker))], "sessions that fell silent")
         self._judge()
@@ -130,7 +133,12 @@ class Jumps:
         now = self._clock.now()
         for member in self._crowd.members:
             mine = [
-                row for row in rows if row["pid"] == member.pid or row["conversation"] == member.conversation
+                row
+                for row in rows
+                if row["conversation"] == member.conversation
+                or (
+                    row["pid"] == member.pid and row["liveness"] != "ended"
+                )  # somebody had that number before
             ]
             if len(mine) != 1:
                 self._count("sessions taken for two", str([row["id"] for row in mine]))
