@@ -152,6 +152,9 @@ that does not answer within the second is left alone, and the report goes on wit
 CALL_WITHIN: Final = 5.0
 """A client's question to the daemon; answers take a millisecond, so five seconds mean a deaf one."""
 
+LIMIT_SLACK: Final = 0.05
+"""A client's socket may wait this much longer than its call has left: most calls need not tell the kernel anew."""
+
 CONNECT_RETRY_EVERY: Final = 0.02
 """How often a client looks again while another client's daemon is coming up."""
 

@@ -1,12 +1,16 @@
 """The hand-made client on a real unix socket."""
 
+import asyncio
 import socket
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 
 from headcount import times
+from headcount.client.aio_connection import Links
 from headcount.client.connection import Connection
 from headcount.client.faults import (
     Broken,
@@ -18,12 +22,30 @@ from headcount.client.faults import (
     Unavailable,
     refusal,
 )
+from headcount.client.ledger import Question
 from tests.client.wire_server import WireServer, answer
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> str:
     return str(tmp_path / "headcount.sock")
+
+
+@contextmanager
+def full_queue(path: str) -> Iterator[None]:
+    """A listener that takes nobody in, with as many before its door as it has room for."""
+    with ExitStack() as kept:
+        listener = kept.enter_context(socket.socket(socket.AF_UNIX))
+        listener.bind(path)
+        listener.listen(0)
+        while True:
+            one = kept.enter_context(socket.socket(socket.AF_UNIX))
+            one.setblocking(False)
+            try:
+                one.connect(path)
+            except BlockingIOError:
+                break
+        yield
 
 
 def test_an_answer_has_status_headers_and_data(path: str) -> None:
@@ -107,22 +129,34 @@ def test_a_daemon_that_accepts_and_is_silent_is_deaf_in_time(path: str) -> None:
 
 
 def test_a_daemon_whose_queue_is_full_is_deaf_and_not_absent(path: str) -> None:
-    with socket.socket(socket.AF_UNIX) as sock:
-        sock.bind(path)
-        sock.listen(0)
-        waiting = []
-        while True:
-            one = socket.socket(socket.AF_UNIX)
-            one.setblocking(False)
-            waiting.append(one)
-            try:
-                one.connect(path)
-            except BlockingIOError:
-                break
+    with full_queue(path), pytest.raises(Deaf):
+        Connection(path).call("GET", "/healthz", within=0.2)
+
+
+async def test_a_daemon_whose_queue_is_full_holds_up_one_call_and_not_the_loop_that_made_it(
+    path: str,
+) -> None:
+    with full_queue(path):
+        asked = asyncio.create_task(Links(path, "").call(Question("GET", "/healthz", within=0.3)))
+        turns = 0
+        while not asked.done():
+            await asyncio.sleep(0.01)
+            turns += 1
+        assert turns > 1
         with pytest.raises(Deaf):
-            Connection(path).call("GET", "/healthz", within=0.2)
-        for one in waiting:
-            one.close()
+            asked.result()
+
+
+def test_a_short_call_after_a_long_one_has_a_deadline_of_its_own(path: str) -> None:
+    def once(line: str, *_: object) -> bytes | None:
+        return answer({}) if "/first" in line else b""
+
+    with WireServer(path, once):
+        connection = Connection(path)
+        connection.call("GET", "/first", within=300)
+        with pytest.raises(Deaf):
+            connection.call("GET", "/second", within=0.2)
+        connection.close()
 
 
 def test_a_server_that_drips_bytes_does_not_stretch_the_deadline(path: str) -> None:

@@ -17,7 +17,7 @@ from headcount.client.faults import Broken, Deaf, NotRunning, Unavailable, refus
 from headcount.client.ledger import Question
 from headcount.client.response import HEAD_MOST, Head, parse_head
 from headcount.client.sse import EventParser, ServerSentEvent
-from headcount.times import CALL_WITHIN, STREAM_SILENT_AFTER
+from headcount.times import CALL_WITHIN, CONNECT_RETRY_EVERY, STREAM_SILENT_AFTER
 
 IDLE_MOST = 32
 
@@ -33,9 +33,14 @@ class Link:
     async def open(cls, path: str) -> "Link":
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
-            connect_unix(sock, path)  # local: it connects at once or not at all
-            check_peer(sock, path)
             sock.setblocking(False)
+            while True:
+                try:
+                    connect_unix(sock, path)
+                    break
+                except BlockingIOError:  # its queue is full: others of this loop go on meanwhile
+                    await asyncio.sleep(CONNECT_RETRY_EVERY)
+            check_peer(sock, path)
             return cls(*await asyncio.open_unix_connection(sock=sock, limit=HEAD_MOST))
         except (FileNotFoundError, ConnectionRefusedError, NotADirectoryError):
             sock.close()
@@ -43,11 +48,14 @@ class Link:
         except OSError as error:
             sock.close()
             raise Unavailable(f"The socket {path} cannot be used: {error.strerror}.") from None
+        except BaseException:
+            sock.close()  # the time was up
+            raise
 
     async def exchange(self, data: bytes) -> Answer:
         head = await self.send(data)
         content = await self._body(head)
-        if head.headers.get("connection", "").lower() == "close":
+        if head.is_last:
             self.close()
         return Answer(head.status, head.headers, parsed(content))
 
@@ -56,10 +64,8 @@ class Link:
         return parse_head((await self._reader.readuntil(b"\r\n\r\n"))[:-4])
 
     async def _body(self, head: Head) -> bytes:
-        if head.status in (204, 304):
-            return b""
-        if "content-length" in head.headers:
-            return await self._reader.readexactly(int(head.headers["content-length"]))
+        if head.length is not None:
+            return await self._reader.readexactly(head.length)
         return b"".join([piece async for piece in self.chunks()])
 
     async def chunks(self) -> AsyncIterator[bytes]:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 SOCKET_PATH_MOST = 103  # bytes; sun_path holds 108 with its end on Linux, 104 on macOS
 RECEIVE_SIZE = 65_536  # from 128 KiB on an allocator asks the kernel each time, and gives it back
+_DECODER = json.JSONDecoder()  # `json.loads` also looks for blanks around what has none
 PEERCRED: int | None = getattr(_socket, "SO_PEERCRED", None)
 
 
@@ -51,7 +52,7 @@ class Connection:
         self._socket: _socket.socket | None = None
         self._reader: Reader | None = None
         self._deadline = 0.0
-        self._is_set = False  # the socket's own time limit is that of this moment
+        self._allowed = 0.0  # how long one step of the socket may take
 
     def call(self, method: str, path: str, body: Any = None, within: float = times.CALL_WITHIN) -> Answer:
         """The daemon's answer, whatever its status is; a fault when there is none."""
@@ -134,7 +135,7 @@ class Connection:
         except ClientFault:
             self.close()
             raise
-        if head.headers.get("connection", "").lower() == "close":
+        if head.is_last:
             self.close()
         return head, content
 
@@ -142,9 +143,8 @@ class Connection:
         if self._socket is None or self._reader is None:
             self._socket = self._connected()
             self._reader = Reader(self._receive)
-        self._socket.settimeout(self._left())  # also for the first piece of the answer
-        self._is_set = True
         try:
+            self._limit(self._socket)
             self._socket.sendall(request)
         except TimeoutError:
             raise self._deaf() from None
@@ -154,10 +154,8 @@ class Connection:
 
     def _receive(self) -> bytes:
         assert self._socket is not None
-        if not self._is_set:
-            self._socket.settimeout(self._left())
-        self._is_set = False
         try:
+            self._limit(self._socket)
             return self._socket.recv(RECEIVE_SIZE)
         except TimeoutError:
             raise self._deaf() from None
@@ -166,9 +164,10 @@ class Connection:
 
     def _connected(self) -> _socket.socket:
         sock = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)  # close-on-exec by PEP 446
+        self._allowed = 0.0
         try:
             while True:
-                sock.settimeout(self._left())
+                self._limit(sock)
                 try:
                     connect_unix(sock, self._path)
                     check_peer(sock, self._path)
@@ -186,11 +185,14 @@ class Connection:
                 ) from None
             raise
 
-    def _left(self) -> float:
+    def _limit(self, sock: _socket.socket) -> None:
+        """The next step may take what is left. The socket is told only where it would wait for noticeably longer."""
         left = self._deadline - time.monotonic()
         if left <= 0:
             raise self._deaf()
-        return left
+        if not left <= self._allowed <= left + times.LIMIT_SLACK:
+            self._allowed = left + times.LIMIT_SLACK / 2
+            sock.settimeout(self._allowed)
 
     def _deaf(self) -> Deaf:
         return Deaf("The headcount daemon does not answer in time.", "See what is wrong: headcount doctor")
@@ -229,7 +231,9 @@ def request(method: str, path: str, body: Any, more: str = "") -> bytes:
 def parsed(content: bytes) -> Any:
     if not content:
         return None
+    text = content.decode("utf-8", "replace")
     try:
-        return json.loads(content.decode("utf-8"))
+        data, end = _DECODER.raw_decode(text)
     except ValueError:
-        return content.decode("utf-8", "replace")  # /metrics, and whoever is not headcount
+        return text  # /metrics, and whoever is not headcount
+    return data if end == len(text) else text

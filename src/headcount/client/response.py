@@ -8,11 +8,13 @@ Not here: sockets and deadlines (connection.py), JSON.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from headcount.client.faults import Broken, Unavailable
 
 HEAD_MOST = 65_536
+HEADS_KEPT = 64
 
 Receive = Callable[[], bytes]
 """Gives the next bytes that came; empty at the end of the connection."""
@@ -21,10 +23,9 @@ Receive = Callable[[], bytes]
 class Head(NamedTuple):
     status: int
     headers: Mapping[str, str]
-
-
-_HEADS: dict[bytes, Head] = {}  # of answers of before, as they came
-HEADS_KEPT = 64
+    length: int | None  # of the body; None: it comes in chunks, or goes on to the end of the connection
+    is_chunked: bool
+    is_last: bool  # the connection ends with it
 
 
 class Reader:
@@ -39,24 +40,12 @@ class Reader:
         return not self._buffer
 
     def head(self) -> Head:
-        """The daemon says the same few again and again: they are read once."""
-        block = self._until(b"\r\n\r\n")
-        known = _HEADS.get(block)
-        if known is None:
-            known = parse_head(block)
-            if len(_HEADS) >= HEADS_KEPT:
-                _HEADS.clear()
-            _HEADS[block] = known
-        return known
+        return parse_head(self._until(b"\r\n\r\n"))
 
     def body(self, head: Head) -> bytes:
-        if head.status in (204, 304):
-            return b""
-        if "content-length" in head.headers:
-            return self._exactly(_length(head.headers["content-length"]))
-        if head.headers.get("transfer-encoding", "").lower() == "chunked":
-            return b"".join(self.chunks())
-        return b"".join(self._to_the_end())
+        if head.length is not None:
+            return self._exactly(head.length)
+        return b"".join(self.chunks() if head.is_chunked else self._to_the_end())
 
     def chunks(self) -> Iterator[bytes]:
         while True:
@@ -80,15 +69,16 @@ class Reader:
         return taken
 
     def _exactly(self, size: int) -> bytes:
-        pieces, have = [self._buffer], len(self._buffer)
-        while have < size:
-            self._buffer = b""
-            self._more()
-            pieces.append(self._buffer)
-            have += len(self._buffer)
-        whole = b"".join(pieces)
-        self._buffer = whole[size:]
-        return whole[:size]
+        if len(self._buffer) < size:
+            pieces, missing = [self._buffer], size - len(self._buffer)
+            while missing > 0:
+                self._buffer = b""
+                self._more()
+                pieces.append(self._buffer)
+                missing -= len(self._buffer)
+            self._buffer = b"".join(pieces)
+        taken, self._buffer = self._buffer[:size], self._buffer[size:]
+        return taken
 
     def _to_the_end(self) -> Iterator[bytes]:
         yield self._buffer
@@ -103,7 +93,9 @@ class Reader:
         self._buffer += piece
 
 
+@lru_cache(HEADS_KEPT)
 def parse_head(block: bytes) -> Head:
+    """The daemon says the same few again and again: they are read once."""
     first, *lines = block.decode("latin-1").split("\r\n")
     version, _, rest = first.partition(" ")
     status = rest[:3]
@@ -115,10 +107,18 @@ def parse_head(block: bytes) -> Head:
     for line in lines:
         name, _, value = line.partition(":")
         headers[name.strip().lower()] = value.strip()
-    return Head(int(status), headers)
+    return Head(
+        int(status),
+        headers,
+        0 if status in ("204", "304") else _length(headers.get("content-length")),
+        headers.get("transfer-encoding", "").lower() == "chunked",
+        headers.get("connection", "").lower() == "close",
+    )
 
 
-def _length(text: str) -> int:
+def _length(text: str | None) -> int | None:
+    if text is None:
+        return None
     if not (text.isascii() and text.isdecimal()):
         raise _not_http()
     return int(text)
