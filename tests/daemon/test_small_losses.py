@@ -57,11 +57,9 @@ class Watched:
     def __init__(self) -> None:
         self.tell: dict[Path, Any] = {}
 
-    def watch(self, path: Path, mask: int, tell: Any) -> None:
+    def watch(self, path: Path, mask: int, tell: Any) -> Any:
         self.tell[path] = tell
-
-    def unwatch(self, path: Path) -> None:
-        del self.tell[path]
+        return lambda: self.tell.pop(path)
 
 
 def test_the_first_reader_of_a_transcript_is_followed_after_the_end_of_a_second() -> None:
