@@ -47,13 +47,13 @@ async def test_two_watchers_of_one_path_are_both_told_each_what_it_asked_for(
 
 async def test_two_watches_with_one_callback_are_still_two(events: FileEvents, tmp_path: Path) -> None:
     told = Told()
-    events.watch(tmp_path, IN_CLOSE_WRITE, told)
-    end = events.watch(tmp_path, IN_CLOSE_WRITE, told)
+    events.watch(tmp_path, IN_CREATE, told)
+    end = events.watch(tmp_path, IN_CREATE, told)
     write(tmp_path, "a")
     await until(lambda: len(told.lists) == 2)
     end()
     write(tmp_path, "b")
-    await until(lambda: "b" in told.names(IN_CLOSE_WRITE))
+    await until(lambda: "b" in told.names(IN_CREATE))
     assert len(told.lists) == 3
 
 
@@ -218,14 +218,14 @@ async def test_who_comes_during_a_look_is_not_told_of_what_it_saw(
 
     monkeypatch.setattr(polling, "_list_all", slowly)
     events, first, late = PollingFileEvents(asyncio.get_running_loop()), Told(), Told()
-    events.watch(tmp_path, WANTED, first)
+    events.watch(tmp_path, IN_CREATE | IN_DELETE, first)
     await until(listed.is_set)
     write(tmp_path, "a")
-    events.watch(tmp_path, WANTED, late)
+    events.watch(tmp_path, IN_CREATE | IN_DELETE, late)
     go_on.set()
-    await until(lambda: first.names(WANTED) == {"a"})
+    await until(lambda: first.names(IN_CREATE) == {"a"})
     write(tmp_path, "b")
-    await until(lambda: late.lists and "b" in first.names(WANTED))
+    await until(lambda: late.lists and "b" in first.names(IN_CREATE))
     assert [event.name for told in late.lists for event in told] == ["b"]
     events.close()
 
@@ -238,13 +238,26 @@ async def test_a_path_is_listed_once_however_many_watch_it(
     for each in told:
         events.watch(tmp_path, WANTED, each)
     assert events.polled() == 1
-    passes: list[Path] = []
-    right = polling.list_directory
-    monkeypatch.setattr(polling, "list_directory", lambda path: (passes.append(path), right(path))[1])
+    listed: list[Path] = []
+    passes: list[int] = []
+    one, all_of_them = polling.list_directory, polling._list_all
+
+    def list_one(path: Path) -> polling.Listing:
+        listed.append(path)
+        return one(path)
+
+    def list_all(paths: set[Path]) -> polling.Listings:
+        before = len(listed)
+        listings = all_of_them(paths)
+        passes.append(len(listed) - before)
+        return listings
+
+    monkeypatch.setattr(polling, "list_directory", list_one)
+    monkeypatch.setattr(polling, "_list_all", list_all)
     write(tmp_path, "a")
-    await until(lambda: all(each.lists for each in told))
+    await until(lambda: passes and all(each.lists for each in told))
     events.close()
-    assert 1 <= len(passes) < len(told)
+    assert set(passes) == {1}
 
 
 async def test_those_who_await_directories_below_one_are_each_told_of_theirs(
