@@ -13,8 +13,10 @@ from headcount.system.files import (
     IN_DELETE,
     IN_DELETE_SELF,
     IN_IGNORED,
+    EndWatch,
     FileEvent,
     FileEvents,
+    OnFileEvents,
     await_directory,
     polling,
 )
@@ -95,8 +97,8 @@ async def test_one_directory_by_two_names_tells_both(events: FileEvents, tmp_pat
 async def test_a_watcher_that_fails_does_not_rob_another_of_the_same_path(
     events: FileEvents, tmp_path: Path
 ) -> None:
-    faults: list[object] = []
-    asyncio.get_running_loop().set_exception_handler(lambda _, context: faults.append(context["exception"]))
+    faults: list[str] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: faults.append(context["message"]))
     before, after = Told(), Told()
 
     def bad(_: list[FileEvent]) -> None:
@@ -108,6 +110,7 @@ async def test_a_watcher_that_fails_does_not_rob_another_of_the_same_path(
     await until(lambda: before.names(WANTED) == after.names(WANTED) == {"a"} and faults)
     write(tmp_path, "b")
     await until(lambda: before.names(WANTED) == after.names(WANTED) == {"a", "b"} and len(faults) > 1)
+    assert set(faults) == {f"a file watch on {tmp_path} failed in its callback"}
 
 
 async def test_a_watcher_may_end_itself_and_others_while_it_is_told(
@@ -181,6 +184,17 @@ async def test_the_kernels_watch_is_shared_and_goes_with_the_last(tmp_path: Path
         assert watches_of_the_kernel(events) == 1
         end()
     assert watches_of_the_kernel(events) == 0
+    events.close()
+
+
+async def test_nothing_is_kept_of_a_directory_that_is_gone(tmp_path: Path) -> None:
+    events, told = InotifyEvents(asyncio.get_running_loop()), Told()
+    (tmp_path / "inner").mkdir()
+    for _ in range(2):
+        events.watch(tmp_path / "inner", WANTED, told)
+    (tmp_path / "inner").rmdir()
+    await until(lambda: len(told.lists) == 2)
+    assert not events._watches
     events.close()
 
 
@@ -277,6 +291,21 @@ async def test_those_who_await_directories_below_one_are_each_told_of_theirs(
     (tmp_path / "one").mkdir()
     await until(lambda: "one" in looks)
     assert looks == ["two", "deep/three", "one"]
+
+
+async def test_one_that_was_made_before_the_watch_began_is_not_awaited_in_vain(
+    events: FileEvents, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[str] = []
+    right = events.watch
+
+    def late(path: Path, mask: int, callback: OnFileEvents) -> EndWatch:
+        (tmp_path / "awaited").mkdir()
+        return right(path, mask, callback)
+
+    monkeypatch.setattr(events, "watch", late)
+    await_directory(events, tmp_path / "awaited", lambda: looks.append("look"))
+    assert looks == ["look"]
 
 
 async def test_a_cut_off_way_is_told_to_those_who_await_its_end(events: FileEvents, tmp_path: Path) -> None:
