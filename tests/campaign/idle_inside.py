@@ -30,7 +30,7 @@ from headcount.paths import Places
 from headcount.store.port import StoreFault
 from headcount.store.sqlite import SqliteStore
 from headcount.store.writer import Write
-from headcount.system.files import IN_CLOSE_WRITE, IN_MOVED_TO, IN_Q_OVERFLOW, FileEvent
+from headcount.system.files import IN_Q_OVERFLOW, FileEvent
 from tests.rig.kernel import FakeKernel, FakeProcesses
 from tests.rig.virtual import VirtualClock, VirtualLoop
 
@@ -114,8 +114,6 @@ class Day:
                 listener.close()
             running.hints.close()
             running.files.close()
-            running.hint_files.close()
-            running.follow_files.close()
         self._processes.close()
         self._store.close()
 
@@ -205,9 +203,9 @@ class Day:
 
     async def _overflow(self) -> None:
         (mailbox, *_) = self._running.service.mailboxes._open
-        self._running.files.unwatch(mailbox.directory)
+        mailbox._end_watch()
         self._drop(self._chance.choice(self._living), "Stop")
-        self._running.files.watch(mailbox.directory, IN_CLOSE_WRITE | IN_MOVED_TO, mailbox._arrived)
+        mailbox.open()
         mailbox._arrived([FileEvent(None, IN_Q_OVERFLOW)])
 
     async def _blind_census(self) -> None:

@@ -1,4 +1,4 @@
-"""The worlds in which the process port is tried: the real ones and the fake."""
+"""The worlds in which the ports are tried: for processes the real ones and the fake, for file events all ways."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from headcount import times
+from headcount.system.files import FileEvents
+from tests.rig.told import IMPLEMENTATIONS
 from tests.rig.worlds import WORLDS, World
 
 
@@ -13,5 +15,15 @@ from tests.rig.worlds import WORLDS, World
 async def world(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[World]:
     monkeypatch.setattr(times, "POLL_EVERY", 0.03)
     made = WORLDS[request.param](asyncio.get_running_loop())
+    yield made
+    made.close()
+
+
+@pytest.fixture(params=IMPLEMENTATIONS)
+async def events(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[FileEvents]:
+    monkeypatch.setattr(times, "POLL_EVERY", 0.02)
+    made: FileEvents = request.param(asyncio.get_running_loop())
     yield made
     made.close()

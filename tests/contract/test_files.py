@@ -1,10 +1,7 @@
-"""The contract of file events, on inotify and on polling."""
+"""The contract of file events, on inotify, on polling and on both together."""
 
 import asyncio
-import errno
 import os
-import time
-from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
@@ -25,49 +22,7 @@ from headcount.system.files import (
 from headcount.system.files.inotify import InotifyEvents
 from headcount.system.files.polling import PollingFileEvents
 from headcount.system.files.scarce import ScarceFileEvents
-
-WANTED = IN_CLOSE_WRITE | IN_MOVED_TO | IN_DELETE | IN_DELETE_SELF
-
-
-class WithoutWatches(ScarceFileEvents):
-    """The kernel has no watch left for anybody."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        super().__init__(loop)
-        self._kernel.watch = refuse_watch  # type: ignore[method-assign]
-
-
-def refuse_watch(path: Path, *_: object) -> None:
-    path.stat()  # a path that is not there is told first
-    raise OSError(errno.ENOSPC, "No space left on device")
-
-
-@pytest.fixture(params=[InotifyEvents, PollingFileEvents, ScarceFileEvents, WithoutWatches])
-async def events(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[FileEvents]:
-    monkeypatch.setattr(times, "POLL_EVERY", 0.02)
-    made: FileEvents = request.param(asyncio.get_running_loop())
-    yield made
-    made.close()
-
-
-class Told:
-    def __init__(self) -> None:
-        self.lists: list[list[FileEvent]] = []
-
-    def __call__(self, events: list[FileEvent]) -> None:
-        self.lists.append(events)
-
-    def names(self, mask: int) -> set[str | None]:
-        return {event.name for events in self.lists for event in events if event.mask & mask}
-
-
-async def until(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 10
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        await asyncio.sleep(0.002)
+from tests.rig.told import WANTED, Told, refuse_watch, until
 
 
 async def test_written_moved_and_removed_files_are_told(events: FileEvents, tmp_path: Path) -> None:
@@ -106,13 +61,13 @@ async def test_only_what_was_asked_for_is_told(events: FileEvents, tmp_path: Pat
     assert [event.name for listed in told.lists for event in listed] == ["gone"]
 
 
-async def test_after_unwatch_nothing_is_told(events: FileEvents, tmp_path: Path) -> None:
+async def test_after_its_end_a_watch_is_told_nothing(events: FileEvents, tmp_path: Path) -> None:
     told, witness = Told(), Told()
     other = tmp_path / "other"
     other.mkdir()
-    events.watch(tmp_path, WANTED, told)
-    events.unwatch(tmp_path)
-    events.unwatch(tmp_path)
+    end = events.watch(tmp_path, WANTED, told)
+    end()
+    end()
     events.watch(other, WANTED, witness)
     (tmp_path / "a").write_text("x")
     (other / "b").write_text("x")
@@ -124,12 +79,13 @@ async def test_a_removed_directory_ends_its_watch(events: FileEvents, tmp_path: 
     told = Told()
     inner = tmp_path / "inner"
     inner.mkdir()
-    events.watch(inner, WANTED, told)
+    end = events.watch(inner, WANTED, told)
     inner.rmdir()
     await until(lambda: told.names(IN_IGNORED) == {""})
     assert told.names(IN_DELETE_SELF) == {""}
     inner.mkdir()
     events.watch(inner, WANTED, told)
+    end()  # of the first, which is over
     (inner / "again").write_text("x")
     await until(lambda: "again" in told.names(IN_CLOSE_WRITE))
 
@@ -167,33 +123,18 @@ async def test_one_read_is_one_list_in_order(tmp_path: Path) -> None:
     events.close()
 
 
-async def test_two_paths_of_one_directory_are_both_told(tmp_path: Path) -> None:
-    events, one, other = InotifyEvents(asyncio.get_running_loop()), Told(), Told()
-    (tmp_path / "real").mkdir()
-    (tmp_path / "link").symlink_to(tmp_path / "real")
-    events.watch(tmp_path / "real", IN_CLOSE_WRITE, one)
-    events.watch(tmp_path / "link", IN_DELETE, other)
-    (tmp_path / "real" / "x").write_text("x")
-    (tmp_path / "real" / "x").unlink()
-    await until(lambda: other.lists)
-    assert (one.names(IN_CLOSE_WRITE), one.names(IN_DELETE)) == ({"x"}, set())
-    assert (other.names(IN_CLOSE_WRITE), other.names(IN_DELETE)) == (set(), {"x"})
-    events.unwatch(tmp_path / "link")
-    (tmp_path / "real" / "y").write_text("x")
-    await until(lambda: "y" in one.names(IN_CLOSE_WRITE))
-    events.close()
-
-
-async def test_an_overflow_is_told_so_that_the_owner_looks_again(tmp_path: Path) -> None:
+async def test_an_overflow_is_told_to_everybody_so_that_each_looks_again(tmp_path: Path) -> None:
     """The queue holds max_queued_events; more than that are made while the loop does not read."""
     with open("/proc/sys/fs/inotify/max_queued_events") as file:
         most = int(file.read())
-    events, told = InotifyEvents(asyncio.get_running_loop()), Told()
+    events, told, second, elsewhere = InotifyEvents(asyncio.get_running_loop()), Told(), Told(), Told()
     events.watch(tmp_path, IN_CREATE | IN_DELETE, told)
+    events.watch(tmp_path, IN_CLOSE_WRITE, second)
+    events.watch(tmp_path.parent, IN_CLOSE_WRITE, elsewhere)
     for number in range(most // 2 + 10):
         os.close(os.open(tmp_path / f"{number}", os.O_CREAT | os.O_WRONLY))
         os.unlink(tmp_path / f"{number}")
-    await until(lambda: None in told.names(IN_Q_OVERFLOW))
+    await until(lambda: all(None in each.names(IN_Q_OVERFLOW) for each in (told, second, elsewhere)))
     events.close()
 
 
@@ -222,14 +163,19 @@ async def test_a_path_without_a_watch_is_looked_at_and_goes_back_to_the_kernel_w
     (tmp_path / "two").mkdir()
     events.watch(tmp_path / "one", WANTED, other)
     monkeypatch.setattr(events._kernel, "watch", refuse_watch)
-    events.watch(tmp_path / "two", WANTED, told)
+    end = events.watch(tmp_path / "two", WANTED, told)
+    events.watch(tmp_path / "two", WANTED, Told())()
     assert events.polled() == 1
     (tmp_path / "one" / "a").write_text("x")
     (tmp_path / "two" / "b").write_text("x")
     await until(lambda: other.names(WANTED) == {"a"} and told.names(WANTED) == {"b"})
     monkeypatch.setattr(events._kernel, "watch", right)
-    events.watch(tmp_path / "two", WANTED, told)
+    events.watch(tmp_path / "two", WANTED, other)
+    end()
     assert events.polled() == 0
+    (tmp_path / "two" / "c").write_text("x")
+    await until(lambda: "c" in other.names(WANTED))
+    assert told.names(WANTED) == {"b"}
     events.close()
 
 

@@ -36,6 +36,13 @@ def test_a_mailbox_that_is_removed_is_made_again(daemon: Daemon, agent: Callable
     assert daemon.session(conversation=claude.conversation)["activity"] == "working"
 
 
+def test_after_that_an_agents_own_mailbox_is_still_waited_for(daemon: Daemon) -> None:
+    shutil.rmtree(daemon.mailbox)
+    eventually((daemon.mailbox / ".listening").exists)
+    (daemon.mailbox / "codex").mkdir(mode=0o700)
+    eventually((daemon.mailbox / "codex" / ".listening").exists)
+
+
 @pytest.mark.parametrize(
     "data",
     [

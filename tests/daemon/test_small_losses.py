@@ -22,6 +22,7 @@ from headcount.daemon.effects import Effects
 from headcount.daemon.follow import Follow
 from headcount.daemon.gate import Refused
 from headcount.daemon.hosting import Hosting
+from headcount.daemon.mailbox import Mailbox
 from headcount.daemon.routes.ending import _meant
 from headcount.daemon.routes.places import _host
 from headcount.daemon.terminals import Terminals
@@ -57,11 +58,9 @@ class Watched:
     def __init__(self) -> None:
         self.tell: dict[Path, Any] = {}
 
-    def watch(self, path: Path, mask: int, tell: Any) -> None:
+    def watch(self, path: Path, mask: int, tell: Any) -> Any:
         self.tell[path] = tell
-
-    def unwatch(self, path: Path) -> None:
-        del self.tell[path]
+        return lambda: self.tell.pop(path)
 
 
 def test_the_first_reader_of_a_transcript_is_followed_after_the_end_of_a_second() -> None:
@@ -89,6 +88,19 @@ def test_the_first_reader_of_a_transcript_is_followed_after_the_end_of_a_second(
 
 def _with(session: Any, transcript: str | None) -> Any:
     return replace(session, transcript=transcript)
+
+
+# --- the mailbox ---------------------------------------------------------------------------------------
+
+
+async def test_a_closed_mailbox_watches_nothing(tmp_path: Path) -> None:
+    files = Watched()
+    unused: Any = None
+    mailbox = Mailbox(tmp_path / "mailbox", unused, unused, unused, files, unused, unused, unused)  # type: ignore[arg-type]
+    mailbox.open()
+    assert list(files.tell) == [tmp_path / "mailbox"]
+    mailbox.close(for_good=True)
+    assert files.tell == {}
 
 
 # --- terminals -----------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -54,3 +55,13 @@ def test_without_a_watch_the_daemon_starts_and_looks_instead(
 def test_with_watches_none_is_looked_at(daemon: Daemon) -> None:
     if os.path.exists("/proc/sys/fs/inotify"):
         assert daemon.get("/v1/status")["polled_directories"] == 0
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/sys/fs/inotify"), reason="there is no inotify here")
+def test_one_instance_serves_all_watchers(daemon: Daemon) -> None:
+    """A user has 128 of them, for all programs together."""
+    kinds = []
+    for descriptor in Path(f"/proc/{daemon.pid}/fd").iterdir():
+        with suppress(FileNotFoundError):  # it was closed meanwhile
+            kinds.append(os.readlink(descriptor))
+    assert sum("inotify" in kind for kind in kinds) == 1

@@ -19,7 +19,15 @@ from headcount.core.session import Session, SessionId
 from headcount.core.world import World
 from headcount.daemon.loop import Loop
 from headcount.daemon.transcripts import Transcripts
-from headcount.system.files import IN_CLOSE_WRITE, IN_IGNORED, IN_MODIFY, IN_MOVED_TO, FileEvent, FileEvents
+from headcount.system.files import (
+    IN_CLOSE_WRITE,
+    IN_IGNORED,
+    IN_MODIFY,
+    IN_MOVED_TO,
+    EndWatch,
+    FileEvent,
+    FileEvents,
+)
 from headcount.times import FOLLOW_AFTER
 
 log = logging.getLogger("headcount.follow")
@@ -35,6 +43,7 @@ class Follow:
         self._transcripts = transcripts
         self._followed: dict[SessionId, str] = {}
         self._in: dict[Path, dict[str, set[SessionId]]] = {}  # directory: whose file each name is
+        self._watches: dict[Path, EndWatch] = {}  # of the same directories
 
     def noticed(self, events: Sequence[Event], world: World) -> None:
         for event in events:
@@ -59,7 +68,7 @@ class Follow:
         directory = path.parent
         if directory not in self._in:
             try:
-                self._files.watch(
+                self._watches[directory] = self._files.watch(
                     directory,
                     IN_MODIFY | IN_CLOSE_WRITE | IN_MOVED_TO,
                     lambda events: self._changed(directory, events),
@@ -84,7 +93,7 @@ class Follow:
             names.pop(path.name, None)
         if not names and path.parent in self._in:
             del self._in[path.parent]
-            self._files.unwatch(path.parent)
+            self._watches.pop(path.parent)()
 
     def _changed(self, directory: Path, events: list[FileEvent]) -> None:
         names = self._in.get(directory, {})
@@ -92,6 +101,7 @@ class Follow:
             for id in chain.from_iterable(names.values()):
                 self._followed.pop(id, None)
             self._in.pop(directory, None)
+            self._watches.pop(directory, None)
             return
         everything = any(event.name is None for event in events)
         changed = set(names) if everything else {event.name for event in events if event.name in names}

@@ -22,6 +22,7 @@ from headcount.system.files import (
     IN_OPEN,
     FileEvent,
     FileEvents,
+    await_directory,
 )
 from headcount.times import CENSUS_SETTLES, HINT_AFTER
 
@@ -35,7 +36,6 @@ class Hints:
     def __init__(self, files: FileEvents, look: Callable[[], object]) -> None:
         self._files = files
         self._look = look
-        self._awaited: dict[Path, list[Path]] = {}  # the nearest directory above: what is to appear below it
         self._soon: asyncio.TimerHandle | None = None
         self._later: asyncio.TimerHandle | None = None
         self.watched: list[Path] = []
@@ -55,26 +55,13 @@ class Hints:
                 self._files.watch(directory, CHANGES, lambda events: self._changed(directory, events))
                 self.watched.append(directory)
             else:
-                self._await(directory)
+                await_directory(self._files, directory, lambda: self._appeared(directory))
         except OSError as error:  # without hints the census finds it, later
             log.warning("%s cannot be watched: %s", directory, error.strerror)
 
-    def _await(self, directory: Path) -> None:
-        above = next(each for each in directory.parents if each.is_dir())
-        self._awaited.setdefault(above, []).append(directory)
-        self._files.watch(above, IN_CREATE | IN_MOVED_TO, lambda events: self._appeared(above, events))
-        if _below(above, directory).is_dir():
-            self._appeared(above, [FileEvent(None, 0)])  # it was made between the look and the watch
-
-    def _appeared(self, above: Path, events: list[FileEvent]) -> None:
-        awaited = self._awaited.get(above, [])
-        names = {None, *(_below(above, directory).name for directory in awaited)}
-        if any(event.name in names or event.mask & IN_IGNORED for event in events):
-            self._files.unwatch(above)
-            self._awaited.pop(above, None)
-            for directory in awaited:
-                self._arm(directory)
-            self._hinted()
+    def _appeared(self, directory: Path) -> None:
+        self._arm(directory)
+        self._hinted()
 
     def _changed(self, directory: Path, events: list[FileEvent]) -> None:
         if any(event.mask & IN_IGNORED for event in events):
@@ -94,8 +81,3 @@ class Hints:
     def _look_soon(self) -> None:
         self._soon = None
         self._look()
-
-
-def _below(above: Path, directory: Path) -> Path:
-    """The first step from the one to the other."""
-    return above / directory.relative_to(above).parts[0]

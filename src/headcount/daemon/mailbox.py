@@ -33,7 +33,7 @@ from headcount.daemon.loop import Loop, NotStored
 from headcount.daemon.worktrees import Worktrees
 from headcount.own_files import check_directory, open_to_append
 from headcount.system.clock import Clock
-from headcount.system.files import IN_CLOSE_WRITE, IN_IGNORED, IN_MOVED_TO, FileEvent, FileEvents
+from headcount.system.files import IN_CLOSE_WRITE, IN_IGNORED, IN_MOVED_TO, EndWatch, FileEvent, FileEvents
 from headcount.times import COMMIT_RETRY_MOST, SETTLE_WITHIN
 
 log = logging.getLogger("headcount.mailbox")
@@ -72,6 +72,7 @@ class Mailbox:
         self._loop = loop
         self._anchors = anchors
         self._files = files
+        self._end_watch: EndWatch | None = None
         self._clock = clock
         self._drift = drift
         self._worktrees = worktrees
@@ -85,13 +86,14 @@ class Mailbox:
         """Watches first and lists afterwards, so that nothing falls between."""
         self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         check_directory(str(self.directory))  # what cannot be read in it is removed: it must be ours
-        self._files.watch(self.directory, IN_CLOSE_WRITE | IN_MOVED_TO, self._arrived)
+        self._end_watch = self._files.watch(self.directory, IN_CLOSE_WRITE | IN_MOVED_TO, self._arrived)
         os.close(open_to_append(str(self.directory / FLAG)))
         self._wake.set()
 
     def close(self, *, for_good: bool) -> None:
         """`for_good`: told to stop, so per-tool hooks need not write any more."""
-        self._files.unwatch(self.directory)
+        if self._end_watch is not None:
+            self._end_watch()
         if self._settling is not None:
             self._settling.cancel()
         if for_good:

@@ -3,6 +3,7 @@
 Rules of this file
   1. An agent's directory is made by whoever installs its hooks. One that is not there is waited for, not made: an
      agent that reports nothing leaves nothing.
+  2. The mailbox itself may be removed under us; it is made again, and waited in again.
 
 Not here: what is done with a file (mailbox.py), where each lies (agents/drop_line.py).
 """
@@ -12,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from headcount.daemon.mailbox import Mailbox
-from headcount.system.files import IN_CREATE, IN_MOVED_TO, FileEvent, FileEvents
+from headcount.system.files import IN_CREATE, IN_IGNORED, IN_MOVED_TO, FileEvent, FileEvents
 
 
 class Mailboxes:
@@ -39,6 +40,9 @@ class Mailboxes:
         return sum((mailbox.counts for mailbox in self._open), Counter[str]())
 
     def _appeared(self, events: list[FileEvent]) -> None:
+        if any(event.mask & IN_IGNORED for event in events):
+            self.open()
+            return
         awaited = {None, *(mailbox.directory.name for mailbox in self._closed)}
         if any(event.name in awaited for event in events):
             self._open_those_there()

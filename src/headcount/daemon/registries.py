@@ -18,7 +18,14 @@ from headcount.core.identity import ProcessFacts
 from headcount.daemon.anchor import Anchors
 from headcount.daemon.drift import Drift
 from headcount.daemon.loop import Loop
-from headcount.system.files import IN_CLOSE_WRITE, IN_CREATE, IN_IGNORED, IN_MOVED_TO, FileEvent, FileEvents
+from headcount.system.files import (
+    IN_CLOSE_WRITE,
+    IN_IGNORED,
+    IN_MOVED_TO,
+    FileEvent,
+    FileEvents,
+    await_directory,
+)
 from headcount.system.processes.port import Processes
 
 log = logging.getLogger("headcount.registries")
@@ -36,9 +43,6 @@ class Registries:
         self._uid = os.getuid()
         self.directories: list[Path] = []
         self._registries: dict[Path, Registry] = {}
-        self._awaited: dict[
-            Path, list[tuple[Registry, Path]]
-        ] = {}  # nearest directory above: who waits there
 
     def open(self, agent: Agent, env: Mapping[str, str], home: Path, more: tuple[str, ...] = ()) -> None:
         registry = agent.registry
@@ -52,9 +56,8 @@ class Registries:
         return [(self._registries[directory], directory) for directory in self.directories]
 
     def _arm(self, registry: Registry, directory: Path) -> None:
-        """Watches the directory, or the nearest one above it until it is made."""
         if not directory.is_dir():
-            self._await(registry, directory)
+            await_directory(self._files, directory, lambda: self._arm(registry, directory))
             return
         self.directories.append(directory)
         self._registries[directory] = registry
@@ -64,23 +67,6 @@ class Registries:
             lambda events: self._changed(registry, directory, events),
         )
         self._read_all(registry, directory)
-
-    def _await(self, registry: Registry, directory: Path) -> None:
-        """A path has one watch, and several roots may be made below the same one: all that wait share it."""
-        above = next(each for each in directory.parents if each.is_dir())
-        self._awaited.setdefault(above, []).append((registry, directory))
-        self._files.watch(above, IN_CREATE | IN_MOVED_TO, lambda events: self._appeared(above, events))
-        if _below(above, directory).is_dir():
-            self._appeared(above, [FileEvent(None, 0)])  # it was made between the look and the watch
-
-    def _appeared(self, above: Path, events: list[FileEvent]) -> None:
-        awaited = self._awaited.get(above, [])
-        names = {None, *(_below(above, directory).name for _, directory in awaited)}
-        if any(event.name in names or event.mask & IN_IGNORED for event in events):
-            self._files.unwatch(above)
-            self._awaited.pop(above, None)
-            for registry, directory in awaited:
-                self._arm(registry, directory)
 
     def _changed(self, registry: Registry, directory: Path, events: list[FileEvent]) -> None:
         if any(event.mask & IN_IGNORED for event in events):  # it was removed; it may be made again
@@ -118,8 +104,3 @@ class Registries:
             return
         anchor = self._anchors.bound(facts, "registry")
         self._loop.put(registry.record(entry, anchor))
-
-
-def _below(above: Path, directory: Path) -> Path:
-    """The first step from the one to the other."""
-    return above / directory.relative_to(above).parts[0]

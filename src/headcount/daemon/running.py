@@ -126,8 +126,6 @@ class Running:
             return processes.prove(process, world.machine_of(process.boot))
 
         self.files = open_file_events(event_loop)
-        # a path has one watch, and these may be the same paths
-        self.hint_files, self.follow_files = open_file_events(event_loop), open_file_events(event_loop)
         self.anchors = Anchors(processes, clock, world.find_process)
         self.loop = Loop(
             world,
@@ -138,7 +136,7 @@ class Running:
             prove=prove,
         )
         self.transcripts = Transcripts(AGENTS, self.loop, self.anchors.began_at)
-        self.follow = Follow(AGENTS, self.loop, self.follow_files, self.transcripts)
+        self.follow = Follow(AGENTS, self.loop, self.files, self.transcripts)
         self.adapters = Adapters(self.loop.counts)
         self.hosting = Hosting(self.loop, processes, self.anchors, clock, self.adapters)
         drift, looks = Drift(), Looks()
@@ -170,7 +168,7 @@ class Running:
             mailboxes=Mailboxes(
                 Path(places.mailbox),
                 [self._mailbox(agent, clock, drift, worktrees) for agent in AGENTS.values()],
-                self.hint_files,
+                self.files,
                 lambda mailbox: self.chores.append(self._chore(mailbox.run(), "mailbox")),
             ),
             adapters=self.adapters,
@@ -212,7 +210,7 @@ class Running:
             self.aftermath,
             self.terminals,
         )
-        self.hints = Hints(self.hint_files, self.service.census.hinted)
+        self.hints = Hints(self.files, self.service.census.hinted)
         self.service.closing.windows = TmuxWindows(self.loop, processes, clock)
         self.watchdog = Watchdog(
             event_loop, Path(places.log).with_name("stacks.txt"), on_alive=lambda: notify("WATCHDOG=1")
@@ -322,8 +320,6 @@ class Running:
             listener.close()
         self.hints.close()
         self.files.close()
-        self.hint_files.close()
-        self.follow_files.close()
         if self.deciding is not None:
             self.loop.put(Awake(service.clock.now(), stopping=True))
             self.loop.stop()

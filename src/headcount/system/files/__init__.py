@@ -1,5 +1,6 @@
 """Changes of files in a directory, told on the loop: by inotify, elsewhere by looking."""
 
+from headcount.system.files.awaited import await_directory
 from headcount.system.files.choose import open_file_events
 from headcount.system.files.events import (
     IN_CLOSE_WRITE,
@@ -12,6 +13,7 @@ from headcount.system.files.events import (
     IN_MOVED_TO,
     IN_OPEN,
     IN_Q_OVERFLOW,
+    EndWatch,
     FileEvent,
     FileEvents,
     OnFileEvents,
@@ -28,8 +30,10 @@ __all__ = (
     "IN_MOVED_TO",
     "IN_OPEN",
     "IN_Q_OVERFLOW",
+    "EndWatch",
     "FileEvent",
     "FileEvents",
     "OnFileEvents",
+    "await_directory",
     "open_file_events",
 )

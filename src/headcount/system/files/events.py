@@ -4,8 +4,10 @@ Rules of this file
   1. An event is a hint to look: it may come twice, and after an overflow (a name of None) anything may
      have been missed, so the owner reads the directory again.
   2. Events of one read come as one list, in the order in which they happened.
-  3. One watch for each path; watching a path again replaces what was asked for it.
+  3. Each watch is its own: a path may have many, under one name or several, each told what it asked for, and
+     ending one leaves the others. Ending one that is over is nothing.
   4. IN_IGNORED says that the watch is over by itself: its directory was removed or unmounted.
+  5. After its end a watch is told nothing more, not even what was read already.
 
 Implementations: inotify.py, polling.py, and both together in scarce.py; one contract suite runs on all.
 """
@@ -36,17 +38,16 @@ class FileEvent(Struct, frozen=True):
 
 
 OnFileEvents = Callable[[list[FileEvent]], None]
+EndWatch = Callable[[], None]
 
 
 class FileEvents(Protocol):
-    def watch(self, path: Path, mask: int, callback: OnFileEvents) -> None:
-        """From now on. An OSError: the path is not there."""
+    def watch(self, path: Path, mask: int, callback: OnFileEvents) -> EndWatch:
+        """From now on, until the answer is called. An OSError: the path is not there."""
         ...
 
-    def unwatch(self, path: Path) -> None: ...
-
     def polled(self) -> int:
-        """How many of the watches are looked at once a second, because the kernel does not tell of them."""
+        """How many paths are looked at once a second, because the kernel does not tell of them."""
         ...
 
     def close(self) -> None: ...

@@ -2,8 +2,10 @@
 
 Rules of this file
   1. One read, one list for each watch. A callback that raises does not keep the others from theirs.
-  2. Two paths may be one directory: the kernel then gives one watch, and both are told, each what it asked for.
-  3. An overflow is told to everybody: nobody knows whose events were lost.
+  2. The kernel has one watch for each directory, by whatever path it was named; it is shared by all of ours that
+     it numbered alike, and removed with the last.
+  3. What the kernel is asked for only grows: to ask for less one needs a path, which may lead elsewhere by now.
+  4. An overflow is told to everybody: nobody knows whose events were lost.
 
 Not here: what an event means to its owner.
 """
@@ -11,21 +13,30 @@ Not here: what an event means to its owner.
 import asyncio
 import os
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 
 from msgspec import Struct
 
 from headcount.system import libc
-from headcount.system.files.events import ALWAYS_TOLD, IN_IGNORED, IN_Q_OVERFLOW, FileEvent, OnFileEvents
+from headcount.system.files.events import (
+    ALWAYS_TOLD,
+    IN_IGNORED,
+    IN_Q_OVERFLOW,
+    EndWatch,
+    FileEvent,
+    OnFileEvents,
+)
 
 HEADER = struct.Struct("=iIII")  # struct inotify_event: watch, mask, cookie, length of the name
 READ_MOST = 65_536
 IN_MASK_ADD = 0x2000_0000
 
 
-class _Watch(Struct, frozen=True):
+class _Watch(Struct, frozen=True, eq=False):  # two that ask the same are still two
+    path: Path
     descriptor: int
     mask: int
     callback: OnFileEvents
@@ -34,21 +45,15 @@ class _Watch(Struct, frozen=True):
 class InotifyEvents:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self._watches: dict[Path, _Watch] = {}
+        self._watches: dict[int, list[_Watch]] = {}  # the kernel's number: whose it is
         self._inotify = libc.call("inotify_init1", os.O_NONBLOCK | os.O_CLOEXEC)
         loop.add_reader(self._inotify, self._on_readable)
 
-    def watch(self, path: Path, mask: int, callback: OnFileEvents) -> None:
+    def watch(self, path: Path, mask: int, callback: OnFileEvents) -> EndWatch:
         descriptor = libc.call("inotify_add_watch", self._inotify, os.fsencode(path), mask | IN_MASK_ADD)
-        before = self._watches.get(path)
-        self._watches[path] = _Watch(descriptor, mask, callback)
-        if before is not None and before.descriptor != descriptor:  # the path is another directory now
-            self._forget(before.descriptor)
-
-    def unwatch(self, path: Path) -> None:
-        watch = self._watches.pop(path, None)
-        if watch is not None:
-            self._forget(watch.descriptor)
+        watch = _Watch(path, descriptor, mask, callback)
+        self._watches.setdefault(descriptor, []).append(watch)
+        return lambda: self._end(watch)
 
     def polled(self) -> int:
         return 0
@@ -60,37 +65,47 @@ class InotifyEvents:
             self._inotify = -1
             self._watches.clear()
 
-    def _forget(self, descriptor: int) -> None:
-        if all(watch.descriptor != descriptor for watch in self._watches.values()):
+    def _is_over(self, watch: _Watch) -> bool:
+        return watch not in self._watches.get(watch.descriptor, ())
+
+    def _end(self, watch: _Watch) -> None:
+        if self._is_over(watch):
+            return
+        sharing = self._watches[watch.descriptor]
+        sharing.remove(watch)
+        if not sharing:
+            del self._watches[watch.descriptor]
             with suppress(OSError):  # the kernel dropped it already: its directory is gone
-                libc.call("inotify_rm_watch", self._inotify, descriptor)
+                libc.call("inotify_rm_watch", self._inotify, watch.descriptor)
 
     def _on_readable(self) -> None:
         try:
             data = os.read(self._inotify, READ_MOST)
         except BlockingIOError:
             return
-        told: dict[Path, list[FileEvent]] = {}
+        told: dict[_Watch, list[FileEvent]] = {}
         for descriptor, event in _events(data):
-            for path, watch in self._watches.items():
-                if event.mask & IN_Q_OVERFLOW or (
-                    watch.descriptor == descriptor and event.mask & (watch.mask | ALWAYS_TOLD)
-                ):
-                    told.setdefault(path, []).append(event)
-        for path, events in told.items():
-            self._tell(path, events)
+            for watch in self._concerned(descriptor, event.mask):
+                told.setdefault(watch, []).append(event)
+        for watch, events in told.items():
+            self._tell(watch, events)
 
-    def _tell(self, path: Path, events: list[FileEvent]) -> None:
-        watch = self._watches.get(path)
-        if watch is None:
-            return  # an earlier callback of this read took it away
+    def _concerned(self, descriptor: int, mask: int) -> Iterable[_Watch]:
+        if mask & IN_Q_OVERFLOW:
+            return chain.from_iterable(self._watches.values())
+        sharing = self._watches.get(descriptor, ())
+        return (watch for watch in sharing if mask & (watch.mask | ALWAYS_TOLD))
+
+    def _tell(self, watch: _Watch, events: list[FileEvent]) -> None:
+        if self._is_over(watch):
+            return  # an earlier callback of this read ended it
         if any(event.mask & IN_IGNORED for event in events):
-            del self._watches[path]
+            self._end(watch)
         try:
             watch.callback(events)
         except Exception as error:
             self._loop.call_exception_handler(
-                {"message": f"a file watch on {path} failed in its callback", "exception": error}
+                {"message": f"a file watch on {watch.path} failed in its callback", "exception": error}
             )
 
 

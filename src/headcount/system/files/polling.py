@@ -1,9 +1,11 @@
 """File events by looking once a second, where there is no inotify.
 
 Rules of this file
-  1. Directories are listed in a thread, and only while something is watched.
-  2. A change between two looks is told once. What came and went between them is not seen.
-  3. A directory that cannot be read just now has not changed; one that is gone ends its watch.
+  1. Directories are listed in a thread, each once however many watch it, and only while something is watched.
+  2. A change between two looks is told once. What came and went between them is not seen, nor is it that the
+     directory itself went and came.
+  3. A listing is compared for those who watched when it was begun: for others it is older than what they saw.
+  4. A directory that cannot be read just now has not changed; one that is gone ends its watch.
 
 Not here: inotify (inotify.py).
 """
@@ -11,6 +13,7 @@ Not here: inotify (inotify.py).
 import asyncio
 import os
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
@@ -25,6 +28,7 @@ from headcount.system.files.events import (
     IN_MODIFY,
     IN_MOVED_FROM,
     IN_MOVED_TO,
+    EndWatch,
     FileEvent,
     OnFileEvents,
 )
@@ -34,9 +38,11 @@ CHANGED = IN_MODIFY | IN_CLOSE_WRITE | IN_MOVED_TO
 VANISHED = IN_DELETE | IN_MOVED_FROM
 
 Listing = dict[str, tuple[int, int, int]]  # name -> (inode, size, time of change)
+Listings = dict[Path, Listing | None]
 
 
-class _Watch(Struct):
+class _Watch(Struct, eq=False):  # two that ask the same are still two
+    path: Path
     mask: int
     callback: OnFileEvents
     seen: Listing
@@ -45,26 +51,28 @@ class _Watch(Struct):
 class PollingFileEvents:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self._watches: dict[Path, _Watch] = {}
+        self._watches: dict[_Watch, None] = {}  # in the order in which they came
         self._timer: asyncio.TimerHandle | None = None
-        self._pass: asyncio.Future[dict[Path, Listing | None]] | None = None
+        self._pass: asyncio.Future[Listings] | None = None
 
-    def watch(self, path: Path, mask: int, callback: OnFileEvents) -> None:
-        self._watches[path] = _Watch(mask, callback, list_directory(path))
+    def watch(self, path: Path, mask: int, callback: OnFileEvents) -> EndWatch:
+        watch = _Watch(path, mask, callback, list_directory(path))
+        self._watches[watch] = None
         self._schedule()
+        return lambda: self._end(watch)
 
-    def unwatch(self, path: Path) -> None:
-        self._watches.pop(path, None)
+    def polled(self) -> int:
+        return len({watch.path for watch in self._watches})
+
+    def close(self) -> None:
+        for watch in tuple(self._watches):
+            self._end(watch)
+
+    def _end(self, watch: _Watch) -> None:
+        self._watches.pop(watch, None)
         if not self._watches and self._timer is not None:
             self._timer.cancel()
             self._timer = None
-
-    def polled(self) -> int:
-        return len(self._watches)
-
-    def close(self) -> None:
-        for path in tuple(self._watches):
-            self.unwatch(path)
 
     def _schedule(self) -> None:
         if self._watches and self._timer is None and self._pass is None:
@@ -72,43 +80,43 @@ class PollingFileEvents:
 
     def _start_pass(self) -> None:
         self._timer = None
+        watches = tuple(self._watches)
         try:
-            self._pass = self._loop.run_in_executor(None, _list_all, tuple(self._watches))
+            self._pass = self._loop.run_in_executor(None, _list_all, {watch.path for watch in watches})
         except (OSError, RuntimeError):  # no thread can be started now
             self._schedule()
         else:
-            self._pass.add_done_callback(self._end_pass)
+            self._pass.add_done_callback(partial(self._end_pass, watches))
 
-    def _end_pass(self, done: asyncio.Future[dict[Path, Listing | None]]) -> None:
+    def _end_pass(self, watches: tuple[_Watch, ...], done: asyncio.Future[Listings]) -> None:
         self._pass = None
         if done.cancelled():
             return
         try:
-            for path, listing in done.result().items():
-                self._compare(path, listing)
+            listings = done.result()
+            for watch in watches:
+                if watch.path in listings and watch in self._watches:
+                    self._compare(watch, listings[watch.path])
         finally:
             self._schedule()
 
-    def _compare(self, path: Path, listing: Listing | None) -> None:
-        watch = self._watches.get(path)
-        if watch is None:
-            return
+    def _compare(self, watch: _Watch, listing: Listing | None) -> None:
         if listing is None:
-            self.unwatch(path)
+            self._end(watch)
             events = [FileEvent("", IN_DELETE_SELF & watch.mask)] if watch.mask & IN_DELETE_SELF else []
             events.append(FileEvent("", IN_IGNORED))
         else:
             events = [event for event in _differences(watch.seen, listing, watch.mask) if event.mask]
             watch.seen = listing
         if events:
-            self._tell(path, watch.callback, events)
+            self._tell(watch, events)
 
-    def _tell(self, path: Path, callback: OnFileEvents, events: list[FileEvent]) -> None:
+    def _tell(self, watch: _Watch, events: list[FileEvent]) -> None:
         try:
-            callback(events)
+            watch.callback(events)
         except Exception as error:
             self._loop.call_exception_handler(
-                {"message": f"a file watch on {path} failed in its callback", "exception": error}
+                {"message": f"a file watch on {watch.path} failed in its callback", "exception": error}
             )
 
 
@@ -124,9 +132,9 @@ def list_directory(path: Path) -> Listing:
     return listing
 
 
-def _list_all(paths: tuple[Path, ...]) -> dict[Path, Listing | None]:
+def _list_all(paths: set[Path]) -> Listings:
     """None: it is gone. A path that is missing in the answer could not be read this time."""
-    listings: dict[Path, Listing | None] = {}
+    listings: Listings = {}
     for path in paths:
         try:
             listings[path] = list_directory(path)

@@ -3,7 +3,7 @@
 Rules of this file
   1. A user has so many watches (`fs.inotify.max_user_watches`), and editors and sync tools take them all. A path
      for which none is left is looked at instead; nobody is refused for it.
-  2. Each path is told of by one of the two. Watching it again tries the kernel first.
+  2. Each watch is told by one of the two; every new one tries the kernel first.
 
 Not here: how either does it (inotify.py, polling.py).
 """
@@ -13,7 +13,7 @@ import errno
 import logging
 from pathlib import Path
 
-from headcount.system.files.events import OnFileEvents
+from headcount.system.files.events import EndWatch, OnFileEvents
 from headcount.system.files.inotify import InotifyEvents
 from headcount.system.files.polling import PollingFileEvents
 
@@ -25,21 +25,14 @@ class ScarceFileEvents:
         self._kernel = InotifyEvents(loop)
         self._looking = PollingFileEvents(loop)
 
-    def watch(self, path: Path, mask: int, callback: OnFileEvents) -> None:
+    def watch(self, path: Path, mask: int, callback: OnFileEvents) -> EndWatch:
         try:
-            self._kernel.watch(path, mask, callback)
+            return self._kernel.watch(path, mask, callback)
         except OSError as error:
             if error.errno != errno.ENOSPC:
                 raise
             log.warning("no inotify watch is left for %s: it is looked at once a second", path)
-            self._kernel.unwatch(path)
-            self._looking.watch(path, mask, callback)
-        else:
-            self._looking.unwatch(path)
-
-    def unwatch(self, path: Path) -> None:
-        self._kernel.unwatch(path)
-        self._looking.unwatch(path)
+            return self._looking.watch(path, mask, callback)
 
     def polled(self) -> int:
         return self._looking.polled()
