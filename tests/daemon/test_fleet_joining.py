@@ -49,6 +49,9 @@ def _is_up_without_a_fleet(daemon, words):
         finally:
             worker.close()
         assert words in daemon.get("/v1/claims")["fleet"]
+        assert any(words in warning for warning in daemon.get("/v1/status")["warnings"])
+        for path in ("/healthz", "/v1/sessions?all=1", "/v1/leftovers", "/metrics"):
+            daemon.get(path)
 
 
 def test_two_that_join_at_once_are_one_after_the_other_and_one_member(tmp_path, postgres):

@@ -142,10 +142,8 @@ class Service(Struct):
                 f"a file system does not answer: {self.looks.hanging} looks at it hang; claims of paths there are refused"
             )
         found += adapter_warnings(self.adapters)
-        if self.fleet.is_joined and not self.fleet.member.lease.holds:
-            found.append(
-                f"the fleet cannot be reached: {self.fleet.member.lease.fault or 'the lease ran out'}"
-            )
+        if self.fleet.fault is not None:
+            found.append(self.fleet.fault)
         if shutil.disk_usage(self.places.state).free < DISK_LOW:
             found.append("the disk of the store is nearly full")
         if _files_left(self.places.state) < FILES_LOW:

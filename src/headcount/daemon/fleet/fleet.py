@@ -67,6 +67,13 @@ class Fleet:
         return self._member is not None or self._nobody is not None
 
     @property
+    def fault(self) -> str | None:
+        """Why nobody decides about shared items now, if so."""
+        if self._nobody is not None or self._member is None or self._member.lease.holds:
+            return self._nobody
+        return f"the fleet cannot be reached: {self._member.lease.fault or 'the lease ran out'}"
+
+    @property
     def member(self) -> "Member":
         """Raises `NotJoined`, or `SharedUnavailable` while nobody decides."""
         if self._nobody is not None:
