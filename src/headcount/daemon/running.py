@@ -7,6 +7,7 @@ Rules of this file
 """
 
 import asyncio
+import contextlib
 import logging
 import os
 import signal
@@ -120,7 +121,7 @@ class Running:
         boots = boots_of(store.loaded)
         loaded = store.loaded
         world = World(processes.place(), loaded.sessions, loaded.seq, book, boots, loaded.leftovers)
-        self.server = Server()
+        self.server = Server(processes.make_room)
 
         def prove(process: ProcessIdentity) -> Verdict:
             return processes.prove(process, world.machine_of(process.boot))
@@ -215,7 +216,7 @@ class Running:
         self.hints = Hints(self.hint_files, self.service.census.hinted)
         self.service.closing.windows = TmuxWindows(self.loop, processes, clock)
         self.watchdog = Watchdog(
-            event_loop, Path(places.log).with_name("stacks.txt"), on_alive=lambda: notify("WATCHDOG=1")
+            event_loop, Path(places.log).with_name("stacks.txt"), on_alive=lambda: self._alive(event_loop)
         )
         self.deciding: asyncio.Task[None] | None = None
         self.chores: list[asyncio.Task[None]] = []
@@ -237,6 +238,12 @@ class Running:
         """It ended: nothing that was settled about it stands."""
         self.anchors.forget(process)
         self.tokens.withdraw(process)
+
+    def _alive(self, event_loop: asyncio.AbstractEventLoop) -> None:
+        """In the watchdog's thread. Nobody tells us that our limit of open files was lowered, so we look."""
+        notify("WATCHDOG=1")
+        with contextlib.suppress(RuntimeError):  # the loop is closed: an orderly end
+            event_loop.call_soon_threadsafe(self.service.processes.make_room)
 
     async def bring_up(self) -> None:
         service, event_loop = self.service, asyncio.get_running_loop()
