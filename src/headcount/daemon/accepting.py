@@ -14,6 +14,7 @@ Not here: making a socket (listen.py), what a connection does (protocol.py), who
 import asyncio
 import errno
 import logging
+import select
 import socket
 from collections.abc import Callable
 from typing import Protocol
@@ -80,6 +81,8 @@ class Accepting:
             except NOBODY_CAME:
                 return
             except OSError as error:
+                if not self._is_called():
+                    return
                 if error.errno not in NOTHING_LEFT or self._make_room(none_left=True) == 0:
                     self._wait(error)
                     return
@@ -88,6 +91,12 @@ class Accepting:
                 task = self._loop.create_task(self._take(caller))
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
+
+    def _is_called(self) -> bool:
+        """accept(2) looks for a descriptor first, and complains of none also when nobody waits."""
+        poll = select.poll()
+        poll.register(self._sock, select.POLLIN)
+        return bool(poll.poll(0))
 
     async def _take(self, caller: socket.socket) -> None:
         try:

@@ -60,7 +60,9 @@ class Watches:
 
     def make_room(self, *, none_left: bool) -> tuple[ProcessIdentity, ...]:
         """Gives up as many as are wanted; who they were. `none_left` is the word of somebody who found none."""
-        free, kept = 0 if none_left else nofile.count_free(), nofile.kept_free()
+        free, kept = nofile.count_free(), nofile.kept_free()
+        if none_left:
+            free = min(free, 0)
         if free >= kept // 2:
             return ()
         given_up = self._newest(kept - free)
