@@ -90,6 +90,9 @@ async def test_a_lowered_limit_takes_from_the_watches_and_a_raised_one_gives_bac
         assert not is_full()
     await scene.until_polled(0)
     assert not scene.processes.is_short() and scene.processes.watched() == SIZE - 2
+    here, stranger = scene.processes.place(), scene.crowd.members[0].pid
+    scene.processes.watch(ProcessIdentity(here.boot, here.namespace, stranger), lambda *_: None)
+    assert scene.processes.polled() == 1 and not scene.processes.is_short(), "in doubt for another reason"
     survivor = scene.crowd.members[-1]
     scene.kill(survivor)
     await scene.until_told(first.pid, last.pid, survivor.pid)
