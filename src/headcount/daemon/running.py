@@ -7,7 +7,6 @@ Rules of this file
 """
 
 import asyncio
-import contextlib
 import logging
 import os
 import signal
@@ -215,8 +214,9 @@ class Running:
         )
         self.hints = Hints(self.hint_files, self.service.census.hinted)
         self.service.closing.windows = TmuxWindows(self.loop, processes, clock)
+        stacks = Path(places.log).with_name("stacks.txt")
         self.watchdog = Watchdog(
-            event_loop, Path(places.log).with_name("stacks.txt"), on_alive=lambda: self._alive(event_loop)
+            event_loop, stacks, processes.make_room, on_alive=lambda: notify("WATCHDOG=1")
         )
         self.deciding: asyncio.Task[None] | None = None
         self.chores: list[asyncio.Task[None]] = []
@@ -238,12 +238,6 @@ class Running:
         """It ended: nothing that was settled about it stands."""
         self.anchors.forget(process)
         self.tokens.withdraw(process)
-
-    def _alive(self, event_loop: asyncio.AbstractEventLoop) -> None:
-        """In the watchdog's thread. Nobody tells us that our limit of open files was lowered, so we look."""
-        notify("WATCHDOG=1")
-        with contextlib.suppress(RuntimeError):  # the loop is closed: an orderly end
-            event_loop.call_soon_threadsafe(self.service.processes.make_room)
 
     async def bring_up(self) -> None:
         service, event_loop = self.service, asyncio.get_running_loop()
