@@ -69,12 +69,19 @@ async def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
     made.crowd.__exit__()
 
 
-@pytest.mark.parametrize("is_counted", [True, False], ids=["counted by the kernel", "a kernel before 6.2"])
+@pytest.mark.parametrize(
+    "own",
+    [
+        nofile.OWN,
+        Path("/dev/null"),
+        Path("/nowhere/fd"),
+    ],  # the size of the second is 0, as it was of that directory
+    ids=["counted by the kernel", "a kernel before 6.2", "a foreign proc"],
+)
 async def test_a_lowered_limit_takes_from_the_watches_and_a_raised_one_gives_back(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch, *, is_counted: bool
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, own: Path
 ) -> None:
-    if not is_counted:
-        monkeypatch.setattr(nofile, "OWN", Path("/dev/null"))  # its size is 0, as it was of that directory
+    monkeypatch.setattr(nofile, "OWN", own)
     assert scene.processes.polled() == 0 and not scene.processes.is_short()
     with limit(left=0):
         assert is_full(), "the control: watches that nobody gives up leave nothing for a caller"

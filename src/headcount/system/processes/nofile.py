@@ -41,15 +41,23 @@ def kept_free() -> int:
 
 def count_free() -> int:
     """How many more can be opened, at least. Less than none: the limit was lowered below what is open."""
-    return _limit() - (OWN.stat().st_size or _lowest_free())
+    return _limit() - (_counted() or _lowest_free())
 
 
 def _limit() -> int:
     return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
 
 
+def _counted() -> int:
+    """By the kernel; 0: one before 6.2, or a /proc that does not show us."""
+    try:
+        return OWN.stat().st_size
+    except OSError:
+        return 0
+
+
 def _lowest_free() -> int:
-    """Kernels before 6.2 do not count. Numbers are given lowest first, so that at least so many are in use."""
+    """Numbers are given lowest first, so that at least so many are in use."""
     try:
         number = os.open("/", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
