@@ -116,9 +116,8 @@ class Running:
     ) -> None:
         event_loop = asyncio.get_running_loop()
         self.places = places
-        book = open_book(store.loaded, clock.now())
-        boots = boots_of(store.loaded)
         loaded = store.loaded
+        book, boots = open_book(loaded, clock.now()), boots_of(loaded)
         world = World(processes.place(), loaded.sessions, loaded.seq, book, boots, loaded.leftovers)
         self.server = Server(processes.make_room)
 
