@@ -31,8 +31,8 @@ def is_full() -> bool:
 
 
 class Scene:
-    def __init__(self, directory: Path) -> None:
-        self.crowd = Crowd(directory, SIZE)
+    def __init__(self, crowd: Crowd) -> None:
+        self.crowd = crowd
         self.processes = LinuxProcesses(asyncio.get_running_loop())
         self.told: dict[int, Verdict] = {}
         for member in self.crowd.members:
@@ -63,10 +63,10 @@ class Scene:
 @pytest.fixture
 async def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Scene]:
     monkeypatch.setattr(times, "POLL_EVERY", 0.05)
-    made = Scene(tmp_path)
-    yield made
-    made.processes.close()
-    made.crowd.__exit__()
+    with Crowd(tmp_path, SIZE) as crowd:
+        made = Scene(crowd)
+        yield made
+        made.processes.close()
 
 
 @pytest.mark.parametrize(
