@@ -99,6 +99,14 @@ DRAIN_STREAMS_WITHIN: Final = 1
 BEGAN_WITHIN: Final = 1.0
 """A turn this much older than its process is still its own: the kernel counts a beginning in ticks, clocks are set."""
 
+ACCEPT_AGAIN_AFTER: Final = 0.1
+"""Callers for whom no descriptor could be found are tried again after this: half of what a person feels, and nothing
+for a loop that is not asked meanwhile."""
+
+SCARCITY_SAID_EVERY: Final = 60.0
+"""That descriptors are scarce is logged again only when nobody found it so for this long: each caller and each process
+would say it, and a log that fills the disk takes the store with it."""
+
 LINGER: Final = 2.0
 """Who is refused in the middle of its body may go on sending that long, so that it reads why."""
 

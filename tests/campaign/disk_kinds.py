@@ -148,14 +148,15 @@ class Descriptors(_Kind):
         self._crowd.members += more
 
     def is_said(self) -> bool:
-        return int(self._daemon.get("/v1/status")["polled"]) > 0
+        status = self._daemon.get("/v1/status")
+        return status["polled"] > 0 and any("few descriptors" in each for each in status["warnings"])
 
     def end(self) -> None:
         with contextlib.suppress(ProcessLookupError):
             resource.prlimit(self._daemon.pid, resource.RLIMIT_NOFILE, (self._hard, self._hard))
 
     def is_over(self) -> bool:
-        return not self.is_said()
+        return int(self._daemon.get("/v1/status")["polled"]) == 0
 
 
 FAULTS = {

@@ -264,6 +264,12 @@ class FakeProcesses:
     def polled(self) -> int:
         return len(self._polled)
 
+    def make_room(self, *, none_left: bool = False) -> int:
+        return 0  # a watch in memory takes no descriptor
+
+    def is_short(self) -> bool:
+        return False
+
     def close(self) -> None:
         self._closed = True
         self._on_death.clear()

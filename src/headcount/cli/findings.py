@@ -266,7 +266,7 @@ def _watching(facts: Facts) -> Finding:
             "watching",
             "finding",
             f"{polled} of {watched} processes are polled: no descriptor was left for them",
-            "raise the hard limit of open files (ulimit -Hn), then headcount down and up",
+            f"raise its limit of open files (prlimit --nofile --pid {facts.status.get('pid')}); they return by themselves",
         )
     return Finding("watching", "ok", f"{watched} processes by kernel events")
 

@@ -5,7 +5,7 @@ Rules of this file
      whoever holds the lock.
   2. No timer runs while nobody calls.
 
-Not here: a connection and its peer (protocol.py), what is allowed (gate.py), what is answered (routes/).
+Not here: taking callers in (accepting.py), a connection and its peer (protocol.py), what is allowed (gate.py), what is answered (routes/).
 """
 
 import asyncio
@@ -13,8 +13,8 @@ import os
 import socket
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
+from headcount.daemon.accepting import Accepting, MakeRoom, no_room
 from headcount.daemon.gate import Gate
 from headcount.daemon.protocol import Protocol
 from headcount.times import DRAIN_STREAMS_WITHIN
@@ -46,9 +46,10 @@ def open_unix_socket(path: Path) -> socket.socket:
 class Server:
     """Its listeners and their connections, until it is told to end."""
 
-    def __init__(self) -> None:
+    def __init__(self, make_room: MakeRoom = no_room) -> None:
         self._gate: Gate | None = None
-        self._listeners: list[asyncio.Server] = []
+        self._make_room = make_room
+        self._listeners: list[Accepting] = []
         self._connections: set[Protocol] = set()
         self._tasks: set[asyncio.Task[None]] = set()  # answers in work
         self._listening = asyncio.Event()
@@ -60,7 +61,7 @@ class Server:
 
     async def serve_on(self, sock: socket.socket) -> None:
         """Until the end, and what is being answered then has been."""
-        await self._listen(sock)
+        self._listen(sock)
         self._listening.set()
         await self._ending.wait()
         for listener in self._listeners:
@@ -77,10 +78,10 @@ class Server:
         for connection in tuple(self._connections):
             connection.transport.abort()
 
-    async def listen_also(self, sock: Any) -> asyncio.Server:
+    async def listen_also(self, sock: socket.socket) -> Accepting:
         """One more listener, for the same gate, after the first; it ends with the others."""
         await self._listening.wait()
-        return await self._listen(sock)
+        return self._listen(sock)
 
     def hang_up(self, port: int) -> None:
         """Closes every connection that came in by that port."""
@@ -95,13 +96,13 @@ class Server:
     def end(self) -> None:
         self._ending.set()
 
-    async def _listen(self, sock: socket.socket) -> asyncio.Server:
+    def _listen(self, sock: socket.socket) -> Accepting:
         assert self._gate is not None, "nobody answers yet"
         loop, gate = asyncio.get_running_loop(), self._gate
 
         def connected() -> Protocol:
             return Protocol(gate, self._connections, self._tasks, self._ending, loop)
 
-        listener = await loop.create_server(connected, sock=sock, backlog=BACKLOG)
-        self._listeners = [each for each in self._listeners if each.is_serving()] + [listener]
+        listener = Accepting(sock, connected, self._make_room, loop)
+        self._listeners = [each for each in self._listeners if each.is_open] + [listener]
         return listener

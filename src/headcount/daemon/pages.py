@@ -10,8 +10,8 @@ Rules of this file
 Not here: credentials themselves (credentials.py), the server (listen.py), what is refused (gate.py).
 """
 
-import asyncio
 import logging
+import socket
 from pathlib import Path
 from typing import Protocol
 
@@ -27,10 +27,14 @@ KEPT_MOST = 64 * 1024  # bytes; 64 tabs are a tenth of it
 log = logging.getLogger("headcount.pages")
 
 
+class Listener(Protocol):
+    def close(self) -> None: ...
+
+
 class Door(Protocol):
     """What is asked of the server."""
 
-    async def listen_also(self, sock: object) -> asyncio.Server: ...
+    async def listen_also(self, sock: socket.socket) -> Listener: ...
 
     def hang_up(self, port: int) -> None: ...
 
@@ -46,7 +50,7 @@ class Pages:
         self._place = place
         self._door = door
         self._wanted = port
-        self._server: asyncio.Server | None = None
+        self._server: Listener | None = None
         self._port: int | None = None
 
     @property

@@ -116,11 +116,10 @@ class Running:
     ) -> None:
         event_loop = asyncio.get_running_loop()
         self.places = places
-        book = open_book(store.loaded, clock.now())
-        boots = boots_of(store.loaded)
         loaded = store.loaded
+        book, boots = open_book(loaded, clock.now()), boots_of(loaded)
         world = World(processes.place(), loaded.sessions, loaded.seq, book, boots, loaded.leftovers)
-        self.server = Server()
+        self.server = Server(processes.make_room)
 
         def prove(process: ProcessIdentity) -> Verdict:
             return processes.prove(process, world.machine_of(process.boot))
@@ -212,8 +211,9 @@ class Running:
         )
         self.hints = Hints(self.files, self.service.census.hinted)
         self.service.closing.windows = TmuxWindows(self.loop, processes, clock)
+        stacks = Path(places.log).with_name("stacks.txt")
         self.watchdog = Watchdog(
-            event_loop, Path(places.log).with_name("stacks.txt"), on_alive=lambda: notify("WATCHDOG=1")
+            event_loop, stacks, processes.make_room, on_alive=lambda: notify("WATCHDOG=1")
         )
         self.deciding: asyncio.Task[None] | None = None
         self.chores: list[asyncio.Task[None]] = []

@@ -141,6 +141,11 @@ class Service(Struct):
             found.append(
                 f"a file system does not answer: {self.looks.hanging} looks at it hang; claims of paths there are refused"
             )
+        if self.processes.is_short():
+            found.append(
+                f"few descriptors are left: {self.processes.polled()} of {self.processes.watched()} processes are"
+                " looked at every second, not watched"
+            )
         found += adapter_warnings(self.adapters)
         if self.fleet.fault is not None:
             found.append(self.fleet.fault)

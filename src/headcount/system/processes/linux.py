@@ -4,19 +4,17 @@ Rules of this file
   1. A process is pinned first, read and compared second, and asked whether it lives last. Only then
      does anything that was read count.
   2. Dead is what a pidfd reported, a number that nothing has, or a number that another has.
-  3. No descriptor left: the process is looked at once a second until there is one. Never dead by doubt.
-  4. A callback removes its reader first: a dead pidfd stays readable and would spin the loop.
-  5. Descriptors of the watched belong to the event loop: only what runs on it may ask them.
+  3. No descriptor to spare: the process is looked at once a second until there is one. Never dead by doubt.
+  4. Descriptors of the watched belong to the event loop: only what runs on it may ask them.
 
-Not here: how a remembered process is pinned (pinning.py), how one ended (exits.py), kernels without
-pidfds (statonly.py), what the place alone decides (core/verdict.py).
+Not here: how a remembered process is pinned (pinning.py), how one ended (exits.py), how many pidfds there may be
+(watches.py), kernels without pidfds (statonly.py), what the place alone decides (core/verdict.py).
 """
 
 import asyncio
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from functools import partial
 
 from headcount.core.identity import Place, ProcessFacts, ProcessIdentity
 from headcount.core.open_files import Locks, OpenFiles
@@ -24,13 +22,14 @@ from headcount.core.verdict import Proof, Standing, Verdict, alive, dead, judge_
 from headcount.system.processes import descriptors, exits, kin, pidfd, place, procfs
 from headcount.system.processes.features import Features
 from headcount.system.processes.held import NotHeld, ProcessHandle
-from headcount.system.processes.nofile import highest_for_watching, raise_nofile
+from headcount.system.processes.nofile import raise_nofile
 from headcount.system.processes.pinning import Pinning
 from headcount.system.processes.polling import Polling
 from headcount.system.processes.port import Gone, Look, OnDeath, Unreadable
 from headcount.system.processes.probe import probe
 from headcount.system.processes.statonly import StatOnly
 from headcount.system.processes.usage import read_usage
+from headcount.system.processes.watches import Watches
 
 FOREIGN_PROC = "/proc shows another pid namespace"
 
@@ -49,12 +48,13 @@ class LinuxProcesses:
         self._loop = loop
         self._place = place.read_place()
         self._proc_is_ours = place.proc_is_ours()
-        self._highest = highest_for_watching(raise_nofile())
+        raise_nofile()
         self._pinning = Pinning(self._place, self.features)
         self._stat_only = None if self.features.pidfd else StatOnly(self._place)
-        self._pidfds: dict[ProcessIdentity, int] = {}
+        self._watches = Watches(loop, lambda who, pinned: self._tell(who, self._ended(who, pinned)))
         self._on_death: dict[ProcessIdentity, OnDeath] = {}
         self._polling = Polling(loop, self._judge_batch, self._conclude)
+        self._is_short = False  # somebody had to do without a pidfd
 
     # --- looking ---------------------------------------------------------------------------------
 
@@ -183,7 +183,7 @@ class LinuxProcesses:
         elsewhere = judge_place(identity, self._place, remembered_machine)
         if elsewhere is not None:
             return elsewhere
-        watched = self._pidfds.get(identity)
+        watched = self._watches.find(identity)
         if watched is None:
             return self._prove_here(identity)
         return self._judge_pinned(identity, watched)  # it was compared when it was adopted
@@ -216,32 +216,39 @@ class LinuxProcesses:
     def watch(self, identity: ProcessIdentity, on_death: OnDeath) -> Verdict:
         if identity in self._on_death:
             self._on_death[identity] = on_death
-            return alive("watched already") if identity in self._pidfds else unknown("looked at already")
+            return alive("watched already") if identity in self._watches else unknown("looked at already")
         elsewhere = judge_place(identity, self._place, NO_MACHINE)
         verdict = elsewhere or self._attach(identity)
         if verdict.standing is Standing.DEAD:
             return verdict
         self._on_death[identity] = on_death
-        if elsewhere is None and identity not in self._pidfds:
+        if elsewhere is None and identity not in self._watches:
             self._polling.add(identity)
         return verdict
 
     def unwatch(self, identity: ProcessIdentity) -> None:
         self._on_death.pop(identity, None)
         self._polling.discard(identity)
-        pinned = self._pidfds.pop(identity, None)
-        if pinned is not None:
-            self._loop.remove_reader(pinned)
-            os.close(pinned)
+        self._watches.discard(identity)
 
     def is_told(self, identity: ProcessIdentity) -> bool:
-        return identity in self._pidfds
+        return identity in self._watches
 
     def watched(self) -> int:
         return len(self._on_death)
 
     def polled(self) -> int:
         return len(self._polling)
+
+    def make_room(self, *, none_left: bool = False) -> int:
+        given_up = self._watches.make_room(none_left=none_left)
+        for identity in given_up:
+            self._polling.add(identity)
+        self._is_short = self._is_short or bool(given_up)
+        return len(given_up)
+
+    def is_short(self) -> bool:
+        return self._is_short and len(self._polling) > 0
 
     def close(self) -> None:
         for identity in tuple(self._on_death):
@@ -259,32 +266,24 @@ class LinuxProcesses:
         if pidfd.has_ended(pinned):
             with _closing(pinned):
                 return self._ended(identity, pinned)
-        if pinned > self._highest:
+        if not self._watches.has_room():
             os.close(pinned)
+            self._is_short = True
             return alive("seen alive; few descriptors are left, so it is looked at every second")
-        self._pidfds[identity] = pinned
-        self._loop.add_reader(pinned, partial(self._on_readable, identity))
+        self._watches.add(identity, pinned)
         return alive("watched by the kernel")
-
-    def _on_readable(self, identity: ProcessIdentity) -> None:
-        pinned = self._pidfds.pop(identity)
-        self._loop.remove_reader(pinned)  # first: it stays readable for ever
-        try:
-            verdict = self._ended(identity, pinned)
-        finally:
-            os.close(pinned)
-        self._tell(identity, verdict)
 
     def _judge_batch(self, identities: tuple[ProcessIdentity, ...]) -> dict[ProcessIdentity, Verdict]:
         return {identity: self._prove_here(identity) for identity in identities}
 
     def _conclude(self, identity: ProcessIdentity, verdict: Verdict) -> None:
-        if verdict.standing is Standing.ALIVE and not self._stat_only:
-            verdict = self._attach(identity)  # promoted, when a descriptor is free by now
+        if verdict.standing is Standing.ALIVE and not self._stat_only and self._watches.has_room():
+            verdict = self._attach(identity)  # promoted: a descriptor is to spare by now
         if verdict.standing is Standing.DEAD:
             self._tell(identity, verdict)
-        elif identity in self._pidfds:
+        elif identity in self._watches:
             self._polling.discard(identity)
+            self._is_short = self.is_short()
 
     def _tell(self, identity: ProcessIdentity, verdict: Verdict) -> None:
         self._polling.discard(identity)

@@ -1,31 +1,66 @@
 """The number of files we may hold open: one for each watched process, and some kept free.
 
 Rules of this file
-  1. The soft limit is raised to the hard one: the low default is for programs that use select(2).
-  2. The last part is never used for watching: a daemon that watches everything but cannot accept a
-     connection or open its mailbox is deaf.
+  1. The soft limit is raised to the hard one, once: the low default is for programs that use select(2). Whoever
+     lowers it afterwards means it.
+  2. The limit may change at any time (prlimit(2)), and the rest of the daemon opens and closes: both are asked anew,
+     never remembered.
+  3. Asking takes no descriptor where the kernel counts them itself, and where none is left it says so.
 
-Not here: what happens to a process that found no descriptor (linux.py, polling.py).
+Not here: who has to do without (watches.py), what happens to a process that found no descriptor (linux.py, polling.py).
 """
 
+import os
 import resource
+from pathlib import Path
 
 KEPT_FREE_MOST = 256
-KEPT_FREE_SHARE = 4
+KEPT_FREE_SHARE = 4  # a quarter of all
+KEPT_FREE_LEAST = 32
+"""A caller takes two, a question to git or tmux nine, the store four when it opens, a look at a process two: some
+of each at once."""
+
+OWN = Path("/proc/self/fd")
 
 
-def raise_nofile() -> int:
-    """The limit that holds from now on."""
+def raise_nofile() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == hard:
-        return soft
+        return
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     except (OSError, ValueError):
-        return soft  # macOS refuses an unlimited number; what there was still holds
-    return hard
+        return  # macOS refuses an unlimited number; what there was still holds
 
 
-def highest_for_watching(limit: int) -> int:
-    """Descriptors are given lowest first: one above this number says that few are left."""
-    return limit - min(KEPT_FREE_MOST, limit // KEPT_FREE_SHARE)
+def kept_free() -> int:
+    """How many are never used for watching: a daemon that watches everything but cannot accept a connection or open
+    its mailbox is deaf."""
+    return max(KEPT_FREE_LEAST, min(KEPT_FREE_MOST, _limit() // KEPT_FREE_SHARE))
+
+
+def count_free() -> int:
+    """How many more can be opened, at least. Less than none: the limit was lowered below what is open."""
+    return _limit() - (_counted() or _lowest_free())
+
+
+def _limit() -> int:
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+
+
+def _counted() -> int:
+    """By the kernel; 0: one before 6.2, or a /proc that does not show us."""
+    try:
+        return OWN.stat().st_size
+    except OSError:
+        return 0
+
+
+def _lowest_free() -> int:
+    """Numbers are given lowest first, so that at least so many are in use."""
+    try:
+        number = os.open("/", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return _limit()
+    os.close(number)
+    return number

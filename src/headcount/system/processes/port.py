@@ -110,4 +110,13 @@ class Processes(Protocol):
         """How many of the watched are looked at every second instead of being told by the kernel."""
         ...
 
+    def make_room(self, *, none_left: bool = False) -> int:
+        """Where few descriptors are left, or none by the word of whoever found none, some of the watched are looked
+        at every second instead; how many were given up for it. They return when there is room."""
+        ...
+
+    def is_short(self) -> bool:
+        """Whether some are polled because few descriptors are left."""
+        ...
+
     def close(self) -> None: ...

@@ -1,0 +1,94 @@
+"""The pidfds on the daemon's loop: as many as leave room for everybody else.
+
+Rules of this file
+  1. Callers come before watches. A pidfd that would take of what is kept free is not put on the loop; and where less
+     than half of that is left, pidfds are given up until all of it is. Between the two nothing changes, so that a
+     caller who comes and goes moves no watch.
+  2. One that has ended is not given up: its word is on its way.
+  3. A callback removes its reader first: a dead pidfd stays readable and would spin the loop.
+  4. Scarcity is logged when it begins.
+
+Not here: how many there may be (nofile.py), looking at those who were given up (polling.py), verdicts (linux.py).
+"""
+
+import asyncio
+import logging
+import os
+from collections.abc import Callable
+from functools import partial
+
+from headcount.core.identity import ProcessIdentity
+from headcount.system.processes import nofile, pidfd
+from headcount.system.seldom import Seldom
+from headcount.times import SCARCITY_SAID_EVERY
+
+log = logging.getLogger("headcount.processes")
+
+OnEnd = Callable[[ProcessIdentity, int], None]
+"""Called with the identity and its pidfd, which is closed afterwards."""
+
+
+class Watches:
+    def __init__(self, loop: asyncio.AbstractEventLoop, on_end: OnEnd) -> None:
+        self._loop = loop
+        self._on_end = on_end
+        self._pidfds: dict[ProcessIdentity, int] = {}
+        self._scarcity = Seldom(loop.time, SCARCITY_SAID_EVERY)
+
+    def __contains__(self, identity: ProcessIdentity) -> bool:
+        return identity in self._pidfds
+
+    def find(self, identity: ProcessIdentity) -> int | None:
+        return self._pidfds.get(identity)
+
+    def has_room(self) -> bool:
+        """Whether what is kept free is free."""
+        if nofile.count_free() >= nofile.kept_free():
+            return True
+        self._say()
+        return False
+
+    def add(self, identity: ProcessIdentity, pinned: int) -> None:
+        self._pidfds[identity] = pinned
+        self._loop.add_reader(pinned, partial(self._on_readable, identity))
+
+    def discard(self, identity: ProcessIdentity) -> None:
+        pinned = self._pidfds.pop(identity, None)
+        if pinned is not None:
+            self._loop.remove_reader(pinned)
+            os.close(pinned)
+
+    def make_room(self, *, none_left: bool) -> tuple[ProcessIdentity, ...]:
+        """Gives up as many as are wanted; who they were. `none_left` is the word of somebody who found none."""
+        free, kept = nofile.count_free(), nofile.kept_free()
+        if none_left:
+            free = min(free, 0)
+        if free >= kept // 2:
+            return ()
+        given_up = self._newest(kept - free)
+        for identity in given_up:
+            self.discard(identity)
+        if given_up:
+            self._say()
+        return given_up
+
+    def _newest(self, most: int) -> tuple[ProcessIdentity, ...]:
+        found: list[ProcessIdentity] = []
+        for identity, pinned in reversed(self._pidfds.items()):
+            if len(found) == most:
+                break
+            if not pidfd.has_ended(pinned):
+                found.append(identity)
+        return tuple(found)
+
+    def _on_readable(self, identity: ProcessIdentity) -> None:
+        pinned = self._pidfds.pop(identity)
+        self._loop.remove_reader(pinned)  # first: it stays readable for ever
+        try:
+            self._on_end(identity, pinned)
+        finally:
+            os.close(pinned)
+
+    def _say(self) -> None:
+        if self._scarcity.is_new():
+            log.warning("few descriptors are left: some processes are looked at every second, not watched")

@@ -1,0 +1,176 @@
+"""A real daemon with more agents than descriptors: callers are answered, every death is told, and it passes."""
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from headcount.client.connection import Connection
+from headcount.client.faults import ClientFault
+from headcount.system.processes.nofile import KEPT_FREE_LEAST
+from tests.rig import altered
+from tests.rig.crowd import Crowd, Member
+from tests.rig.daemon import Daemon, eventually
+from tests.rig.few_descriptors import lift, lower
+from tests.rig.inside import outside
+from tests.rig.letters import drop, payload
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="elsewhere no watch has a descriptor")
+
+FIRST, LATER = 40, 30
+CALLERS = 8
+WITHIN = 30.0
+
+TAKES_ALL = """
+from headcount.system.processes.watches import Watches
+Watches.has_room = lambda self: True
+Watches.make_room = lambda self, *, none_left: ()
+"""
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[[str], Daemon]]:
+    """A daemon that looks often; `way` is run in it first."""
+    with ExitStack() as ends:
+
+        def started(way: str = "") -> Daemon:
+            site = tmp_path / "site"
+            site.mkdir()
+            (site / "sitecustomize.py").write_text(way)
+            env = altered.environment(POLL_EVERY=0.1)
+            env["PYTHONPATH"] = os.pathsep.join([str(site), env["PYTHONPATH"], str(altered.ROOT / "src")])
+            daemon = Daemon(tmp_path / "headcount", **env)
+            daemon.wrapper = altered.WRAPPER
+            return ends.enter_context(daemon)
+
+        yield started
+
+
+@pytest.fixture
+def crowd(tmp_path: Path) -> Iterator[Crowd]:
+    with Crowd(tmp_path / "agents", FIRST) as made:
+        yield made
+
+
+class Callers:
+    """Who stay."""
+
+    def __init__(self, daemon: Daemon) -> None:
+        self._socket = str(daemon.socket)
+        self._connections: list[Connection] = []
+
+    def one_more(self, within: float = WITHIN) -> None:
+        self._connections.append(Connection(self._socket))
+        assert self._connections[-1].call("GET", "/healthz", within=within).data["ok"]
+
+    def are_answered(self) -> bool:
+        return all(each.call("GET", "/healthz").data["ok"] for each in self._connections)
+
+    def close(self) -> None:
+        for each in self._connections:
+            each.close()
+
+
+def introduce(daemon: Daemon, members: list[Member]) -> None:
+    for member in members:
+        drop(daemon.mailbox, member, payload(member, "SessionStart", source="startup"))
+
+
+def states(daemon: Daemon, members: list[Member]) -> list[str]:
+    rows = {row["conversation"]: row["liveness"] for row in daemon.sessions()}
+    return [rows.get(each.conversation, "") for each in members]
+
+
+def all_are(daemon: Daemon, members: list[Member], state: str) -> bool:
+    return set(states(daemon, members)) == {state}
+
+
+def claim(daemon: Daemon, member: Member, item: str) -> None:
+    row = daemon.session(conversation=member.conversation, liveness="alive")
+    answer = daemon.call("POST", "/v1/claims", {"item": item, "as": row["id"]})
+    assert answer.status == 200 and answer.data["granted"], answer
+
+
+def held(daemon: Daemon) -> set[str]:
+    return {each["item"] for each in daemon.get("/v1/claims")["claims"]}
+
+
+def test_with_no_descriptor_left_callers_are_answered_and_deaths_told_and_watches_return(
+    start: Callable[..., Daemon], crowd: Crowd, tmp_path: Path
+) -> None:
+    daemon = start()
+    introduce(daemon, crowd.members)
+    eventually(lambda: all_are(daemon, crowd.members, "alive"), within=WITHIN)
+    holder, keeper = crowd.members[0], crowd.members[-1]
+    claim(daemon, holder, "task:of-the-dying")
+    claim(daemon, keeper, "task:of-the-living")
+    eventually(lambda: daemon.get("/v1/status")["polled"] == 0)
+    callers = Callers(daemon)
+
+    lower(daemon.pid, callers.one_more)
+    for _ in range(CALLERS):
+        callers.one_more()
+    status = daemon.get("/v1/status")
+    assert status["polled"] > 0 and any("few descriptors" in each for each in status["warnings"]), status
+    later = Crowd(tmp_path / "agents", LATER)
+    try:
+        introduce(daemon, later.members)
+        eventually(lambda: all_are(daemon, later.members, "alive"), within=WITHIN)
+        dead = [holder, *crowd.members[1:-1:2], *later.members[::2]]
+        for member in dead:
+            (crowd if member in crowd.members else later).members.remove(member)
+            member.kill()
+            member.reap()
+        eventually(lambda: all_are(daemon, dead, "ended"), within=WITHIN)
+        assert held(daemon) == {"task:of-the-living"}, (
+            "what the dead held is free, what the living hold is not"
+        )
+        assert all_are(daemon, [*crowd.members, *later.members], "alive")
+        found = json.loads(outside(daemon, "doctor", "--json").out)["findings"]
+        assert [each for each in found if each["check"] == "watching" and "prlimit" in each["next"]]
+        assert callers.are_answered(), "who was let in stays"
+
+        lift(daemon.pid)
+        eventually(lambda: daemon.get("/v1/status")["polled"] == 0, within=WITHIN)
+        assert not any("descriptors" in each for each in daemon.get("/v1/status")["warnings"])
+        assert all_are(daemon, [*crowd.members, *later.members], "alive")
+    finally:
+        callers.close()
+        later.__exit__()
+    log = daemon.log()
+    assert log.count("few descriptors are left") == 1 and log.count("cannot be taken in") <= 1
+    assert "Traceback" not in log and len(log) < 20_000, log[-5_000:]
+
+
+def test_a_limit_that_was_lowered_is_noticed_also_when_nobody_calls(
+    start: Callable[..., Daemon], crowd: Crowd
+) -> None:
+    """Reports come by file alone: their reader finds no descriptor, and nobody fails to be let in."""
+    daemon = start("from headcount import times; times.WATCHDOG_EVERY = 0.2")
+    introduce(daemon, crowd.members)
+    eventually(lambda: all_are(daemon, crowd.members, "alive"), within=WITHIN)
+    eventually(lambda: daemon.get("/v1/status")["polled"] == 0)
+    callers = Callers(daemon)
+    limit = lower(daemon.pid, callers.one_more)
+    eventually(lambda: len(os.listdir(f"/proc/{daemon.pid}/fd")) <= limit - KEPT_FREE_LEAST // 2)
+    callers.close()
+
+
+def test_the_control_a_daemon_that_gives_no_watch_up_is_deaf(
+    start: Callable[..., Daemon], crowd: Crowd
+) -> None:
+    daemon = start(TAKES_ALL)
+    introduce(daemon, crowd.members)
+    eventually(lambda: all_are(daemon, crowd.members, "alive"), within=WITHIN)
+    callers = Callers(daemon)
+    lower(daemon.pid, callers.one_more)
+    with pytest.raises(ClientFault):
+        for _ in range(CALLERS):
+            callers.one_more(within=2.0)
+    assert daemon.log().count("cannot be taken in") == 1, "but it does not fill its disk by saying so"
+    lift(daemon.pid)
+    assert daemon.get("/healthz")["ok"]
+    callers.close()
