@@ -39,10 +39,8 @@ def installed(package: str, version: str, program: str, within: float = INSTALL_
 
 
 def _works(program: Path, version: str) -> bool:
-    """Whether it says of itself that it is that version."""
-    with tempfile.TemporaryDirectory(
-        ignore_cleanup_errors=True
-    ) as home:  # some write there although only asked this
+    """Whether it says of itself that it is that version. Some write into their home even for that."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:
         try:
             told = subprocess.run(
                 [program, "--version"],
