@@ -8,9 +8,8 @@ import time
 from importlib import import_module
 from pathlib import Path
 
-from bench.page import machine
 from tests.campaign import page
-from tests.campaign.outcome import Outcome, on_one_line, summary
+from tests.campaign.outcome import Line, on_one_line
 
 CAMPAIGNS = {  # and what each counts
     "pid_reuse": "rounds",
@@ -55,7 +54,8 @@ def main() -> int:
         parser.error(f"no campaign {', '.join(sorted(unknown))}; there are {', '.join(CAMPAIGNS)}")
     seed = args.seed if args.seed is not None else random.randrange(1_000_000)
     print(f"seed {seed}", file=sys.stderr, flush=True)
-    done: list[tuple[Outcome, float]] = []
+    kept = True
+    lines: list[Line] = []
     for name in names:
         began = time.monotonic()
         seconds, length_words = _length(args, len(names))
@@ -73,11 +73,11 @@ def main() -> int:
             f"- {command}",
             sep="\n",
         )
-        done.append((outcome, taken))
+        kept = kept and outcome.kept
+        lines.append(outcome.line(command, taken))
         if not args.dry:
-            page.write(outcome, f"`{command}`, {taken:.0f} s; {machine()}", args.page)
-    print("", *summary(done), f"seed {seed}", sep="\n")
-    kept = all(outcome.kept for outcome, _ in done)
+            page.write(outcome, command, taken, args.page)
+    print("", *page.summary(lines), f"seed {seed}", sep="\n")
     print("\nEvery promise was kept." if kept else "\nA promise was broken.", flush=True)
     return 0 if kept else 1
 

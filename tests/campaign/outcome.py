@@ -37,6 +37,22 @@ def some(what: str, count: int) -> Row:
 
 
 @dataclass(frozen=True, slots=True)
+class Line:
+    """A whole campaign in one line."""
+
+    title: str
+    much: str
+    ours: tuple[int, int]  # as wanted, of so many
+    controls: tuple[int, int]
+    seconds: int
+    command: str
+
+    def cells(self) -> list[str]:
+        shares = (_share(*self.ours), _share(*self.controls))
+        return [self.title, self.much, *shares, str(self.seconds), f"`{self.command}`"]
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     name: str
     title: str
@@ -47,17 +63,19 @@ class Outcome:
     def kept(self) -> bool:
         return all(row.kept is not False for row in self.rows)
 
-    @property
-    def ours_kept(self) -> bool:
-        return all(row.kept is not False for row in self.rows if not row.is_control)
-
-    @property
-    def control_failed(self) -> bool:
-        controls = [row.kept for row in self.rows if row.is_control]
-        return bool(controls) and all(controls)
-
     def not_as_wanted(self) -> list[str]:
         return [f"{row.what}: {row.found}" for row in self.rows if row.kept is False]
+
+    def line(self, command: str, seconds: float) -> Line:
+        judged = [row for row in self.rows if row.kept is not None]
+        return Line(
+            self.title,
+            f"{self.rows[0].found} {self.rows[0].what}",
+            _count([row for row in judged if not row.is_control]),
+            _count([row for row in judged if row.is_control]),
+            round(seconds),
+            command,
+        )
 
     def lines(self) -> list[str]:
         words = {None: "", True: "yes", False: "**NO**"}
@@ -68,17 +86,13 @@ class Outcome:
         ]
 
 
-def summary(taken: list[tuple[Outcome, float]]) -> list[str]:
-    """All of a run, one line each."""
-    words = {True: "yes", False: "**NO**"}
-    return [
-        "| campaign | ours kept | control failed | seconds |",
-        "| --- | --- | --- | --- |",
-        *(
-            f"| {each.name} | {words[each.ours_kept]} | {words[each.control_failed]} | {seconds:.0f} |"
-            for each, seconds in taken
-        ),
-    ]
+def _count(rows: list[Row]) -> tuple[int, int]:
+    return sum(bool(row.kept) for row in rows), len(rows)
+
+
+def _share(good: int, total: int) -> str:
+    """Bold where it is not as it must be: without a control nothing was proved."""
+    return f"{good} of {total}" if 0 < good == total else f"**{good} of {total}**"
 
 
 def on_one_line(text: str) -> None:

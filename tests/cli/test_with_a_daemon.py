@@ -183,7 +183,7 @@ def test_a_session_can_be_named_by_id_prefix_and_name_everywhere(stage: Stage, a
     assert "i18n started: claude in web@i18n" in run(place(stage), "log", "i18n").stdout
     types = [
         json.loads(line)["type"]
-        for line in run(place(stage), "log", "--json", "--since", "1h").stdout.splitlines()
+        for line in run(place(stage), "log", "i18n", "--json", "--since", "1h").stdout.splitlines()
     ]
     assert "session.started" in types
     assert run(place(stage), "show", "nobody").returncode == 5

@@ -10,4 +10,4 @@ def test_no_secret_that_comes_by_is_kept_or_told_anywhere_where_a_store_of_paylo
     """One through every way in; the control keeps what came as it came."""
     each_once = len(ENTRANCES) - len(PAYLOADS) + 1
     outcome = canaries.run(seed=1, seconds=60, progress=silent, canaries=each_once, verbs=1)
-    assert [f"{row.what}: {row.found}" for row in outcome.rows if row.kept is False] == []
+    assert outcome.not_as_wanted() == []

@@ -18,7 +18,7 @@ def test_under_partitions_restarts_and_kills_there_is_one_holder_and_advisory_lo
         kinds=("silent", "kill", "clean"),
         without="the short one runs everywhere alike",
     )
-    assert [f"{row.what}: {row.found}" for row in outcome.rows if row.kept is False] == []
+    assert outcome.not_as_wanted() == []
 
 
 def test_in_network_namespaces_there_is_one_holder_too():

@@ -12,4 +12,4 @@ from tests.campaign.outcome import silent
 def test_the_line_exits_0_and_prints_nothing_with_the_daemon_up_down_hung_or_its_disk_full_where_curl_harms():
     """G7, H7, H13, H17; the control asks the daemon by curl."""
     outcome = hook_calls.run(seed=1, seconds=60, progress=silent, calls=160, naive_calls=1)
-    assert [f"{row.what}: {row.found}" for row in outcome.rows if row.kept is False] == []
+    assert outcome.not_as_wanted() == []

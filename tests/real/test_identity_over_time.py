@@ -7,7 +7,7 @@ import time
 import pytest
 
 from tests.rig.claude import Tui
-from tests.rig.fake_api import script
+from tests.rig.fake_api import lasting, script
 from tests.rig.stage import Row, Stage, command_line, processes_of, short
 
 
@@ -39,13 +39,13 @@ def test_clear_resume_and_branch_supersede_in_the_same_process(bare: Stage, with
     rest = "done" if with_hooks else "idle"
     tui, _ = bare.open()
     with tui:
-        first = bare.turn(tui, {"say": "first"}, then=rest)
+        first = bare.turn(tui, lasting("first"), then=rest)
         cleared = swap(bare, tui, "/clear")
-        bare.turn(tui, {"say": "second"}, then=rest)
+        bare.turn(tui, lasting("second"), then=rest)
         resumed = swap(bare, tui, f"/resume {first['conversation']}")
-        bare.turn(tui, {"say": "third"}, then=rest)
+        bare.turn(tui, lasting("third"), then=rest)
         branched = swap(bare, tui, "/branch")
-        bare.turn(tui, {"say": "fourth"}, then=rest)
+        bare.turn(tui, lasting("fourth"), then=rest)
 
         rows = [first, cleared, resumed, branched]
         assert [row["id"] for row in bare.rows()] == [row["id"] for row in rows]

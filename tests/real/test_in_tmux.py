@@ -13,6 +13,7 @@ import pytest
 
 from tests.rig.daemon import eventually
 from tests.rig.stage import Row, Stage
+from tests.rig.terminal import is_typed
 from tests.rig.tmux import Server, has_ended
 from tests.rig.waiting import wait_for
 
@@ -159,7 +160,7 @@ def tui_type(tmux: Server, pane: str, text: str) -> None:
     tmux.run("resize-window", "-t", pane, "-x", "150", "-y", "45")
     before = screen()
     tmux.run("send-keys", "-t", pane, "-l", text)
-    wait_for("the typed text", lambda: screen() != before and "SCRIPT" in screen())
+    wait_for("the typed text", lambda: is_typed(text, before, screen()))
     still = [screen()]
     wait_for(
         "a still screen", lambda: still.append(screen()) or (len(set(still[-12:])) == 1 and len(still) > 12)

@@ -126,6 +126,8 @@ def test_several_sessions_in_one_process_with_the_plugin(cli: OpenCode, tmp_path
 
 
 def test_two_in_one_directory_without_the_plugin(cli: OpenCode, tmp_path: Path) -> None:
+    with cli.serve() as server:
+        server.create()  # two that make its database at once: now and then one fails
     with stage(cli, tmp_path) as scene:
         runs = [cli.start_run(script({"slow": [60, "a word " * 60]})) for _ in range(2)]
         try:

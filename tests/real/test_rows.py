@@ -11,7 +11,7 @@ from headcount.agents.table import AGENTS
 from tests.rig.callers import Errand, Request, detached
 from tests.rig.claude import Claude
 from tests.rig.daemon import eventually
-from tests.rig.fake_api import script
+from tests.rig.fake_api import lasting, script
 from tests.rig.stage import Stage
 
 
@@ -31,7 +31,7 @@ def test_a_row_says_model_context_branch_version_and_at_its_end_the_cost(bare: S
     git(project, "checkout", "-q", "-b", "auth-12")
     tui, row = bare.open()
     with tui:
-        bare.turn(tui, {"bash": "git checkout -q -b i18n"}, {"say": "it is done"}, then="idle")
+        bare.turn(tui, {"bash": "git checkout -q -b i18n"}, lasting("it is done"), then="idle")
         row = bare.settles(tui.pid, branch="i18n", model="claude-opus-5-5")
         assert (row["repo"], row["version"], row["entrypoint"]) == ("project", "2.1.325", "cli")
         assert row["context_tokens"] > 1_000

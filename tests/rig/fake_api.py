@@ -29,6 +29,12 @@ def script(*steps: Step) -> str:
     return MARK + json.dumps(list(steps))
 
 
+def lasting(text: str) -> Step:
+    """Said over a second: of a turn that takes no time the CLI's own record may show nothing, and without hooks there is
+    nothing else to see it by."""
+    return {"slow": [1.0, text]}
+
+
 def steps_in(text: str) -> list[Step]:
     """The script that stands in a text with MARK; ValueError when it cannot be read."""
     return list(json.JSONDecoder().raw_decode(text.split(MARK, 1)[1].lstrip())[0])

@@ -10,6 +10,7 @@ import fcntl
 import os
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 INSTALL_WITHIN = 300
@@ -38,16 +39,17 @@ def installed(package: str, version: str, program: str, within: float = INSTALL_
 
 
 def _works(program: Path, version: str) -> bool:
-    """Whether it says of itself that it is that version."""
-    try:
-        told = subprocess.run(
-            [program, "--version"],
-            capture_output=True,
-            text=True,
-            timeout=ANSWER_WITHIN,
-            env={"HOME": "/nonexistent", "PATH": os.environ["PATH"]},
-            stdin=subprocess.DEVNULL,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return False
+    """Whether it says of itself that it is that version. Some write into their home even for that."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:
+        try:
+            told = subprocess.run(
+                [program, "--version"],
+                capture_output=True,
+                text=True,
+                timeout=ANSWER_WITHIN,
+                env={"HOME": home, "PATH": os.environ["PATH"]},
+                stdin=subprocess.DEVNULL,
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return False
     return told.returncode == 0 and version in told.stdout

@@ -20,7 +20,21 @@ from typing import Self
 
 from tests.rig.waiting import wait_for
 
+TAIL = 24  # letters and digits: enough to be told from what else is on a screen
+PASTED = "[Pasted "  # what stands for a long text, in words of the CLI's own
+
 _numbers = itertools.count(1)
+
+
+def is_typed(text: str, before: str, screen: str) -> bool:
+    """Whether the end of the text came onto a screen, which wraps it and draws borders around it."""
+    tail = _letters(text)[-TAIL:]
+    came = _letters(screen).count(tail) > _letters(before).count(tail)
+    return came or screen.count(PASTED) > before.count(PASTED)
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text))
 
 
 def started(pid: int) -> str | None:
@@ -99,7 +113,7 @@ class Terminal:
         """Text, and Enter once the text is on the screen: a quick Enter belongs to the paste."""
         before = self.screen
         self._tmux("send-keys", "-t", "s", "-l", text)
-        wait_for("the typed text", lambda: self.screen != before, 30)
+        wait_for(f"{text!r} on the screen", lambda: is_typed(text, before, self.screen), 30)
         self.wait_still(0.3)
         self.keys("Enter")
 

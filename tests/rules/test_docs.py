@@ -24,6 +24,7 @@ DECISIONS = tuple(path for path in DOCUMENTS if path.parent.name == "decisions" 
 PROMISES = [f"G{number}" for number in range(1, 11)]
 
 NAMED_TEST = re.compile(r"(tests/[\w/]+\.py)(?:::(\w+))?")
+SUPERSEDED = re.compile(r"# .*\n\nSuperseded (?:in part )?by \[\d{4}\]\((\d{4}-[\w-]+\.md)\)")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 ROUTE = re.compile(r"`(GET|POST|DELETE|PUT|PATCH) (/[^\s`]*)`")
 COMMAND = re.compile(r"(?:^|`|&& |\$ )headcount ([a-z]+)\b", re.MULTILINE)
@@ -172,6 +173,15 @@ def test_a_decision_says_what_would_change_our_mind(path) -> None:
     assert said.startswith(f"# {path.name[:4]}")
     assert "what would change our mind" in said.lower()
     assert path.name in text("docs/decisions/README.md"), "the list names it"
+
+
+def test_a_decision_that_is_superseded_says_by_which_and_that_one_names_it() -> None:
+    found = [(path, SUPERSEDED.match(path.read_text("utf-8"))) for path in DECISIONS]
+    marked = [(path, match) for path, match in found if match is not None]
+    assert marked
+    for path, match in marked:
+        newer = path.parent / match[1]
+        assert newer.name > path.name and path.name[:4] in newer.read_text("utf-8")
 
 
 def test_decisions_are_numbered_without_gap_or_double() -> None:

@@ -126,13 +126,13 @@ def refusal_of(path: Path, error: Exception) -> Refusal:
 
 def diff(plan: Plan) -> str:
     """What carrying it out would change, as a unified diff."""
+    import difflib  # for whoever asks for a plan; the daemon never does
+
     sides = [
         (side or b"").decode("utf-8", "replace").splitlines(keepends=True)
         for side in (plan.before, plan.after)
     ]
     names = [str(plan.settings) if side is not None else "/dev/null" for side in (plan.before, plan.after)]
-    import difflib  # for whoever asks for a plan; the daemon never does
-
     made = difflib.unified_diff(sides[0], sides[1], names[0], names[1])
     return "".join(row if row.endswith("\n") else row + "\n\\ No newline at end of file\n" for row in made)
 

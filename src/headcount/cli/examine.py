@@ -66,6 +66,7 @@ def examine(env: Mapping[str, str]) -> Facts:
     places = Places.from_environ(env)
     running, fault, took, version, status = _asked(places)
     waiting, oldest = _mailbox(places)
+    nearest = _nearest(places.state)
     return Facts(
         running=running,
         fault=fault,
@@ -76,10 +77,10 @@ def examine(env: Mapping[str, str]) -> Facts:
         state=_file(places.state),
         mailbox=_file(places.mailbox),
         flag=_file(places.flag) is not None,
-        locked=_locked(places.state),
+        locked=_locked(nearest),
         waiting=waiting,
         oldest=oldest,
-        free=_free(places.state),
+        free=_free(nearest),
         descriptors=_descriptors(status.get("pid")),
         errors=bad_lines(_tail(places.log)),
         hooks=_hooks(),
@@ -87,12 +88,17 @@ def examine(env: Mapping[str, str]) -> Facts:
     )
 
 
-def _locked(path: str) -> str | None:
-    """The nearest directory that is there, if nothing can be made in it."""
+def _nearest(path: str) -> str:
+    """The directory itself, or the nearest one above it that is there."""
     place = os.path.abspath(path)  # noqa: PTH100
     while not os.path.isdir(place) and place != os.path.dirname(place):  # noqa: PTH112, PTH120
         place = os.path.dirname(place)  # noqa: PTH120
-    return None if os.access(place, os.W_OK | os.X_OK) else place
+    return place
+
+
+def _locked(directory: str) -> str | None:
+    """It, if nothing can be made in it."""
+    return None if os.access(directory, os.W_OK | os.X_OK) else directory
 
 
 def bad_lines(tail: str) -> tuple[str, ...]:
@@ -160,17 +166,12 @@ def _written(directory: str) -> list[float]:
     return written
 
 
-def _free(path: str) -> int | None:
-    while path:
-        try:
-            room = os.statvfs(path)
-        except FileNotFoundError:
-            path = path.rpartition("/")[0]
-            continue
-        except OSError:
-            return None
-        return room.f_bavail * room.f_frsize
-    return None
+def _free(directory: str) -> int | None:
+    try:
+        room = os.statvfs(directory)
+    except OSError:
+        return None
+    return room.f_bavail * room.f_frsize
 
 
 def _hooks() -> tuple[HookFacts, ...]:

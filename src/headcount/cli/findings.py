@@ -142,13 +142,10 @@ def _directory(facts: Facts) -> Finding:
 
 def _mailbox(facts: Facts) -> Finding:
     seen, path = facts.mailbox, facts.places.mailbox
+    if seen is None and facts.running:
+        return Finding("mailbox", "finding", f"{path} is not there", "headcount down, then headcount up")
     if seen is None:
-        return Finding(
-            "mailbox",
-            "finding" if facts.running else "note",
-            f"{path} is not there" if facts.running else f"{path} is not there yet; the first start makes it",
-            "headcount down, then headcount up" if facts.running else "",
-        )
+        return Finding("mailbox", "note", f"{path} is not there yet; the first start makes it")
     if seen.kind != "directory" or not seen.ours or seen.mode & 0o777 != 0o700:
         return Finding(
             "mailbox",

@@ -16,10 +16,9 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import threading
 import uuid
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -115,10 +114,15 @@ class Stage:
         self.script.write_text(STAND_IN)
         self.hook = self.root / "hook.sh"
         self.hook.write_text(DROP.replace("$MAILBOX", places.mailbox))
-        with _undisturbed():  # a daemon that is on its way could not be ended by anybody
-            health = self.client.get("/healthz")
-            if hasattr(os, "pidfd_open"):
-                self._daemon = os.pidfd_open(health["pid"])
+        health = self._started()
+        if hasattr(os, "pidfd_open"):
+            self._daemon = os.pidfd_open(health["pid"])
+
+    def _started(self) -> Any:
+        """A daemon that is on its way could be ended by nobody. Signals interrupt the main thread alone, so it is started
+        by another, which is waited for even then; whoever insists is heard at once."""
+        with ThreadPoolExecutor(max_workers=1) as starting:
+            return starting.submit(self.client.get, "/healthz").result()
 
     def enter(self, name: str, repository: str, branch: str) -> StandIn:
         stand_in = StandIn(self, name, repository, branch)
@@ -173,33 +177,3 @@ class Stage:
                 "Set TMPDIR to a directory that is not mounted noexec.",
             ) from None
         return copy
-
-
-@contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Whoever wants to end us meanwhile is heard a moment later; who insists, at once."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    came: list[int] = []
-    before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
-
-    def restore() -> None:
-        for number, handler in before.items():
-            signal.signal(number, signal.SIG_DFL if handler is None else handler)
-
-    def note(number: int, _: object) -> None:
-        came.append(number)
-        if len(came) > 1:
-            restore()
-            signal.raise_signal(number)
-
-    for number, handler in before.items():
-        if handler is not signal.SIG_IGN:
-            signal.signal(number, note)
-    try:
-        yield
-    finally:
-        restore()
-        if len(came) == 1:
-            signal.raise_signal(came[0])

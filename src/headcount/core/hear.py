@@ -12,7 +12,7 @@ Not here: to which session it belongs (placement.py), liveness by proof (decide.
 from typing import Any
 
 from headcount.core import delta
-from headcount.core.activity import Activity, Status, heard_status, judge, newer
+from headcount.core.activity import Activity, Status, Turned, heard_status, judge, newer
 from headcount.core.begin import begin, retell_swap, supersede
 from headcount.core.detail import traced
 from headcount.core.earlier import counted
@@ -89,13 +89,17 @@ def hear_glimpse(draft: Draft, glimpse: Glimpse, now: float) -> SessionId | None
     if turned is not None and session.status is None and newer(turned, session.turned, now):
         changes["turned"] = turned  # where the registry speaks it knows better
     if changes:
-        at = session.last_event_at
-        if (
-            "turned" in changes and session.liveness is Liveness.ALIVE
-        ):  # whoever writes is heard of by what it wrote
-            at = max(at, min(turned.at, now)) if turned is not None else at
+        at = _last_heard(session, changes, now)
         settle(draft, session, changes | traced(session.origins, changes, "transcript", now), at, now)
     return session.id
+
+
+def _last_heard(session: Session, changes: dict[str, Any], now: float) -> float:
+    """Whoever writes is heard of by what it wrote."""
+    turned: Turned | None = changes.get("turned")
+    if turned is None or session.liveness is not Liveness.ALIVE:
+        return session.last_event_at
+    return max(session.last_event_at, min(turned.at, now))
 
 
 def _summed_up(draft: Draft, session: Session, glimpse: Glimpse, now: float) -> SessionId | None:

@@ -37,8 +37,9 @@ LENGTH_DIGITS_MOST = 20  # of a Content-Length
 HOSTS = frozenset({b"localhost"})
 SAFE = frozenset({"GET", "HEAD"})
 METHODS = SAFE | {"POST", "DELETE"}
-CLOSING = frozenset({413, 421, 429, 431})  # whoever is told this is not listened to any longer
 OWN_SITE = frozenset({b"same-origin", b"none"})
+CLOSING = frozenset({"head-too-large", "not-you", "too-large", "too-many", "wrong-host"})
+"""Whoever is told one of these is not listened to any longer."""
 
 CONFINED: Headers = (
     (
@@ -174,7 +175,7 @@ def _refusal(request: Request, fault: Exception) -> Answer:
 
 
 def refusal_of(fault: Refused) -> Answer:
-    headers = (CLOSE,) if fault.status in CLOSING or fault.body.error.code == "not-you" else ()
+    headers = (CLOSE,) if fault.body.error.code in CLOSING else ()
     return replace(json_answer(fault.body, fault.status), headers=headers)
 
 

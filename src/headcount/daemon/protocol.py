@@ -29,9 +29,7 @@ from headcount.system.peer import Peer
 from headcount.times import BODY_WITHIN, HEADERS_WITHIN, KEEP_ALIVE, LINGER
 
 HEAD_MOST = 32 * 1024
-SENT_MOST = (
-    8 * BODY_MOST
-)  # of one message after its head: a body in the smallest chunks, and what may follow it
+SENT_MOST = 8 * BODY_MOST  # of one message after its head: a body in small chunks, and what may follow it
 VERSIONS = frozenset({"1.0", "1.1"})
 GO_ON = b"HTTP/1.1 100 Continue\r\n\r\n"
 
@@ -68,9 +66,7 @@ class Protocol(asyncio.BufferedProtocol):
         self._is_deaf = False  # it was refused for good: what else comes is not read
         # --- what is coming in
         self._url, self._headers = b"", Pairs()
-        self._request: Request | None = (
-            None  # whose body is coming in; None: it was refused, or there is none
-        )
+        self._request: Request | None = None  # whose body is coming in; None also where it was refused
         self._body = bytearray()
         self._is_coming = False  # a request has begun and is not complete
         self._is_owed_a_word = False  # it asked whether it may send its body
@@ -177,7 +173,7 @@ class Protocol(asyncio.BufferedProtocol):
             return
         refused = self._gate.admit(request)
         if refused is not None:
-            request.is_last = request.is_last or _has_body(request)
+            request.is_last = request.is_last or request.announces_body
             self._take(request, refused)
         else:
             self._request, self._body = request, bytearray()
@@ -226,7 +222,7 @@ class Protocol(asyncio.BufferedProtocol):
             is_last=version == "1.0" or self._parser.should_upgrade() or not self._parser.should_keep_alive(),
             in_chunks=version != "1.0",
         )
-        return None if self._parser.should_upgrade() and _has_body(request) else request
+        return None if self._parser.should_upgrade() and request.announces_body else request
 
     def _head_size(self) -> int:
         return len(self._url) + sum(len(name) + len(value) for name, value in self._headers)
@@ -307,8 +303,3 @@ class Protocol(asyncio.BufferedProtocol):
         if self._deadline is not None:
             self._deadline.cancel()
         self._deadline = self._loop.call_later(seconds, self._cut) if seconds is not None else None
-
-
-def _has_body(request: Request) -> bool:
-    """Whether one was announced."""
-    return request.named.get(b"content-length", b"0") != b"0" or b"transfer-encoding" in request.named

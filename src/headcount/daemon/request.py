@@ -42,3 +42,7 @@ class Request(Struct):
 
     def __post_init__(self) -> None:
         self.named = dict(reversed(self.headers))
+
+    @property
+    def announces_body(self) -> bool:
+        return self.named.get(b"content-length", b"0") != b"0" or b"transfer-encoding" in self.named

@@ -14,7 +14,7 @@ import msgspec
 class Ended(msgspec.Struct, kw_only=True):
     at: str
     because: str  # a sentence: "killed (SIGKILL)", "continued as 5e61 (/clear)"
-    kind: str  # exited, killed, superseded, rebooted, reported, unseen
+    kind: str  # exited, killed, superseded, closed, rebooted, reported, unseen
     exit_code: int | None
     signal: int | None
     away: bool  # it happened while headcount was not running

@@ -4,7 +4,8 @@ Rules of this file
   1. This process is the holder: however it ends, the claim is free. Its command ends with it.
   2. A claim lost by force ends the command, by SIGTERM, through the handle that we started it with.
      A daemon that is away loses nothing: nobody else is granted anything meanwhile.
-  3. The exit code is the command's. Before it runs: 3 held by another, 4 unavailable, 127 no such command.
+  3. The exit code is the command's. Before it runs: 3 held by another, 4 unavailable, 126 it cannot
+     be run, 127 no such command.
 
 Not here: watching for the loss (keeping.py), words for a holder (holders.py).
 """
@@ -35,7 +36,7 @@ PASSED_ON = (signal.SIGTERM, signal.SIGHUP)
 
 NOTE = (
     "The claim lasts as long as the command. Exit code: the command's; 3 when another holds the item,\n"
-    "4 when the daemon cannot be reached, 127 when there is no such command."
+    "4 when the daemon cannot be reached, 126 when the command cannot be run, 127 when there is none."
 )
 
 

@@ -11,6 +11,7 @@ Not here: the words (cli/hook_lines.py), the edit and the writing (agents/json_h
 
 import os
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -177,16 +178,15 @@ def _is_refusal(outcome: object) -> bool:
 
 
 def _live_sessions() -> dict[str, list[str]]:
-    """Of each agent where those that are alive write their conversations, if somebody knows."""
+    """Of each agent where those that are alive write their conversations, if somebody knows. One that ended meanwhile
+    is not counted, and nothing is promised of it."""
     found: dict[str, list[str]] = {}
-    try:
+    with suppress(ClientFault, KeyError):
         client = printing.client(autostart=False)
         for each in client.get("/v1/sessions")["sessions"]:
             if each.get("liveness") == "alive":
                 detail = client.get(f"/v1/sessions/{each['id']}")
                 found.setdefault(str(each.get("agent")), []).append(str(detail.get("transcript") or ""))
-    except (ClientFault, KeyError):
-        return found  # one that ended meanwhile, or nobody to ask: who is not counted is not promised
     return found
 
 
