@@ -11,13 +11,12 @@ Not here: registering and tokens (daemon/), which command (commands/launch.py, c
 """
 
 import os
-import shutil
 import sys
 import time
 from typing import Any
 
 from headcount import times
-from headcount.cli import printing, rows
+from headcount.cli import not_run, printing, rows
 from headcount.cli.sanitize import clean
 from headcount.client.faults import ClientFault, Refused
 from headcount.client.reach import Client
@@ -26,17 +25,7 @@ from headcount.core.where import Pane
 from headcount.system import tmux
 from headcount.wire import codes
 
-NO_SUCH_COMMAND = 127
-CANNOT_RUN = 126
-
 PASSED = ("HEADCOUNT_HOME", "PATH", "CLAUDE_CONFIG_DIR", "CODEX_HOME")
-
-
-def find_program(name: str) -> str | None:
-    program = shutil.which(name)
-    if program is None:
-        print(f"headcount: there is no command {clean(name)}.", file=sys.stderr)
-    return program
 
 
 def become(client: Client, program: str, command: list[str], registration: dict[str, Any]) -> int:
@@ -51,8 +40,7 @@ def become(client: Client, program: str, command: list[str], registration: dict[
     try:
         os.execve(program, command, environment)  # noqa: S606 (no shell is the point)
     except OSError as error:
-        print(f"headcount: {clean(program)} cannot be run: {error.strerror}.", file=sys.stderr)
-        return CANNOT_RUN
+        return not_run.cannot_run(program, error)
 
 
 def alive_elsewhere(raw: dict[str, Any]) -> Refused:

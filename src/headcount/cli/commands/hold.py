@@ -18,11 +18,10 @@ from functools import partial
 from types import FrameType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from headcount.cli import printing
+from headcount.cli import not_run, printing
 from headcount.cli.commands.claim import no_time, seconds
 from headcount.cli.holders import held_lines
 from headcount.cli.keeping import BY_SIGNAL, Keeper, end_with
-from headcount.cli.sanitize import clean
 from headcount.client import ledger
 from headcount.client.faults import ClientFault, WrongCall
 from headcount.wire import codes
@@ -30,8 +29,6 @@ from headcount.wire import codes
 if TYPE_CHECKING:
     import argparse
 
-NO_SUCH_COMMAND = 127
-CANNOT_RUN = 126
 PASSED_ON = (signal.SIGTERM, signal.SIGHUP)
 
 NOTE = (
@@ -96,11 +93,9 @@ def _run(command: list[str], item: str, fence: int) -> int:
             command, preexec_fn=partial(end_with, os.getpid())
         )  # no thread of ours runs yet
     except FileNotFoundError:
-        print(f"headcount: there is no command {clean(command[0])}.", file=sys.stderr)
-        return NO_SUCH_COMMAND
+        return not_run.no_such(command[0])
     except OSError as error:
-        print(f"headcount: {clean(command[0])} cannot be run: {error.strerror}.", file=sys.stderr)
-        return CANNOT_RUN
+        return not_run.cannot_run(command[0], error)
     keeper = Keeper(item, fence, child)
     before = _pass_signals_on(child)
     try:

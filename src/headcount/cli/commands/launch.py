@@ -8,10 +8,11 @@ Not here: how it is started (starting.py), resuming what ended (resume.py).
 """
 
 import os
+import shutil
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from headcount.cli import printing, starting
+from headcount.cli import not_run, printing, starting
 from headcount.client.faults import NotFound, Refused, WrongCall
 from headcount.client.reach import Client, quoted
 
@@ -82,9 +83,9 @@ def parse_plain(words: list[str]) -> SimpleNamespace | None:
 def run(args: Any) -> int:
     if not args.command:
         raise WrongCall("headcount: launch needs a command after --. See: headcount launch --help")
-    program = starting.find_program(args.command[0])
+    program = shutil.which(args.command[0])
     if program is None:
-        return starting.NO_SUCH_COMMAND
+        return not_run.no_such(args.command[0])
     client = printing.client()
     if args.name and not args.window:  # who opened the window has said it
         _warn_of_namesake(client, args.name)

@@ -11,10 +11,11 @@ Not here: how it is started (starting.py), who has it (daemon/routes/places.py).
 
 import os
 import shlex
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headcount.cli import printing, starting
+from headcount.cli import not_run, printing, starting
 from headcount.cli.sanitize import clean
 from headcount.client.faults import ClientFault
 from headcount.client.reach import quoted
@@ -49,9 +50,9 @@ def run(args: Any) -> int:
         raise ClientFault(
             f"Its directory {cwd or ''} is not there any more.", f"The command is: {shlex.join(command)}"
         )
-    program = starting.find_program(command[0])
+    program = shutil.which(command[0])
     if program is None:
-        return starting.NO_SUCH_COMMAND
+        return not_run.no_such(command[0])
     if args.tmux is not None:
         words = ["resume", "--window", *(["--anyway"] if args.anyway else []), str(raw["id"])]
         return starting.in_window(client, args.tmux, cwd, words, as_json=args.json)
