@@ -76,9 +76,12 @@ class Jumps:
             "reports from before a jump not taken up",
         )
         for member, _ in waiting:
-            if not self._is_news(member, before):  # what was known before it still is
+            who = member.conversation
+            if self._is_news(member, before):  # what is of the future is known from when it was read
+                self._said_at[who] = min(self._said_at[who], self._clock.now())
+            else:  # what was known before it still is
                 self.counts["old news"] += 1
-                self._said_at[member.conversation] = before[member.conversation]
+                self._said_at[who] = before[who]
         speaker = self._chance.choice(self._crowd.members)
         self._heard([(speaker, self._say(speaker))], "sessions that fell silent")
         self._judge()
