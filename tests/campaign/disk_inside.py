@@ -83,9 +83,15 @@ class Round:
         dying = self._crowd.members.pop()
         told, reports = Told(self._daemon), Reports(self._daemon, self._crowd.members[:2], self._chance)
         fault = FAULTS[self._kind](self._daemon, self._crowd, self._chance)
-        is_killed = self._fault(fault, dying)
-        self.answered, refused = reports.end()
-        seqs = told.end()
+        try:
+            is_killed = self._fault(fault, dying)
+        except ClientFault as deaf:
+            is_killed = False
+            self._wrong("stuck", f"{deaf} {_state_of(self._daemon.pid)}")
+            fault.end()
+        finally:  # a thread that goes on would keep us from ending
+            self.answered, refused = reports.end()
+            seqs = told.end()
         self.counts["rounds"] += 1
         self.counts["killed"] += is_killed
         self.counts["answered"] += len(self.answered)
@@ -180,6 +186,14 @@ class Round:
             return self._daemon.call("POST", "/v1/hooks/claude-code", said).status == 202
         except ClientFault:
             return False
+
+
+def _state_of(pid: int) -> str:
+    """What can be seen of one that does not answer."""
+    process = Path(f"/proc/{pid}")
+    limit = next(line for line in (process / "limits").read_text().splitlines() if "open files" in line)
+    used = [os.readlink(each) for each in (process / "fd").iterdir()]
+    return f"waits in {(process / 'wchan').read_text()}; {limit.split()[3]} descriptors, used: {sorted(used)}"
 
 
 def _numbers(store: Path) -> set[int]:

@@ -28,6 +28,8 @@ TAKES_ALL = """
 from headcount.system.processes.watches import Watches
 Watches.has_room = lambda self: True
 Watches.make_room = lambda self, *, none_left: ()
+from headcount.daemon.listen import Server
+Server._room_for_a_caller = lambda self, *, none_left=False: 0
 """
 
 
@@ -174,3 +176,18 @@ def test_the_control_a_daemon_that_gives_no_watch_up_is_deaf(
     lift(daemon.pid)
     assert daemon.get("/healthz")["ok"]
     callers.close()
+
+
+def test_callers_who_only_keep_their_connections_make_room_for_one_who_asks(
+    start: Callable[..., Daemon],
+) -> None:
+    daemon = start()
+    callers = Callers(daemon)
+    try:
+        callers.one_more()
+        lower(daemon.pid, callers.one_more)
+        for _ in range(CALLERS):
+            assert daemon.get("/healthz")["ok"]
+        assert callers.are_answered()  # also by a connection that was closed for another
+    finally:
+        callers.close()

@@ -96,6 +96,16 @@ class Server:
     def end(self) -> None:
         self._ending.set()
 
+    def _room_for_a_caller(self, *, none_left: bool = False) -> int:
+        """Where nobody else gives a descriptor up, the connection that has rested longest is closed, and the caller waits
+        for a moment: whoever comes again by it connects again."""
+        given_up = self._make_room(none_left=none_left)
+        if none_left and not given_up:
+            resting = [(since, each) for each in self._connections if (since := each.rests_since) is not None]
+            for _, longest in sorted(resting, key=lambda each: each[0])[:1]:
+                longest.transport.close()
+        return given_up
+
     def _listen(self, sock: socket.socket) -> Accepting:
         assert self._gate is not None, "nobody answers yet"
         loop, gate = asyncio.get_running_loop(), self._gate
@@ -103,6 +113,6 @@ class Server:
         def connected() -> Protocol:
             return Protocol(gate, self._connections, self._tasks, self._ending, loop)
 
-        listener = Accepting(sock, connected, self._make_room, loop)
+        listener = Accepting(sock, connected, self._room_for_a_caller, loop)
         self._listeners = [each for each in self._listeners if each.is_open] + [listener]
         return listener

@@ -109,6 +109,15 @@ class Protocol(asyncio.BufferedProtocol):
         if self.line.peer is not None:
             self.line.peer.close()  # and it stays: of one that is gone something else is said than of nobody
 
+    @property
+    def rests_since(self) -> float | None:
+        """Since when nothing is asked or answered here; None: something is, or nothing was yet."""
+        return self._idle_since if self._idle is not None and self._is_at_rest else None
+
+    @property
+    def _is_at_rest(self) -> bool:
+        return self._deadline is None and self._turns.in_work is None
+
     def end(self) -> None:
         """What is being answered is still told; nothing more is taken."""
         self._is_deaf = True
@@ -144,7 +153,7 @@ class Protocol(asyncio.BufferedProtocol):
                 self._refuse(too_large())
         if self._parts != before or self._is_deaf:
             self._within(None if self._is_deaf else self._due)  # a request that came whole needs no timer
-        elif self._deadline is None and self._turns.in_work is None:
+        elif self._is_at_rest:
             self._within(HEADERS_WITHIN)  # line ends between requests: they too must come to something
 
     def on_message_begin(self) -> None:
@@ -277,7 +286,7 @@ class Protocol(asyncio.BufferedProtocol):
 
     def _look_whether_idle(self) -> None:
         self._idle = None
-        if self._deadline is not None or self._turns.in_work is not None:
+        if not self._is_at_rest:
             return  # a request is on its way, with a deadline of its own; its answer begins anew
         rest = self._idle_since + KEEP_ALIVE - self._loop.time()
         if rest > 0:
