@@ -108,13 +108,18 @@ class Actors:
 
     async def resolve(self, peer: Peer | None, authorization: str | None, seen: Seen) -> Actor:
         """`seen` is of the connection: its first request fills it."""
-        lineage = await self.lineages.trace(peer, seen)
+        lineage, token = await self.lineages.trace(peer, seen), offered(authorization)
+        if seen.person is not None and lineage.chain and not lineage.hosts and token is None:
+            return seen.person  # it still lives, no agent came above it, and it offers nothing new
         marked = None if lineage.hosts else self._marks.read(seen, self._uid, self._loop.world)
         case = _Case(lineage, marked, [])
         self._by_peer(case, seen)
-        self._by_token(case, offered(authorization))
+        self._by_token(case, token)
         self._by_marks(case)
-        return _concluded(case, self._loop)
+        actor = _concluded(case, self._loop)
+        if actor.kind is Kind.OPERATOR:
+            seen.person = actor
+        return actor
 
     def count_inheritance(self, rung: str) -> None:
         self._loop.counts[f"inheritance_refused:{rung}"] += 1

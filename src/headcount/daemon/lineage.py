@@ -15,6 +15,7 @@ Not here: what a caller may do (authority.py), tokens and marks (actor.py).
 """
 
 import os
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
@@ -30,6 +31,9 @@ from headcount.system.processes.ancestry import ancestors
 from headcount.system.processes.namespace import namespace_of
 from headcount.system.processes.port import Processes
 
+if TYPE_CHECKING:
+    from headcount.daemon.actor import Actor
+
 
 class Seen(Struct):
     """What was seen of one connection's peer. Descent is by birth: it stays when a process in between ends."""
@@ -39,6 +43,7 @@ class Seen(Struct):
     environ: dict[int, dict[str, str]] = field(default_factory=dict)  # by pid: the marks each carries
     identities: tuple[ProcessIdentity, ...] = ()  # of the chain
     unmarked: bool = False  # every one of the chain was read, and none carries a mark
+    person: "Actor | None" = None  # once it was found to be nobody but a person
 
 
 class Lineage(Struct, frozen=True):

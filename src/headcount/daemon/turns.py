@@ -92,9 +92,7 @@ class Turns:
             if answer is not None and not self.is_paused:
                 self._send(request, answer)
                 continue
-            task = asyncio.create_task(self._serve(request, answer))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._tasks.add(asyncio.create_task(self._serve(request, answer)))
         if self.in_work is None and not self._line.lost.is_set():
             self._owner.rested()
 
@@ -113,6 +111,8 @@ class Turns:
         finally:
             if self.in_work is request:  # no answer comes any more, also where somebody cancelled it
                 self._transport.close()
+            if (task := asyncio.current_task()) is not None:
+                self._tasks.discard(task)  # by a callback it would be one more turn of the loop for each answer
 
     def _send(self, request: Request, answer: Answer) -> None:
         closing = request.is_last or self._ending.is_set() or CLOSE in answer.headers

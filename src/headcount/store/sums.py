@@ -35,15 +35,14 @@ def sound(row: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def sum_of(columns: tuple[Any, ...]) -> int:
-    return crc32(_BETWEEN.join([_bytes(each) if type(each) is not bytes else each for each in columns]))
+    return crc32(_BETWEEN.join([each if type(each) is bytes else _bytes(each) for each in columns]))
 
 
 def _bytes(value: Any) -> bytes:
-    if type(value) is str:
-        return value.encode("utf-8", "surrogatepass")
-    if isinstance(value, bytes):
-        return value
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    # surrogatepass: a text that cannot be stored is the store's to refuse, not ours
-    return str(value).encode("utf-8", "surrogatepass")
+    kind = type(value)
+    if kind is int:
+        return b"%d" % value
+    if kind is float and value.is_integer():
+        return b"%d" % int(value)
+    text = value if kind is str else str(value)
+    return text.encode("utf-8", "surrogatepass")  # what cannot be stored is the store's to refuse, not ours

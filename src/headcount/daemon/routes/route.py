@@ -80,9 +80,9 @@ class Call(Struct):
         return None if said is None else said.decode("latin-1")
 
     @property
-    def parameters(self) -> dict[str, str]:
+    def parameters(self) -> Mapping[str, str]:
         """Of the query; of several with one name the last."""
-        return dict(_query(self.request.query))
+        return _parameters(self.request.query)
 
     def text(self, name: str) -> str | None:
         return self.parameters.get(name)
@@ -170,5 +170,9 @@ class Route(Struct, frozen=True):
 
 
 @lru_cache(maxsize=QUERIES_KEPT)
-def _query(sent: bytes) -> tuple[tuple[str, str], ...]:
-    return tuple(parse_qsl(sent.decode("latin-1"), keep_blank_values=True)) if sent else ()
+def _parameters(sent: bytes) -> Mapping[str, str]:
+    return dict(_query(sent))
+
+
+def _query(sent: bytes) -> list[tuple[str, str]]:
+    return parse_qsl(sent.decode("latin-1"), keep_blank_values=True) if sent else []
