@@ -112,7 +112,9 @@ class Turns:
             if self.in_work is request:  # no answer comes any more, also where somebody cancelled it
                 self._transport.close()
             if (task := asyncio.current_task()) is not None:
-                self._tasks.discard(task)  # by a callback it would be one more turn of the loop for each answer
+                self._tasks.discard(
+                    task
+                )  # by a callback it would be one more turn of the loop for each answer
 
     def _send(self, request: Request, answer: Answer) -> None:
         closing = request.is_last or self._ending.is_set() or CLOSE in answer.headers

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from headcount.store.queries import query
 from headcount.store.reader import Reader, first_young
-from headcount.store.writer import Writer, in_transaction
+from headcount.store.writer import Writer, checkpoint, in_transaction
 from headcount.times import CLOCK_SLACK
 
 BITE_ROWS: Final = 20  # each may touch an index page of its own; 50 made commits wait 40 ms
@@ -28,7 +28,7 @@ async def prune(writer: Writer, reader: Reader, *, before: float, now: float, ma
     removed += await _bites(writer, partial(_forget, "forget_sessions", {"before": before}))
     removed += await _bites(writer, partial(_forget_if_above, max_bytes))
     await _bites(writer, _shrink)
-    await writer.run(_checkpoint)
+    await writer.run(checkpoint)  # the file gets shorter when the log is folded into it
     return removed
 
 
@@ -59,11 +59,6 @@ def _shrink(connection: sqlite3.Connection) -> int:
     if before:
         connection.executescript(f"PRAGMA incremental_vacuum({BITE_PAGES})")
     return before - _pragma(connection, "freelist_count")
-
-
-def _checkpoint(connection: sqlite3.Connection) -> None:
-    """The file gets shorter when the log is copied into it. Passive: it waits for nobody."""
-    connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
 
 def _pragma(connection: sqlite3.Connection, name: str) -> int:

@@ -4,7 +4,8 @@ Rules of this file
   1. Whoever waits while a transaction is being synced is written together in the next one (group
      commit): one sync for all of them.
   2. Each caller gets its own outcome. If the joint transaction fails, each is tried alone.
-  3. The connection is kept after an I/O error. A new one would read the log from the disk again
+  3. The log is folded into the file after the answers, not within somebody's commit.
+  4. The connection is kept after an I/O error. A new one would read the log from the disk again
      and could bring back the very commit that was reported as failed.
 
 Not here: what the bytes mean (codec.py), how rows are written (rows.py), reading history (reader.py).
@@ -32,6 +33,8 @@ from headcount.store.rows import change
 T = TypeVar("T")
 Task = Callable[[sqlite3.Connection], Any]
 Row = tuple[Any, ...]  # the columns in the order of the statement, with their sum
+
+CHANGES_IN_LOG = 256  # of rows; a change is about a page of log, and some hundred pages are folded in 5 ms
 
 _APPEND = query("append_event")
 _KEEP = query("keep_session")
@@ -75,6 +78,7 @@ class Writer:
         self._path = path
         self._queue: SimpleQueue[_Job | None] = SimpleQueue()  # None: no more will come
         self._closed = False
+        self._folded = 0  # changes until then are in the file itself
         self._thread = threading.Thread(target=self._serve, name="store-writer", daemon=True)
         self._thread.start()
 
@@ -111,6 +115,7 @@ class Writer:
             _settle(self._write_all(writes))
             for job in others:
                 _settle([self._attempt(job, cast(Task, job.work))])
+            self._fold_log()
         with suppress(sqlite3.Error):  # a checkpoint that fails is made good by the next start
             self._connection.close()
 
@@ -125,6 +130,13 @@ class Writer:
             except Empty:
                 return jobs, True
         return jobs, False
+
+    def _fold_log(self) -> None:
+        """After the answers, so that nobody waits for it but who comes in that very moment."""
+        if self._connection.total_changes - self._folded >= CHANGES_IN_LOG:
+            self._folded = self._connection.total_changes
+            with suppress(sqlite3.Error):  # what is in the log is safe there; SQLite itself tries again later
+                checkpoint(self._connection)
 
     def _write_all(self, jobs: Sequence[_Job]) -> list[Outcome]:
         if len(jobs) > 1 and self._write_together(jobs):
@@ -146,6 +158,11 @@ class Writer:
             if fault.kind == "corrupt":
                 suspect(self._path)
             return job, None, fault
+
+
+def checkpoint(connection: sqlite3.Connection) -> None:
+    """Writes the log back into the file, as far as no reader stands in the way; the log is then written from its beginning."""
+    connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
 
 def in_transaction(connection: sqlite3.Connection, work: Callable[[sqlite3.Connection], T]) -> T:
