@@ -14,6 +14,7 @@ import pytest
 
 import headcount
 from headcount.client.faults import NotFound, NotRunning, Refused
+from headcount.client.ledger import new_request
 from headcount.client.values import HeldByAnother, Session
 from headcount.times import START_AGAIN_AFTER
 from tests.rig.agent import Agent
@@ -299,3 +300,10 @@ async def test_a_restart_of_the_daemon_between_two_calls_is_not_felt(daemon: Dae
         assert await claim.is_current()
         await claim.release()
         assert await client.claims() == []
+
+
+def test_requests_made_one_after_the_other_differ_and_lie_together_in_a_store() -> None:
+    made = [new_request() for _ in range(1_000)]
+    assert len(set(made)) == 1_000
+    hours = [each[:5] for each in made]  # of sixteen digits of nanoseconds: five hours a step
+    assert hours == sorted(hours) and len(set(hours)) <= 2
