@@ -72,6 +72,10 @@ def test_a_daemon_that_is_down_is_a_note_and_no_finding() -> None:
         ("store", replace(WELL, status={**WELL.status, "store": {"trouble": "disk full"}})),
         ("store", replace(WELL, status={**WELL.status, "store": {"set_aside": "/h/x"}})),
         ("watching", replace(WELL, status={**WELL.status, "polled": 2})),
+        (
+            "watching",
+            replace(WELL, status={**WELL.status, "polled": 2, "warnings": ["few descriptors are left: 2"]}),
+        ),
         ("open files", replace(WELL, descriptors=(1000, 1024))),
         ("warning", replace(WELL, status={**WELL.status, "warnings": ["w"]})),
     ],

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from headcount import times
+from headcount.client import aio_connection
 from headcount.client.aio_connection import Links
 from headcount.client.connection import Connection
 from headcount.client.faults import (
@@ -145,6 +146,15 @@ async def test_a_daemon_whose_queue_is_full_holds_up_one_call_and_not_the_loop_t
         assert turns > 1
         with pytest.raises(Deaf):
             asked.result()
+
+
+async def test_a_stream_of_events_does_not_wait_for_ever_at_a_full_queue(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(aio_connection, "CALL_WITHIN", 0.3)
+    with full_queue(path), pytest.raises(Deaf):
+        async with asyncio.timeout(20):
+            await anext(Links(path, "").stream(None))
 
 
 def test_a_short_call_after_a_long_one_has_a_deadline_of_its_own(path: str) -> None:

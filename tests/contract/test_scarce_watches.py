@@ -5,6 +5,7 @@ import errno
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -60,6 +61,13 @@ class Scene:
                 await asyncio.sleep(0.01)
 
 
+class Uncounted(type(Path())):  # type: ignore[misc]
+    """The directory as it was before 6.2: its size said nothing."""
+
+    def stat(self, **_: object) -> SimpleNamespace:
+        return SimpleNamespace(st_size=0)
+
+
 @pytest.fixture
 async def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Scene]:
     monkeypatch.setattr(times, "POLL_EVERY", 0.05)
@@ -73,9 +81,9 @@ async def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
     "own",
     [
         nofile.OWN,
-        Path("/dev/null"),
+        Uncounted("/proc/self/fd"),
         Path("/nowhere/fd"),
-    ],  # the size of the second is 0, as it was of that directory
+    ],
     ids=["counted by the kernel", "a kernel before 6.2", "a foreign proc"],
 )
 async def test_a_lowered_limit_takes_from_the_watches_and_a_raised_one_gives_back(
@@ -165,3 +173,15 @@ def test_what_goes_on_is_said_when_it_begins() -> None:
     for now[0] in (0.0, 1.0, 59.0, 118.0, 177.0, 240.0):
         said.append(thing.is_new())
     assert said == [True, False, False, False, False, True], "it went on from 0 to 177"
+
+
+async def test_who_found_no_descriptor_at_all_is_short_too_until_it_is_watched(scene: Scene) -> None:
+    member = scene.crowd.members[0]
+    identity = next(each for each in scene.processes._on_death if each.pid == member.pid)
+    scene.processes.unwatch(identity)
+    with limit(left=0):
+        verdict = scene.processes.watch(identity, lambda *_: None)
+        assert verdict.standing is not Standing.DEAD
+        assert scene.processes.polled() == 1 and scene.processes.is_short()
+    await scene.until_polled(0)
+    assert not scene.processes.is_short()

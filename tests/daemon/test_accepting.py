@@ -5,7 +5,7 @@ import logging
 import os
 import socket
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -26,6 +26,16 @@ class Greets(asyncio.Protocol):
         transport.close()
 
 
+def greets(_: socket.socket) -> Greets:
+    return Greets()
+
+
+def greets_by_name(caller: socket.socket) -> Greets:
+    """As a server does that asks who it is: that takes a descriptor too."""
+    os.close(os.dup(caller.fileno()))
+    return Greets()
+
+
 def call(path: Path) -> socket.socket:
     sock = socket.socket(socket.AF_UNIX)
     sock.connect(str(path))
@@ -38,11 +48,13 @@ async def greeting(caller: socket.socket) -> bytes:
 
 
 @asynccontextmanager
-async def accepting(path: Path, make_room: MakeRoom) -> AsyncIterator[list[socket.socket]]:
+async def accepting(
+    path: Path, make_room: MakeRoom, connected: Callable[[socket.socket], Greets] = greets
+) -> AsyncIterator[list[socket.socket]]:
     """A listener, and callers who wait at it."""
     sock = open_unix_socket(path)
     callers = [call(path) for _ in range(CALLERS)]
-    listener = Accepting(sock, Greets, make_room, asyncio.get_running_loop())
+    listener = Accepting(sock, connected, make_room, asyncio.get_running_loop())
     yield callers
     listener.close()
     listener.close()  # twice is once
@@ -124,3 +136,17 @@ async def test_who_has_gone_before_it_was_taken_in_hurts_nobody(
         callers[0].close()
         assert [await greeting(each) for each in callers[1:]] == [b"come in"] * (CALLERS - 1)
     assert said(caplog) == []
+
+
+async def test_who_could_not_be_asked_who_it_is_waits_and_is_not_let_in_unnamed(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It would be nobody, or whoever has its number by then."""
+    async with accepting(tmp_path / "s", no_room, greets_by_name) as callers:
+        with limit(left=1):  # one for the connection, none for who it is
+            async with asyncio.timeout(WITHIN):
+                while not said(caplog):
+                    await asyncio.sleep(0.01)
+            with pytest.raises(BlockingIOError):
+                callers[0].recv(100)
+        assert [await greeting(each) for each in callers] == [b"come in"] * CALLERS

@@ -10,7 +10,7 @@ from headcount import __version__
 from headcount.daemon.answer import NOTHING, Answer, json_answer, on_the_wire
 from headcount.daemon.gate import Gate
 from headcount.daemon.protocol import Protocol
-from headcount.daemon.request import Request
+from headcount.daemon.request import Line, Request
 from headcount.times import KEEP_ALIVE
 
 
@@ -92,6 +92,9 @@ class Wire(asyncio.Transport):
     def close(self) -> None:
         self.closed = True
 
+    def get_write_buffer_size(self) -> int:
+        return 0
+
 
 async def nobody(request: Request) -> Answer:
     raise AssertionError("nobody was asked")
@@ -100,7 +103,7 @@ async def nobody(request: Request) -> Answer:
 @pytest.fixture
 async def connection() -> tuple[Protocol, Clock, Wire]:
     clock, wire = Clock(), Wire()
-    made = Protocol(Gate(nobody), set(), set(), asyncio.Event(), clock)  # type: ignore[arg-type]
+    made = Protocol(Gate(nobody), Line(), set(), set(), asyncio.Event(), clock)  # type: ignore[arg-type]
     made.connection_made(wire)
     made._within(None)  # a request came whole
     return made, clock, wire

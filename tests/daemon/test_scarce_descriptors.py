@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -17,6 +18,7 @@ from tests.rig.daemon import Daemon, eventually
 from tests.rig.few_descriptors import lift, lower
 from tests.rig.inside import outside
 from tests.rig.letters import drop, payload
+from tests.rig.wire import connect, read_reply, request
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="elsewhere no watch has a descriptor")
 
@@ -191,3 +193,40 @@ def test_callers_who_only_keep_their_connections_make_room_for_one_who_asks(
         assert callers.are_answered()  # also by a connection that was closed for another
     finally:
         callers.close()
+
+
+def test_callers_who_come_all_at_once_are_all_known_and_watches_make_room_for_them(
+    start: Callable[..., Daemon], crowd: Crowd
+) -> None:
+    daemon = start()
+    introduce(daemon, crowd.members)
+    eventually(lambda: all_are(daemon, crowd.members, "alive"), within=WITHIN)
+    eventually(lambda: daemon.get("/v1/status")["polled"] == 0)
+    lift(daemon.pid, to=len(os.listdir(f"/proc/{daemon.pid}/fd")) + FIRST + KEPT_FREE_LEAST)
+    asked = request("GET", "/v1/sessions/me?explain=1", b"")
+    callers = [connect(daemon.socket) for _ in range(FIRST)]
+    for each in callers:
+        each.sendall(asked)
+    answers = [read_reply(each) for each in callers]
+    assert [each.data["kind"] for each in answers] == ["operator"] * FIRST
+    assert daemon.get("/v1/status")["polled"] > 0
+    for each in callers:
+        each.close()
+
+
+def test_a_resting_caller_who_reads_nothing_does_not_stand_in_the_way_of_the_others(
+    start: Callable[..., Daemon],
+) -> None:
+    daemon = start()
+    deaf = connect(daemon.socket)
+    deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
+    deaf.sendall(request("GET", "/openapi.json", b"") * 3)  # never read
+    callers = Callers(daemon)
+    try:
+        callers.one_more()
+        lower(daemon.pid, callers.one_more)
+        for _ in range(CALLERS):
+            assert daemon.get("/healthz")["ok"]
+    finally:
+        callers.close()
+        deaf.close()

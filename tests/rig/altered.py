@@ -18,7 +18,8 @@ WRAPPER = (sys.executable, "-m", "tests.rig.altered")
 
 def environment(version: str | None = None, **times: float) -> dict[str, str]:
     """What a daemon behind `WRAPPER` must be given."""
-    env = {"PYTHONPATH": str(ROOT), "ALTERED_TIMES": " ".join(f"{name}={to}" for name, to in times.items())}
+    own = os.pathsep.join((str(ROOT), str(ROOT / "src")))  # this tree's, whatever else is installed
+    env = {"PYTHONPATH": own, "ALTERED_TIMES": " ".join(f"{name}={to}" for name, to in times.items())}
     return env if version is None else {**env, "ALTERED_VERSION": version}
 
 

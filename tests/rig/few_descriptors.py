@@ -38,9 +38,9 @@ def lower(pid: int, fill_a_gap: Callable[[], object]) -> int:
     return limit
 
 
-def lift(pid: int) -> None:
+def lift(pid: int, to: int | None = None) -> None:
     _, hard = resource.prlimit(pid, resource.RLIMIT_NOFILE)
-    resource.prlimit(pid, resource.RLIMIT_NOFILE, (hard, hard))
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (to or hard, hard))
 
 
 def _in_use(pid: int) -> set[int]:

@@ -55,6 +55,17 @@ def assert_set_aside(open_store: Opener, path: Path) -> None:
     assert (again.loaded.set_aside, again.loaded.seq, len(again.loaded.sessions)) == (None, seq, 1)
 
 
+@pytest.mark.parametrize("at", [18, 19], ids=["for writing", "for reading"])
+def test_a_format_that_nobody_writes_is_damage_and_not_a_file_that_may_only_be_read(
+    open_store: Opener, path: Path, at: int
+) -> None:
+    fill(open_store)
+    content = bytearray(path.read_bytes())
+    content[at] ^= 0x40
+    path.write_bytes(content)
+    assert_set_aside(open_store, path)
+
+
 def test_a_zeroed_header_is_set_aside(open_store: Opener, path: Path) -> None:
     fill(open_store)
     garble(path, range(1, 2), bytes(100))

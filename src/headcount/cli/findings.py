@@ -259,11 +259,16 @@ def _watching(facts: Facts) -> Finding:
             f"{watched} processes by the {adapter} adapter: deaths are told within about a second, not at once",
         )
     if polled:
+        few = any("few descriptors" in each for each in facts.status.get("warnings") or ())
+        raised = f"prlimit --nofile=65536 --pid {facts.status.get('pid')}"
         return Finding(
             "watching",
             "finding",
-            f"{polled} of {watched} processes are polled: no descriptor was left for them",
-            f"raise its limit of open files (prlimit --nofile --pid {facts.status.get('pid')}); they return by themselves",
+            f"{polled} of {watched} processes are looked at every second"
+            + (": few descriptors are left" if few else ""),
+            f"raise its limit of open files: {raised} (as root beyond its hard limit). They return by themselves"
+            if few
+            else "See why: headcount explain ID",
         )
     return Finding("watching", "ok", f"{watched} processes by kernel events")
 

@@ -102,14 +102,16 @@ class Links:
                             raise
                 return await self._exchange(await Link.open(self._path), data)
         except TimeoutError:
-            raise Deaf(
-                "The headcount daemon does not answer in time.", "See what is wrong: headcount doctor"
-            ) from None
+            raise _deaf() from None
 
     async def stream(self, last: int | None) -> AsyncIterator[ServerSentEvent]:
         """Events until the stream ends, by `Broken`."""
         resume = "" if last is None else f"last-event-id: {last}\r\n"
-        link = await Link.open(self._path)
+        try:
+            async with asyncio.timeout(CALL_WITHIN):
+                link = await Link.open(self._path)
+        except TimeoutError:
+            raise _deaf() from None
         try:
             more = f"accept: text/event-stream\r\n{resume}{self._more}"
             async with asyncio.timeout(CALL_WITHIN):
@@ -156,3 +158,7 @@ class Links:
         else:
             link.close()
         return answer
+
+
+def _deaf() -> Deaf:
+    return Deaf("The headcount daemon does not answer in time.", "See what is wrong: headcount doctor")

@@ -23,7 +23,6 @@ from headcount.system.seldom import Seldom
 from headcount.times import ACCEPT_AGAIN_AFTER, SCARCITY_SAID_EVERY
 
 AT_ONCE = 64  # then others have their turn
-NOTHING_LEFT = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 NOBODY_CAME = (BlockingIOError, InterruptedError, ConnectionAbortedError)
 
 log = logging.getLogger("headcount.listen")
@@ -47,7 +46,7 @@ class Accepting:
     def __init__(
         self,
         sock: socket.socket,
-        connected: Callable[[], asyncio.BaseProtocol],
+        connected: Callable[[socket.socket], asyncio.BaseProtocol],
         make_room: MakeRoom,
         loop: asyncio.AbstractEventLoop,
     ) -> None:
@@ -57,6 +56,7 @@ class Accepting:
         self._loop = loop
         self._tasks: set[asyncio.Task[None]] = set()
         self._again: asyncio.TimerHandle | None = None
+        self._first: socket.socket | None = None  # of those who wait: it has its connection already
         self._scarcity = Seldom(loop.time, SCARCITY_SAID_EVERY)
         self.is_open = True
         self._begin()
@@ -67,12 +67,16 @@ class Accepting:
         self.is_open = False
         if self._again is not None:
             self._again.cancel()
+        if self._first is not None:
+            self._first.close()
         self._loop.remove_reader(self._sock)
         self._sock.close()
 
     def _begin(self) -> None:
         self._again = None
-        self._loop.add_reader(self._sock, self._accept)
+        first, self._first = self._first, None
+        if first is None or self._take(first):
+            self._loop.add_reader(self._sock, self._accept)
 
     def _accept(self) -> None:
         for _ in range(AT_ONCE):
@@ -83,14 +87,29 @@ class Accepting:
             except OSError as error:
                 if not self._is_called():
                     return
-                if error.errno not in NOTHING_LEFT or self._make_room(none_left=True) == 0:
-                    self._wait(error)
+                if error.errno != errno.EMFILE or self._make_room(none_left=True) == 0:
+                    self._wait(error)  # what all programs lack, no watch of ours makes up for
                     return
             else:
-                self._make_room()
-                task = self._loop.create_task(self._take(caller))
-                self._tasks.add(task)
-                task.add_done_callback(self._tasks.discard)
+                if not self._take(caller):
+                    return
+
+    def _take(self, caller: socket.socket) -> bool:
+        """False: not even who it is could be asked. It is not let in unnamed; it waits, and all behind it."""
+        while True:
+            try:
+                protocol = self._connected(caller)
+                break
+            except OSError as error:
+                if self._make_room(none_left=True) == 0:
+                    self._first = caller
+                    self._wait(error)
+                    return False
+        self._make_room()  # with each: who was let in must be looked at
+        task = self._loop.create_task(self._join(caller, protocol))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return True
 
     def _is_called(self) -> bool:
         """accept(2) looks for a descriptor first, and complains of none also when nobody waits."""
@@ -98,10 +117,10 @@ class Accepting:
         poll.register(self._sock, select.POLLIN)
         return bool(poll.poll(0))
 
-    async def _take(self, caller: socket.socket) -> None:
+    async def _join(self, caller: socket.socket, protocol: asyncio.BaseProtocol) -> None:
         try:
             caller.setblocking(False)
-            await self._loop.connect_accepted_socket(self._connected, caller)
+            await self._loop.connect_accepted_socket(lambda: protocol, caller)
         except OSError as error:  # it has gone already
             log.debug("a caller could not be taken in: %s", error)
             caller.close()

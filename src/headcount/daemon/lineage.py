@@ -27,12 +27,16 @@ from headcount.core.world import World
 from headcount.daemon.loop import Loop
 from headcount.system.clock import Clock
 from headcount.system.peer import Peer
+from headcount.system.processes import scarcity
 from headcount.system.processes.ancestry import ancestors
 from headcount.system.processes.namespace import namespace_of
 from headcount.system.processes.port import Processes
 
 if TYPE_CHECKING:
     from headcount.daemon.actor import Actor
+
+
+NOT_SEEN = "no descriptor was left to look at all that is above the caller"
 
 
 class Seen(Struct):
@@ -75,7 +79,9 @@ class Lineages:
         if facts is None:
             return Lineage(why="the caller was gone or unreadable before it could be asked")
         ours = self._is_ours(facts.pid)
-        chain = tuple(ancestors(self._processes, facts))
+        chain = self._chain(facts)
+        if chain is None:
+            return Lineage(why=NOT_SEEN)
         if not chain or peer.has_ended():
             return Lineage(why="the caller was gone before it could be asked")
         await self._introduce_all(chain)
@@ -91,9 +97,17 @@ class Lineages:
 
     async def of(self, facts: ProcessFacts) -> Lineage:
         """Of a process that a caller names."""
-        chain = tuple(ancestors(self._processes, facts))
+        chain = self._chain(facts)
+        if chain is None:
+            return Lineage(why=NOT_SEEN)
         await self._introduce_all(chain)
         return Lineage(chain, self._hosts(chain), True)
+
+    def _chain(self, facts: ProcessFacts) -> tuple[ProcessFacts, ...] | None:
+        """None: for want of a descriptor some of it may not have been seen, and an agent may be among those."""
+        before = scarcity.count_met()
+        chain = tuple(ancestors(self._processes, facts))
+        return chain if scarcity.count_met() == before else None
 
     def _hosts(self, chain: tuple[ProcessFacts, ...]) -> tuple[Session, ...]:
         world, found = self._loop.world, []

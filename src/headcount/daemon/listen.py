@@ -17,10 +17,13 @@ from pathlib import Path
 from headcount.daemon.accepting import Accepting, MakeRoom, no_room
 from headcount.daemon.gate import Gate
 from headcount.daemon.protocol import Protocol
+from headcount.daemon.request import Line
+from headcount.system.processes.nofile import count_free
 from headcount.times import DRAIN_STREAMS_WITHIN
 
 BACKLOG = 512
 PATH_MOST = 100  # of the kernel's 108
+A_CALLER_NEEDS = 8  # descriptors: its connection, its pidfd, and looks at it and those above it
 
 
 def open_unix_socket(path: Path) -> socket.socket:
@@ -97,21 +100,21 @@ class Server:
         self._ending.set()
 
     def _room_for_a_caller(self, *, none_left: bool = False) -> int:
-        """Where nobody else gives a descriptor up, the connection that has rested longest is closed, and the caller waits
-        for a moment: whoever comes again by it connects again."""
+        """Where nobody else gives a descriptor up, the connection that has rested longest is closed: whoever comes again by
+        it connects again. The room that this makes is there a turn of the loop later."""
         given_up = self._make_room(none_left=none_left)
-        if none_left and not given_up:
-            resting = [(since, each) for each in self._connections if (since := each.rests_since) is not None]
-            for _, longest in sorted(resting, key=lambda each: each[0])[:1]:
-                longest.transport.close()
+        if not given_up and (none_left or count_free() < A_CALLER_NEEDS):
+            resting = [each for each in self._connections if each.rests_since is not None]
+            for longest in sorted(resting, key=lambda each: each.rests_since or 0.0)[:1]:
+                longest.cut()
         return given_up
 
     def _listen(self, sock: socket.socket) -> Accepting:
         assert self._gate is not None, "nobody answers yet"
         loop, gate = asyncio.get_running_loop(), self._gate
 
-        def connected() -> Protocol:
-            return Protocol(gate, self._connections, self._tasks, self._ending, loop)
+        def connected(caller: socket.socket) -> Protocol:
+            return Protocol(gate, Line.of(caller), self._connections, self._tasks, self._ending, loop)
 
         listener = Accepting(sock, connected, self._room_for_a_caller, loop)
         self._listeners = [each for each in self._listeners if each.is_open] + [listener]

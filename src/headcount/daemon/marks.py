@@ -21,6 +21,7 @@ from headcount.core.verdict import Standing
 from headcount.core.world import World
 from headcount.daemon.anchor import parse_pid
 from headcount.daemon.lineage import Seen, host_of
+from headcount.system.processes import scarcity
 from headcount.system.processes.port import Processes
 
 
@@ -41,6 +42,8 @@ class Marks:
             return None
         for facts in seen.chain:
             found = self._carried(seen, facts, uid)
+            if found is None:
+                return Marked(f"no descriptor was left to read what pid {facts.pid} carries")
             if found:
                 return self._weigh(found, facts.pid, world)
         seen.unmarked = bool(seen.chain)
@@ -52,17 +55,21 @@ class Marks:
         for facts in seen.chain:
             if any(each.process == facts.identity for each in sessions):
                 return None
-            found = self._carried(seen, facts, uid)
+            found = self._carried(seen, facts, uid) or {}
             for mark in (mark for mark in MARKS if mark.agent == sessions[0].agent):
                 named = [each for each in sessions if each.conversation == found.get(mark.conversation)]
                 if found.get(mark.conversation):
                     return named[0] if named and _agrees(mark, found, named[0]) else None
         return None
 
-    def _carried(self, seen: Seen, facts: ProcessFacts, uid: int) -> dict[str, str]:
+    def _carried(self, seen: Seen, facts: ProcessFacts, uid: int) -> dict[str, str] | None:
+        """None: no descriptor was left to read it; the next request asks again."""
         if facts.pid not in seen.environ:
-            mine = facts.uid == uid
-            seen.environ[facts.pid] = self._processes.environ(facts.identity, NAMES) if mine else {}
+            before = scarcity.count_met()
+            carried = self._processes.environ(facts.identity, NAMES) if facts.uid == uid else {}
+            if scarcity.count_met() != before:
+                return None
+            seen.environ[facts.pid] = carried
         return seen.environ[facts.pid]
 
     def _weigh(self, found: dict[str, str], carrier: int, world: World) -> Marked:

@@ -14,9 +14,7 @@ Not here: listening (listen.py), what is allowed (gate.py), answering in turn (t
 """
 
 import asyncio
-import contextlib
 import logging
-import socket
 
 import httptools
 
@@ -24,8 +22,6 @@ from headcount.daemon.answer import CLOSE, Answer
 from headcount.daemon.gate import BODY_MOST, Gate, Refused, refusal_of, too_large
 from headcount.daemon.request import Line, Pairs, Request
 from headcount.daemon.turns import Turns
-from headcount.system.loopback import Loopback
-from headcount.system.peer import Peer
 from headcount.times import BODY_WITHIN, HEADERS_WITHIN, KEEP_ALIVE, LINGER
 
 HEAD_MOST = 32 * 1024
@@ -47,16 +43,17 @@ log = logging.getLogger("headcount.protocol")
 
 class Protocol(asyncio.BufferedProtocol):
     transport: asyncio.Transport
-    line: Line
 
     def __init__(
         self,
         gate: Gate,
+        line: Line,
         connections: "set[Protocol]",
         tasks: set[asyncio.Task[None]],
         ending: asyncio.Event,
         loop: asyncio.AbstractEventLoop,
     ) -> None:
+        self.line = line
         self._gate = gate
         self._ending = ending  # the server's: what is in work is each connection's last
         self._connections = connections
@@ -84,14 +81,7 @@ class Protocol(asyncio.BufferedProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
-        self.line = Line()
         self._turns = Turns(self._gate, self.line, transport, self._tasks, self._ending, self)
-        sock = transport.get_extra_info("socket")
-        with contextlib.suppress(OSError):
-            if sock is not None and sock.family == socket.AF_UNIX:
-                self.line.peer = Peer.of(sock)
-            elif sock is not None and sock.family == socket.AF_INET:
-                self.line.loopback = Loopback.of(sock)
         self._connections.add(self)
         if self._ending.is_set():
             transport.close()
@@ -112,7 +102,8 @@ class Protocol(asyncio.BufferedProtocol):
     @property
     def rests_since(self) -> float | None:
         """Since when nothing is asked or answered here; None: something is, or nothing was yet."""
-        return self._idle_since if self._idle is not None and self._is_at_rest else None
+        is_resting = self._idle is not None and self._is_at_rest and not self.transport.is_closing()
+        return self._idle_since if is_resting else None
 
     @property
     def _is_at_rest(self) -> bool:
@@ -292,11 +283,11 @@ class Protocol(asyncio.BufferedProtocol):
         if rest > 0:
             self._look_in(rest)
         else:
-            self._cut()
+            self.cut()
 
-    def _cut(self) -> None:
+    def cut(self) -> None:
         """Whoever does not read what was written would keep a connection that is merely closed."""
-        if self._turns.is_paused:
+        if self._turns.is_paused or self.transport.get_write_buffer_size():
             self.transport.abort()
         else:
             self.transport.close()
@@ -311,4 +302,4 @@ class Protocol(asyncio.BufferedProtocol):
     def _within(self, seconds: float | None) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
-        self._deadline = self._loop.call_later(seconds, self._cut) if seconds is not None else None
+        self._deadline = self._loop.call_later(seconds, self.cut) if seconds is not None else None

@@ -9,12 +9,14 @@ Not here: reading it off the wire (protocol.py), what is let in (gate.py), its p
 """
 
 import asyncio
+import socket
 
 from msgspec import Struct, field
 
 from headcount.daemon.lineage import Seen
 from headcount.system.loopback import Loopback
 from headcount.system.peer import Peer
+from headcount.system.processes.scarcity import NOTHING_LEFT
 
 Pairs = list[tuple[bytes, bytes]]
 
@@ -26,6 +28,18 @@ class Line(Struct):
     loopback: Loopback | None = None  # of a connection of the page
     seen: Seen = field(default_factory=Seen)  # what was seen of the peer by earlier requests
     lost: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @classmethod
+    def of(cls, sock: socket.socket) -> "Line":
+        """An OSError: no descriptor was left to pin the peer with. Who cannot be named for another reason is nobody."""
+        try:
+            if sock.family == socket.AF_UNIX:
+                return cls(peer=Peer.of(sock))
+            return cls(loopback=Loopback.of(sock))
+        except OSError as error:
+            if error.errno in NOTHING_LEFT:
+                raise
+            return cls()
 
 
 class Request(Struct):

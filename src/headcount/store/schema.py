@@ -25,6 +25,7 @@ SIDE_FILES: Final = ("-wal", "-shm", "-journal")
 
 _MAGIC: Final = b"SQLite format 3\0"
 _HEADER_BYTES: Final = 100
+_FORMATS: Final = frozenset((1, 2))  # for writing and for reading: with a journal, with a log
 _JOURNAL_BYTES: Final = 4 * 1024 * 1024  # what the log keeps of the disk after a checkpoint
 _CHECKPOINT_PAGES: Final = (
     1000  # within a commit, which then takes 20 ms: writer.py comes before it, after the answers
@@ -56,6 +57,8 @@ def check_header(path: Path) -> None:
         raise Damaged("it is not a database")
     if int.from_bytes(head[68:72], "big") != APPLICATION_ID:
         raise Damaged("it is not headcount's database")
+    if not _FORMATS.issuperset(head[18:20]):  # SQLite would call it one that may only be read
+        raise Damaged("its format is none that SQLite writes")
     check_version(path, int.from_bytes(head[60:64], "big"))
 
 

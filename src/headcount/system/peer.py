@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from headcount.core.identity import ProcessFacts, ProcessIdentity
 from headcount.system.processes import pidfd as pidfds
+from headcount.system.processes import scarcity
 from headcount.system.processes.port import Processes
 from headcount.system.processes.probe import SO_PEERPIDFD
 
@@ -37,7 +38,7 @@ class Peer(Struct):
 
     @classmethod
     def of(cls, sock: socket.socket, with_pidfd: bool = True) -> "Peer":
-        """Of a connected unix socket; an OSError says that it is none."""
+        """Of a connected unix socket; an OSError says that it is none, or that no descriptor was left."""
         pid, uid, gid = _darwin(sock) if sys.platform == "darwin" else _linux(sock)
         return cls(pid, uid, gid, _peer_pidfd(sock) if with_pidfd else None)
 
@@ -86,8 +87,11 @@ def _darwin(sock: socket.socket) -> tuple[int, int, int]:
 
 
 def _peer_pidfd(sock: socket.socket) -> int | None:
-    """None on a kernel before 6.5, for a peer that is over on one before 6.16, and with no descriptor left."""
+    """None on a kernel before 6.5, and for a peer that is over on one before 6.16. With no descriptor left there is no
+    answer: who is not pinned may be another by the next request."""
     try:
         return sock.getsockopt(socket.SOL_SOCKET, SO_PEERPIDFD)
-    except OSError:
+    except OSError as error:
+        if error.errno in scarcity.NOTHING_LEFT:
+            raise
         return None

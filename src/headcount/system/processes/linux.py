@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from headcount.core.identity import Place, ProcessFacts, ProcessIdentity
 from headcount.core.open_files import Locks, OpenFiles
 from headcount.core.verdict import Proof, Standing, Verdict, alive, dead, judge_place, unknown
-from headcount.system.processes import descriptors, exits, kin, pidfd, place, procfs
+from headcount.system.processes import descriptors, exits, kin, pidfd, place, procfs, scarcity
 from headcount.system.processes.features import Features
 from headcount.system.processes.held import NotHeld, ProcessHandle
 from headcount.system.processes.nofile import raise_nofile
@@ -54,7 +54,7 @@ class LinuxProcesses:
         self._watches = Watches(loop, lambda who, pinned: self._tell(who, self._ended(who, pinned)))
         self._on_death: dict[ProcessIdentity, OnDeath] = {}
         self._polling = Polling(loop, self._judge_batch, self._conclude)
-        self._is_short = False  # somebody had to do without a pidfd
+        self._short: set[ProcessIdentity] = set()  # who had to do without a pidfd
 
     # --- looking ---------------------------------------------------------------------------------
 
@@ -218,7 +218,10 @@ class LinuxProcesses:
             self._on_death[identity] = on_death
             return alive("watched already") if identity in self._watches else unknown("looked at already")
         elsewhere = judge_place(identity, self._place, NO_MACHINE)
+        shortages = scarcity.count_met()
         verdict = elsewhere or self._attach(identity)
+        if scarcity.count_met() != shortages:
+            self._short.add(identity)
         if verdict.standing is Standing.DEAD:
             return verdict
         self._on_death[identity] = on_death
@@ -228,7 +231,7 @@ class LinuxProcesses:
 
     def unwatch(self, identity: ProcessIdentity) -> None:
         self._on_death.pop(identity, None)
-        self._polling.discard(identity)
+        self._look_no_more(identity)
         self._watches.discard(identity)
 
     def is_told(self, identity: ProcessIdentity) -> bool:
@@ -244,11 +247,11 @@ class LinuxProcesses:
         given_up = self._watches.make_room(none_left=none_left)
         for identity in given_up:
             self._polling.add(identity)
-        self._is_short = self._is_short or bool(given_up)
+        self._short.update(given_up)
         return len(given_up)
 
     def is_short(self) -> bool:
-        return self._is_short and len(self._polling) > 0
+        return bool(self._short)
 
     def close(self) -> None:
         for identity in tuple(self._on_death):
@@ -268,7 +271,7 @@ class LinuxProcesses:
                 return self._ended(identity, pinned)
         if not self._watches.has_room():
             os.close(pinned)
-            self._is_short = True
+            self._short.add(identity)
             return alive("seen alive; few descriptors are left, so it is looked at every second")
         self._watches.add(identity, pinned)
         return alive("watched by the kernel")
@@ -282,11 +285,14 @@ class LinuxProcesses:
         if verdict.standing is Standing.DEAD:
             self._tell(identity, verdict)
         elif identity in self._watches:
-            self._polling.discard(identity)
-            self._is_short = self.is_short()
+            self._look_no_more(identity)
+
+    def _look_no_more(self, identity: ProcessIdentity) -> None:
+        self._polling.discard(identity)
+        self._short.discard(identity)
 
     def _tell(self, identity: ProcessIdentity, verdict: Verdict) -> None:
-        self._polling.discard(identity)
+        self._look_no_more(identity)
         on_death = self._on_death.pop(identity, None)
         if on_death is not None:
             on_death(identity, verdict)

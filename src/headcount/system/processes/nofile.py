@@ -10,6 +10,7 @@ Rules of this file
 Not here: who has to do without (watches.py), what happens to a process that found no descriptor (linux.py, polling.py).
 """
 
+import errno
 import os
 import resource
 from pathlib import Path
@@ -40,20 +41,20 @@ def kept_free() -> int:
 
 
 def count_free() -> int:
-    """How many more can be opened, at least. Less than none: the limit was lowered below what is open."""
-    return _limit() - (_counted() or _lowest_free())
+    """How many more can be opened. Less than none: the limit was lowered below what is open."""
+    return _limit() - _in_use()
 
 
 def _limit() -> int:
     return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
 
 
-def _counted() -> int:
-    """By the kernel; 0: one before 6.2, or a /proc that does not show us."""
+def _in_use() -> int:
+    """By the kernel's own count since Linux 6.2, by counting before; a /proc that does not show us says nothing."""
     try:
-        return OWN.stat().st_size
-    except OSError:
-        return 0
+        return OWN.stat().st_size or len(os.listdir(OWN)) - 1
+    except OSError as error:
+        return _limit() if error.errno == errno.EMFILE else _lowest_free()
 
 
 def _lowest_free() -> int:

@@ -12,7 +12,7 @@ import errno
 import os
 import select
 
-from headcount.system.processes import info
+from headcount.system.processes import info, scarcity
 from headcount.system.processes.port import Gone, Unreadable
 
 NO_SUCH_PROCESS = frozenset({errno.ESRCH, errno.EINVAL, errno.ENOENT})
@@ -37,6 +37,7 @@ def open_pidfd(pid: int) -> int | Gone | Unreadable:
 
 def no_descriptor(pid: int, error: OSError) -> Gone | Unreadable:
     """What can be said without a descriptor: whether anything at all has that number."""
+    scarcity.note(error)
     if is_vacant(pid):
         return Gone()
     return Unreadable(error.strerror or str(error))
@@ -98,5 +99,8 @@ def shown_pid(pidfd: int) -> int | None:
         with open(f"/proc/self/fdinfo/{pidfd}", "rb", buffering=0) as file:
             _, found, rest = file.read().partition(b"\nPid:")
         return int(rest.split(maxsplit=1)[0]) if found else None
-    except (OSError, ValueError, IndexError):
+    except OSError as error:
+        scarcity.note(error)
+        return None
+    except (ValueError, IndexError):
         return None

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from headcount.core.identity import ProcessFacts, ProcessIdentity
+from headcount.system.processes import scarcity
 from headcount.system.processes.stat import StatLine, parse_stat
 
 ARGV_MOST = 65_536
@@ -28,7 +29,7 @@ STATUS_MOST = 16_384
 
 @contextmanager
 def open_directory(pid: int) -> Iterator[int]:
-    directory = os.open(f"/proc/{pid}", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    directory = _open(f"/proc/{pid}", os.O_PATH | os.O_DIRECTORY)
     try:
         yield directory
     finally:
@@ -80,8 +81,16 @@ def may_read_exit(directory: int) -> bool:
     return os.geteuid() in (0, os.fstat(directory).st_uid)
 
 
+def _open(name: str, flags: int, directory: int | None = None) -> int:
+    try:
+        return os.open(name, flags | os.O_CLOEXEC, dir_fd=directory)
+    except OSError as error:
+        scarcity.note(error)
+        raise
+
+
 def _read(directory: int, name: str, most: int) -> bytes:
-    file = os.open(name, os.O_RDONLY | os.O_CLOEXEC, dir_fd=directory)
+    file = _open(name, os.O_RDONLY, directory)
     try:
         parts = []
         while most > 0 and (part := os.read(file, min(most, 65_536))):
