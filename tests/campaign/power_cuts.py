@@ -64,7 +64,8 @@ class Cuts:
         store = SqliteStore.open(self._place / "headcount.db", machine="machine-1", now=lambda: 0.0)
         try:
             found = [one.seq for one in asyncio.run(store.history(limit=100_000))]
-            newest = max(int((one.name or "after 0").split()[1]) for one in store.loaded.sessions)
+            serials = (int((one.name or "after 0").split()[1]) for one in store.loaded.sessions)
+            newest = max(serials, default=0)  # a store that lost all of it has none
             lost = max(0, acknowledged - len(found))
             self.counts["cuts"] += 1
             self.counts["set_aside"] += store.loaded.set_aside is not None
