@@ -62,7 +62,17 @@ def run(
         ),
         *caught,
     )
-    return Outcome("claims", "Claims under fire", rows)
+    return Outcome("claims", "Claims under fire", rows, _kept(history, broken, seed))
+
+
+def _kept(history: list[Operation], broken: list[str], seed: int) -> tuple[str, ...]:
+    """The histories of broken items, for whoever looks for the cause: such a run may not come again."""
+    if not broken:
+        return ()
+    place = Path(tempfile.gettempdir()) / f"headcount-broken-claims-{seed}.txt"
+    told = [op for op in history if op.item in broken or op.does is Does.DIE]
+    place.write_text("\n".join(map(repr, sorted(told, key=lambda op: op.called))))
+    return (f"{', '.join(broken)}: the run left what was asked and answered in {place.name}",)
 
 
 def _history(
