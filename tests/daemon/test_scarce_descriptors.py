@@ -78,6 +78,14 @@ class Callers:
             each.close()
 
 
+def callers_take_all(daemon: Daemon, callers: Callers) -> None:
+    """Who only keep their connections have every descriptor, and others are answered all the same."""
+    callers.one_more()
+    lower(daemon.pid, callers.one_more)
+    for _ in range(CALLERS):
+        assert daemon.get("/healthz")["ok"]
+
+
 def introduce(daemon: Daemon, members: list[Member]) -> None:
     for member in members:
         drop(daemon.mailbox, member, payload(member, "SessionStart", source="startup"))
@@ -186,10 +194,7 @@ def test_callers_who_only_keep_their_connections_make_room_for_one_who_asks(
     daemon = start()
     callers = Callers(daemon)
     try:
-        callers.one_more()
-        lower(daemon.pid, callers.one_more)
-        for _ in range(CALLERS):
-            assert daemon.get("/healthz")["ok"]
+        callers_take_all(daemon, callers)
         assert callers.are_answered()  # also by a connection that was closed for another
     finally:
         callers.close()
@@ -223,10 +228,7 @@ def test_a_resting_caller_who_reads_nothing_does_not_stand_in_the_way_of_the_oth
     deaf.sendall(request("GET", "/openapi.json", b"") * 3)  # never read
     callers = Callers(daemon)
     try:
-        callers.one_more()
-        lower(daemon.pid, callers.one_more)
-        for _ in range(CALLERS):
-            assert daemon.get("/healthz")["ok"]
+        callers_take_all(daemon, callers)
     finally:
         callers.close()
         deaf.close()

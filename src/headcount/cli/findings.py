@@ -258,18 +258,17 @@ def _watching(facts: Facts) -> Finding:
             "note",
             f"{watched} processes by the {adapter} adapter: deaths are told within about a second, not at once",
         )
-    if polled:
-        few = any("few descriptors" in each for each in facts.status.get("warnings") or ())
-        raised = f"prlimit --nofile=65536 --pid {facts.status.get('pid')}"
+    looked_at = f"{polled} of {watched} processes are looked at every second"
+    if polled and any("few descriptors" in each for each in facts.status.get("warnings") or ()):
+        raised = f"prlimit --nofile=65536 --pid {facts.status.get('pid')} (as root beyond its hard limit)"
         return Finding(
             "watching",
             "finding",
-            f"{polled} of {watched} processes are looked at every second"
-            + (": few descriptors are left" if few else ""),
-            f"raise its limit of open files: {raised} (as root beyond its hard limit). They return by themselves"
-            if few
-            else "See why: headcount explain ID",
+            f"{looked_at}: few descriptors are left",
+            f"raise its limit of open files: {raised}. They return by themselves",
         )
+    if polled:
+        return Finding("watching", "finding", looked_at, "See why: headcount explain ID")
     return Finding("watching", "ok", f"{watched} processes by kernel events")
 
 

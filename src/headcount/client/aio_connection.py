@@ -12,8 +12,8 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator
 
-from headcount.client.connection import Answer, check_peer, connect_unix, parsed, request
-from headcount.client.faults import Broken, Deaf, NotRunning, Unavailable, refusal
+from headcount.client.connection import Answer, check_peer, connect_unix, deaf, parsed, request
+from headcount.client.faults import Broken, NotRunning, Unavailable, refusal
 from headcount.client.ledger import Question
 from headcount.client.response import HEAD_MOST, Head, parse_head
 from headcount.client.sse import EventParser, ServerSentEvent
@@ -102,7 +102,7 @@ class Links:
                             raise
                 return await self._exchange(await Link.open(self._path), data)
         except TimeoutError:
-            raise _deaf() from None
+            raise deaf() from None
 
     async def stream(self, last: int | None) -> AsyncIterator[ServerSentEvent]:
         """Events until the stream ends, by `Broken`."""
@@ -111,7 +111,7 @@ class Links:
             async with asyncio.timeout(CALL_WITHIN):
                 link = await Link.open(self._path)
         except TimeoutError:
-            raise _deaf() from None
+            raise deaf() from None
         try:
             more = f"accept: text/event-stream\r\n{resume}{self._more}"
             async with asyncio.timeout(CALL_WITHIN):
@@ -158,7 +158,3 @@ class Links:
         else:
             link.close()
         return answer
-
-
-def _deaf() -> Deaf:
-    return Deaf("The headcount daemon does not answer in time.", "See what is wrong: headcount doctor")

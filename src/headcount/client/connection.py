@@ -147,7 +147,7 @@ class Connection:
             self._limit(self._socket)
             self._socket.sendall(request)
         except TimeoutError:
-            raise self._deaf() from None
+            raise deaf() from None
         except OSError as error:
             raise Broken("The daemon closed the connection.", "Try again.") from error
         return self._reader
@@ -158,7 +158,7 @@ class Connection:
             self._limit(self._socket)
             return self._socket.recv(RECEIVE_SIZE)
         except TimeoutError:
-            raise self._deaf() from None
+            raise deaf() from None
         except OSError as error:
             raise Broken("The connection to the daemon broke.", "Try again.") from error
 
@@ -189,13 +189,14 @@ class Connection:
         """The next step may take what is left. The socket is told only where it would wait for noticeably longer."""
         left = self._deadline - time.monotonic()
         if left <= 0:
-            raise self._deaf()
+            raise deaf()
         if not left <= self._allowed <= left + times.LIMIT_SLACK:
             self._allowed = left + times.LIMIT_SLACK / 2
             sock.settimeout(self._allowed)
 
-    def _deaf(self) -> Deaf:
-        return Deaf("The headcount daemon does not answer in time.", "See what is wrong: headcount doctor")
+
+def deaf() -> Deaf:
+    return Deaf("The headcount daemon does not answer in time.", "See what is wrong: headcount doctor")
 
 
 def connect_unix(sock: _socket.socket, path: str) -> None:

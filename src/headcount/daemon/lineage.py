@@ -35,7 +35,6 @@ from headcount.system.processes.port import Processes
 if TYPE_CHECKING:
     from headcount.daemon.actor import Actor
 
-
 NOT_SEEN = "no descriptor was left to look at all that is above the caller"
 
 

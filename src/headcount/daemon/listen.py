@@ -5,7 +5,8 @@ Rules of this file
      whoever holds the lock.
   2. No timer runs while nobody calls.
 
-Not here: taking callers in (accepting.py), a connection and its peer (protocol.py), what is allowed (gate.py), what is answered (routes/).
+Not here: taking callers in (accepting.py), a connection (protocol.py) and its peer (request.py), what is allowed
+(gate.py), what is answered (routes/).
 """
 
 import asyncio
@@ -105,8 +106,8 @@ class Server:
         given_up = self._make_room(none_left=none_left)
         if not given_up and (none_left or count_free() < A_CALLER_NEEDS):
             resting = [each for each in self._connections if each.rests_since is not None]
-            for longest in sorted(resting, key=lambda each: each.rests_since or 0.0)[:1]:
-                longest.cut()
+            if resting:
+                min(resting, key=lambda each: each.rests_since or 0.0).cut()
         return given_up
 
     def _listen(self, sock: socket.socket) -> Accepting:

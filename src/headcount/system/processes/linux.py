@@ -220,13 +220,13 @@ class LinuxProcesses:
         elsewhere = judge_place(identity, self._place, NO_MACHINE)
         shortages = scarcity.count_met()
         verdict = elsewhere or self._attach(identity)
-        if scarcity.count_met() != shortages:
-            self._short.add(identity)
         if verdict.standing is Standing.DEAD:
             return verdict
         self._on_death[identity] = on_death
         if elsewhere is None and identity not in self._watches:
             self._polling.add(identity)
+            if scarcity.count_met() != shortages:
+                self._short.add(identity)
         return verdict
 
     def unwatch(self, identity: ProcessIdentity) -> None:
