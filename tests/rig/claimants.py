@@ -2,22 +2,41 @@
 
 Rules of this file
   1. Times are the kernel's monotonic clock, which all processes of a machine share.
-  2. A kill is a death between the signal and the reaping. Whoever asks after that must find it so.
+  2. A kill is a death between the signal and the reaping. Whoever asks after that must find it so. One that had
+     ended before the signal came died of itself: after its last call, and maybe before the signal.
+  3. A claimant is its number here, since a pid may be of two. A refusal names a pid: whose it was, their lives tell.
 """
 
 import json
 import random
+import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from math import inf
 from pathlib import Path
 
 from tests.rig.daemon import Daemon
 from tests.rig.linearizable import Does, Operation, Says
 
 SPEAK = 10.0  # seconds between two lines of progress
+
+
+@dataclass
+class Life:
+    name: str
+    pid: int
+    began: float
+    over: float = inf
+
+
+@dataclass
+class Claimant:
+    life: Life
+    process: subprocess.Popen[bytes]
+    log: Path
 
 
 @dataclass
@@ -36,11 +55,12 @@ class Campaign:
     seed: int = 1
     progress: Callable[[str], None] = lambda _: None
     history: list[Operation] = field(default_factory=list)
+    lives: list[Life] = field(default_factory=list)
 
     def run(self) -> list[Operation]:
         self.directory.mkdir(parents=True, exist_ok=True)
         chance = random.Random(self.seed)
-        living: dict[int, tuple[subprocess.Popen[bytes], Path]] = {}
+        living: list[Claimant] = []
         left = self.clients + self.kills
         each = self.share or max(5, self.operations // left)
         plan = ["kill"] * self.kills + ["restart"] * self.restarts
@@ -50,8 +70,7 @@ class Campaign:
             while self.wants_more(left) or living:
                 while self.wants_more(left) and len(living) < self.clients:
                     left -= 1
-                    process, log = self.start(left, each)
-                    living[process.pid] = (process, log)
+                    living.append(self.start(left, each))
                 self.reap(living)
                 if time.monotonic() - spoke > SPEAK:
                     spoke = time.monotonic()
@@ -60,10 +79,10 @@ class Campaign:
                     self.strike(plan.pop(), chance, living)
                 time.sleep(0.01)
         finally:
-            for process, _ in living.values():
-                process.kill()
-                process.wait()
-        return self.history
+            for claimant in living:
+                claimant.process.kill()
+                claimant.process.wait()
+        return named(self.history, self.lives)
 
     def wants_more(self, left: int) -> bool:
         return left > 0 if self.share is None else len(self.history) < self.operations
@@ -75,37 +94,56 @@ class Campaign:
         struck = self.kills + self.restarts - planned
         return struck / (self.kills + self.restarts) <= len(self.history) / self.operations
 
-    def start(self, number: int, operations: int) -> tuple[subprocess.Popen[bytes], Path]:
+    def start(self, number: int, operations: int) -> Claimant:
         log = self.directory / f"{number}.log"
         items = [f"task:{n}" for n in range(self.items)]
         words = [str(self.daemon.socket), str(log), f"{self.seed}/{number}", str(operations), *items]
-        return subprocess.Popen([sys.executable, "-m", "tests.rig.claimant", *words]), log
+        began = time.monotonic()
+        process = subprocess.Popen([sys.executable, "-m", "tests.rig.claimant", *words])
+        life = Life(f"claimant {number}", process.pid, began)
+        self.lives.append(life)
+        return Claimant(life, process, log)
 
-    def strike(
-        self, what: str, chance: random.Random, living: dict[int, tuple[subprocess.Popen[bytes], Path]]
-    ) -> None:
+    def strike(self, what: str, chance: random.Random, living: list[Claimant]) -> None:
         if what == "restart":
             self.daemon.restart()
             return
-        pid = chance.choice(sorted(living))
-        process, log = living.pop(pid)
+        claimant = living.pop(chance.randrange(len(living)))
         called = time.monotonic()
-        process.kill()
-        process.wait()
-        self.bury(pid, log, called)
+        claimant.process.kill()
+        was_killed = claimant.process.wait() == -signal.SIGKILL
+        self.bury(claimant, called if was_killed else None)
 
-    def reap(self, living: dict[int, tuple[subprocess.Popen[bytes], Path]]) -> None:
-        for pid, (process, log) in list(living.items()):
-            if process.poll() is not None:
-                assert process.returncode == 0, f"a claimant failed: {log.read_text()[-500:]}"
-                del living[pid]
-                self.bury(pid, log, None)
+    def reap(self, living: list[Claimant]) -> None:
+        for claimant in [each for each in living if each.process.poll() is not None]:
+            living.remove(claimant)
+            self.bury(claimant, None)
 
-    def bury(self, pid: int, log: Path, called: float | None) -> None:
-        ops = read(log, str(pid)) if log.exists() else []
-        self.history += ops
-        last = max((op.called for op in ops), default=0.0)
-        self.history.append(Operation(str(pid), Does.DIE, "", called or last, time.monotonic()))
+    def bury(self, claimant: Claimant, killed: float | None) -> None:
+        life, log = claimant.life, claimant.log
+        life.over = time.monotonic()
+        ops = read(log, life.name) if log.exists() else []
+        if killed is None:
+            assert claimant.process.returncode == 0, f"a claimant failed: {log.read_text()[-500:]}"
+        died = killed or max((op.called for op in ops), default=life.began)
+        self.history += [*ops, Operation(life.name, Does.DIE, "", died, life.over)]
+
+
+def named(history: Iterable[Operation], lives: Iterable[Life]) -> list[Operation]:
+    """Refusals name a pid: here its claimant, or anybody where two had that number while the answer was made."""
+    owners: dict[str, list[Life]] = {}
+    for life in lives:
+        owners.setdefault(str(life.pid), []).append(life)
+    return [_named(op, owners) for op in history]
+
+
+def _named(op: Operation, owners: dict[str, list[Life]]) -> Operation:
+    could = [
+        life for life in owners.get(op.holder or "", ()) if life.began < op.answered and op.called < life.over
+    ]
+    if not could:
+        return op  # nobody, or somebody who cannot be
+    return replace(op, holder=could[0].name if len(could) == 1 else None)
 
 
 def read(log: Path, process: str) -> list[Operation]:
