@@ -8,9 +8,9 @@ from headcount.core.commands import Acquire, Caller
 from headcount.core.decide import decide
 from headcount.core.identity import ProcessIdentity
 from headcount.core.item import Item
+from headcount.core.proving import proofs
 from headcount.core.session import EndKind, Liveness, Session, SessionId
 from headcount.core.verdict import Standing
-from headcount.core.waiting import touched
 from headcount.core.world import World
 from headcount.daemon.recovery import boots_of, recover
 from headcount.store.port import Loaded
@@ -51,10 +51,9 @@ class Home:
     def ask_for_the_item(self) -> None:
         facts = self.processes.look(self.kernel.spawn(comm="bot").pid)
         asks = [Acquire(ITEM, Caller(facts.identity), "r1")]
-        verdicts = {
-            each: self.processes.prove(each, self.world.machine_of(each.boot))
-            for each in touched(self.world, asks)
-        }
+        verdicts = proofs(
+            self.world, asks, lambda each: self.processes.prove(each, self.world.machine_of(each.boot))
+        )
         assert verdicts[facts.identity].standing is Standing.ALIVE
         decide(self.world, asks, NOW, verdicts)[0].settle()
 

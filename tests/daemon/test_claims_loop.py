@@ -18,7 +18,7 @@ from headcount.system.clock import SystemClock
 from tests.rig.values import HERE, T0, bound, process, report
 
 A, B, C = process(100), process(200), process(300)
-TASK = Item("task:x")
+TASK, OTHER = Item("task:x"), Item("task:y")
 
 
 class Memory:
@@ -56,9 +56,11 @@ class Office:
         self.proved.append(process)
         return dead(Proof.EXITED, "exited") if process in self.dead else alive("it lives")
 
-    def acquire(self, who: ProcessIdentity, request: str, wait: float | None = None) -> Acquire:
+    def acquire(
+        self, who: ProcessIdentity, request: str, wait: float | None = None, item: Item = TASK
+    ) -> Acquire:
         until = None if wait is None else SystemClock().now() + wait
-        return Acquire(TASK, Caller(who), request, wait_until=until)
+        return Acquire(item, Caller(who), request, wait_until=until)
 
     @property
     def holder(self) -> ProcessIdentity | None:
@@ -132,6 +134,19 @@ async def test_who_waits_is_answered_when_it_is_released():
         waiting = asyncio.ensure_future(office.loop.command(office.acquire(B, "b", 60)))
         await office.until(lambda: office.world.book.asked)
         await office.loop.command(Release(TASK, Caller(A)))
+        assert (await waiting).claim.holder == B
+
+
+async def test_a_death_that_shows_by_asking_serves_whoever_waits_for_anything_the_dead_one_held():
+    """Else they would be set aside as not proved, for a second in which others overtake them."""
+    async with opened() as office:
+        await office.loop.command(office.acquire(A, "a"))
+        await office.loop.command(office.acquire(A, "a-other", item=OTHER))
+        waiting = asyncio.ensure_future(office.loop.command(office.acquire(B, "b", 60)))
+        await office.until(lambda: office.world.book.asked)
+        office.dead.add(A)
+        assert isinstance(await office.loop.command(office.acquire(C, "c", item=OTHER)), Granted)
+        assert office.holder == B, "in the very decision in which the death showed"
         assert (await waiting).claim.holder == B
 
 

@@ -11,10 +11,10 @@ from headcount.core.events import Event
 from headcount.core.evidence import Evidence, Tick
 from headcount.core.identity import ProcessIdentity
 from headcount.core.item import Item
+from headcount.core.proving import proofs
 from headcount.core.session import SessionId
 from headcount.core.verdict import Proof, Verdict, alive, dead, unknown
-from headcount.core.waiting import touched
-from headcount.core.world import Decision, World
+from headcount.core.world import Decision, Verdicts, World
 from tests.rig.values import HERE, T0, bound, death, start
 
 FIRST = 1000
@@ -37,9 +37,9 @@ class Desk:
             return unknown("no descriptor left")
         return dead(Proof.EXITED, "exited") if process in self.dead else alive("it lives")
 
-    def tell(self, *batch: Evidence, verdicts: dict[ProcessIdentity, Verdict] | None = None) -> list[Any]:
+    def tell(self, *batch: Evidence, verdicts: Verdicts | None = None) -> list[Any]:
         if verdicts is None:
-            verdicts = {each: self.prove(each) for each in touched(self.world, batch)}
+            verdicts = proofs(self.world, batch, self.prove)
         draft, outcomes = decide(self.world, batch, self.now, verdicts)
         self.decision = draft.decision
         self.answers |= self.decision.ledger.answers

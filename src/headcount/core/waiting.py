@@ -6,27 +6,22 @@ Rules of this file
      place, and is looked at again soon.
   3. A waiter has a deadline, and at it the answer is who holds the item.
 
-Not here: what a grant is (granting.py).
+Not here: what a grant is (granting.py), who is proved before (proving.py).
 """
 
 from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from headcount.core.book import Page, Waiter
+from headcount.core.book import Waiter
 from headcount.core.claim import Accepted, Answer, Claim, Held, Refused, Waiting
-from headcount.core.commands import Acquire, HandOff, Release, Withdraw
-from headcount.core.evidence import Evidence, Judged, Tick
+from headcount.core.commands import Acquire, Withdraw
 from headcount.core.granting import closed, grant, others_in_the_way, refuse
 from headcount.core.identity import Match, ProcessIdentity, same_process
 from headcount.core.item import Item, is_path, overlaps
-from headcount.core.leftover import Gone, Left
 from headcount.core.verdict import Standing
 from headcount.core.world import Draft, World
 from headcount.times import WAITER_LOOKED_AT_AGAIN
-
-TURN_ON_IT: frozenset[type] = frozenset({Acquire, HandOff, Release, Withdraw, Tick, Left, Gone})
-"""Evidence that may turn on whether somebody lives; beside a death."""
 
 REUSED = Refused("request-reused", "That request id was used for another claim. Each takes a new one.")
 
@@ -133,35 +128,3 @@ def withdraw(draft: Draft, command: Withdraw, now: float) -> Answer:
 
 def next_look(world: World) -> float | None:
     return min((waiter.next_look() for waiter in world.book.waiters()), default=None)
-
-
-def touched(world: World, batch: Iterable[Evidence]) -> set[ProcessIdentity]:
-    """Whose liveness the batch may turn on. Empty for a batch of mere reports."""
-    found: set[ProcessIdentity | None] = set()
-    page = None
-    for each in batch:
-        if type(each) in TURN_ON_IT or (isinstance(each, Judged) and each.verdict.standing is Standing.DEAD):
-            page = page or Page(world.book)
-            found |= _touched(world, page, each)
-    return {process for process in found if process is not None}
-
-
-def _is_left(world: World, each: Evidence) -> bool:
-    return isinstance(each, Judged) and each.process.pid in world.remains.by_pid
-
-
-def _touched(world: World, page: Page, each: Evidence) -> set[ProcessIdentity | None]:
-    if isinstance(each, Tick | Left | Gone) or _is_left(world, each):  # what stayed closed may open
-        return {waiter.process for waiter in world.book.waiters()}
-    if isinstance(each, Judged):
-        return {w.process for item in world.book.items_of(each.process) for w in page.waiters_of(item)}
-    if isinstance(each, Withdraw):
-        item = world.book.asked.get(each.request)
-        return {waiter.process for waiter in page.waiters_of(item)} if item else set()
-    assert isinstance(each, Acquire | HandOff | Release)
-    found: set[ProcessIdentity | None] = {waiter.process for waiter in page.waiters_of(each.item)}
-    if isinstance(each, HandOff) and each.to in world.sessions:
-        found.add(world.sessions[each.to].process)
-    if isinstance(each, Acquire):
-        found |= {each.caller.process, *(claim.holder for claim in page.in_the_way(each.item))}
-    return found

@@ -28,12 +28,11 @@ from headcount.core.decide import Outcome, decide, next_deadline
 from headcount.core.effects import Effect
 from headcount.core.events import Event
 from headcount.core.evidence import Evidence, Judged, Tick
-from headcount.core.identity import ProcessIdentity
 from headcount.core.leftover import Leftover, LeftoverId
+from headcount.core.proving import Prove, proofs
 from headcount.core.session import Session, SessionId
-from headcount.core.verdict import Standing, Verdict
-from headcount.core.waiting import touched
-from headcount.core.world import NOT_ASKED, Draft, Verdicts, World
+from headcount.core.verdict import Standing
+from headcount.core.world import Draft, Verdicts, World
 from headcount.store.port import StoreFault
 from headcount.system.clock import Clock
 from headcount.times import COMMIT_RETRY_FIRST, COMMIT_RETRY_MOST, GATHERED_WITHIN
@@ -71,9 +70,6 @@ class Writer(Protocol):
 class Entry(Struct):
     evidence: Evidence
     answer: asyncio.Future[Outcome] | None = None
-
-
-Prove = Callable[[ProcessIdentity], Verdict]
 
 
 class Loop:
@@ -217,8 +213,7 @@ class Loop:
 
     def _decide(self, batch: list[Entry]) -> tuple[Draft, list[Outcome]]:
         evidence = [entry.evidence for entry in batch]
-        asked = touched(self.world, evidence)
-        verdicts = {process: self._prove(process) for process in asked} if asked else NOT_ASKED
+        verdicts = proofs(self.world, evidence, self._prove)
         now = self._clock.now()
         try:
             return decide(self.world, evidence, now, verdicts)

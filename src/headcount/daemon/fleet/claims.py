@@ -23,11 +23,12 @@ from headcount.core.commands import Acquire, HandOff, SharedFreed, SharedGranted
 from headcount.core.evidence import Judged
 from headcount.core.identity import ProcessIdentity
 from headcount.core.item import Item
+from headcount.core.proving import Prove
 from headcount.core.shared import SharedCommand, SharedDecision, SharedItem, decide_shared
 from headcount.core.verdict import Standing, Verdict
 from headcount.daemon.fleet.lease import Lease
 from headcount.daemon.fleet.pace import Pace
-from headcount.daemon.loop import Loop, NotStored, Prove
+from headcount.daemon.loop import Loop, NotStored
 from headcount.store.shared import SharedLedger, SharedUnavailable
 from headcount.system.clock import Clock
 

@@ -24,10 +24,11 @@ from headcount.core.commands import SharedFreed
 from headcount.core.events import Event
 from headcount.core.evidence import FleetNews, Tick
 from headcount.core.item import Item, is_shared
+from headcount.core.proving import Prove
 from headcount.core.shared import mirrored
 from headcount.daemon.fleet.files import FleetFiles, Joined, default_name
 from headcount.daemon.fleet.pace import Pace
-from headcount.daemon.loop import Loop, Prove
+from headcount.daemon.loop import Loop
 from headcount.store.shared import SharedUnavailable, Superseded
 from headcount.system.clock import Clock
 

@@ -21,12 +21,13 @@ from headcount import __version__
 from headcount.core.events import Event
 from headcount.core.evidence import FleetNews
 from headcount.core.item import Item
+from headcount.core.proving import Prove
 from headcount.daemon.fleet.claims import SharedClaims
 from headcount.daemon.fleet.lease import Lease
 from headcount.daemon.fleet.mirror import Mirror
 from headcount.daemon.fleet.pace import Pace
 from headcount.daemon.fleet.roster import Roster
-from headcount.daemon.loop import Loop, Prove
+from headcount.daemon.loop import Loop
 from headcount.store.postgres.door import Connection
 from headcount.store.postgres.ledger import CHANNEL, PostgresLedger
 from headcount.store.postgres.link import Link

@@ -18,11 +18,12 @@ from headcount.core.claim import Claim, Freed
 from headcount.core.commands import SharedFreed, SharedGranted
 from headcount.core.events import Event, EventType
 from headcount.core.item import Item, is_shared
+from headcount.core.proving import Prove
 from headcount.core.shared import mirrored
 from headcount.core.verdict import Standing
 from headcount.daemon.fleet.claims import SharedClaims
 from headcount.daemon.fleet.pace import Pace
-from headcount.daemon.loop import Loop, Prove
+from headcount.daemon.loop import Loop
 from headcount.store.shared import SharedClaim, SharedUnavailable
 
 log = logging.getLogger("headcount.fleet")
