@@ -27,8 +27,7 @@ from headcount.core.world import World
 from headcount.daemon.loop import Loop
 from headcount.system.clock import Clock
 from headcount.system.peer import Peer
-from headcount.system.processes import scarcity
-from headcount.system.processes.ancestry import ancestors
+from headcount.system.processes import ancestry, scarcity
 from headcount.system.processes.namespace import namespace_of
 from headcount.system.processes.port import Processes
 
@@ -81,7 +80,7 @@ class Lineages:
         chain = self._chain(facts)
         if chain is None:
             return Lineage(why=NOT_SEEN)
-        if not chain or peer.has_ended():
+        if peer.has_ended():
             return Lineage(why="the caller was gone before it could be asked")
         await self._introduce_all(chain)
         seen.chain, seen.visible = chain, ours
@@ -105,7 +104,7 @@ class Lineages:
     def _chain(self, facts: ProcessFacts) -> tuple[ProcessFacts, ...] | None:
         """None: for want of a descriptor some of it may not have been seen, and an agent may be among those."""
         before = scarcity.count_met()
-        chain = tuple(ancestors(self._processes, facts))
+        chain = (facts, *ancestry.above(self._processes, facts))  # it was just looked at
         return chain if scarcity.count_met() == before else None
 
     def _hosts(self, chain: tuple[ProcessFacts, ...]) -> tuple[Session, ...]:

@@ -66,9 +66,9 @@ def read_program(pid: int) -> str | None:
 
 
 def read_environ(directory: int, names: frozenset[str]) -> dict[str, str]:
+    wanted = {name.encode(): name for name in names}
     pairs = (entry.partition(b"=") for entry in _read(directory, "environ", ENVIRON_MOST).split(b"\0"))
-    texts = ((name.decode("utf-8", "replace"), value.decode("utf-8", "replace")) for name, _, value in pairs)
-    return {name: value for name, value in texts if name in names}
+    return {wanted[name]: value.decode("utf-8", "replace") for name, _, value in pairs if name in wanted}
 
 
 def is_thread(directory: int, pid: int) -> bool:
