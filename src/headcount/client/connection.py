@@ -21,10 +21,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from headcount import times
 from headcount.client.faults import Broken, ClientFault, Deaf, NotRunning, TimedOut, Unavailable, refusal
 from headcount.client.response import Head, Reader
-from headcount.client.sse import EventParser, ServerSentEvent
 
 if TYPE_CHECKING:
     from socket import socket
+
+    from headcount.client.sse import ServerSentEvent
 
 SOCKET_PATH_MOST = 103  # bytes; sun_path holds 108 with its end on Linux, 104 on macOS
 RECEIVE_SIZE = 65_536  # from 128 KiB on an allocator asks the kernel each time, and gives it back
@@ -73,7 +74,7 @@ class Connection:
         last_event_id: str | None = None,
         until: float | None = None,
         listener: Listener | None = None,
-    ) -> Iterator[ServerSentEvent]:
+    ) -> "Iterator[ServerSentEvent]":
         """Events until the stream ends (`Broken`) or the monotonic time `until` has come (`TimedOut`).
         The connection is the stream's own from then on. A `listener` is told of every sign of life."""
         self.close()
@@ -108,7 +109,9 @@ class Connection:
 
     def _events(
         self, reader: Reader, until: float | None, listener: Listener | None
-    ) -> Iterator[ServerSentEvent]:
+    ) -> "Iterator[ServerSentEvent]":
+        from headcount.client.sse import EventParser  # most callers ask once, and listen to nothing
+
         parser = EventParser()
         pieces = reader.chunks()
         patience = times.STREAM_SILENT_AFTER if listener is None else times.SCREEN_SILENT_AFTER

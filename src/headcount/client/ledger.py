@@ -11,7 +11,7 @@ Not here: who gets what (the daemon decides), words for people (cli/), typed res
 
 import os
 import time
-from typing import Any, NamedTuple
+from typing import Any
 
 from headcount import times
 from headcount.client.connection import Answer
@@ -38,14 +38,25 @@ def item_here(item: str, directory: str | None = None) -> str:
     return f"path:{os.path.normpath(os.path.join(here, inside or '.'))}{tail}"  # noqa: PTH118
 
 
-class Question(NamedTuple):
-    """One call of the wire. `again`: asking it twice is asking it once."""
+class Question:
+    """One call of the wire. `again`: asking it twice is asking it once. (A NamedTuple takes as long to make as a claim
+    takes to be decided.)"""
 
-    method: str
-    path: str
-    body: dict[str, Any] | None = None
-    within: float = times.CALL_WITHIN
-    again: bool = False
+    __slots__ = ("again", "body", "method", "path", "within")
+
+    def __init__(
+        self,
+        method: str,
+        path: str,
+        body: dict[str, Any] | None = None,
+        within: float = times.CALL_WITHIN,
+        again: bool = False,
+    ) -> None:
+        self.method = method
+        self.path = path
+        self.body = body
+        self.within = within
+        self.again = again
 
 
 def ask(client: Client, question: Question) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from headcount.core.identity import Place, ProcessFacts, ProcessIdentity
 from headcount.core.open_files import Locks, OpenFiles
 from headcount.core.verdict import Proof, Standing, Verdict, alive, dead, judge_place, unknown
-from headcount.system.processes import descriptors, exits, kin, pidfd, place, procfs, scarcity
+from headcount.system.processes import descriptors, exits, info, kin, pidfd, place, procfs, scarcity
 from headcount.system.processes.features import Features
 from headcount.system.processes.held import NotHeld, ProcessHandle
 from headcount.system.processes.nofile import raise_nofile
@@ -94,12 +94,9 @@ class LinuxProcesses:
         if not isinstance(pinned, int):
             return None
         with _closing(pinned):
-            try:
-                with procfs.open_directory(identity.pid) as directory:
-                    stat = procfs.read_stat(directory)
-            except OSError:
-                return None
-            return None if stat is None or pidfd.has_ended(pinned) else stat.parent
+            told = info.ask(pinned)
+            parent = procfs.find_parent(identity.pid) if told is None else told.parent
+            return None if pidfd.has_ended(pinned) else parent
 
     def environ(self, identity: ProcessIdentity, names: frozenset[str]) -> dict[str, str]:
         if self._stat_only:

@@ -40,6 +40,16 @@ def read_stat(directory: int) -> StatLine | None:
     return parse_stat(_read(directory, "stat", STAT_MOST))
 
 
+def find_parent(pid: int) -> int | None:
+    """Of whoever has that number now; None: nobody that can be read."""
+    try:
+        with open_directory(pid) as directory:
+            stat = read_stat(directory)
+    except OSError:
+        return None
+    return None if stat is None else stat.parent
+
+
 def read_line(directory: int, name: str) -> bytes:
     """One of its short files as it is."""
     return _read(directory, name, STAT_MOST)
