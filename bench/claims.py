@@ -27,7 +27,7 @@ from tests.rig.daemon import Daemon
 ROUNDS = 1_000
 FLOCK_ROUNDS = 300
 SECONDS = 3.0
-REPEATS = 5
+REPEATS = 9
 SHELL_ROUNDS = 200
 SESSIONS = 50
 CALLERS = 16
