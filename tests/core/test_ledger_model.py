@@ -38,6 +38,7 @@ class Ledgers(RuleBasedStateMachine):
         self.heard = 0  # events looked at
         self.lives = {pid: process(pid) for pid in PIDS}
         self.births = 0
+        self.doubted: set[ProcessIdentity] = set()  # could not be proved at some time
 
     # --- what happens --------------------------------------------------------------------------------
 
@@ -98,6 +99,15 @@ class Ledgers(RuleBasedStateMachine):
         self.desk.hidden.discard(self.lives[pid])
         self.desk.dead.add(self.lives[pid])
 
+    @precondition(lambda self: self.holds)
+    @rule(data=st.data(), pid=people)
+    def ask_for_what_one_who_ended_unseen_held(self, data: st.DataObject, pid: int) -> None:
+        item = data.draw(st.sampled_from(sorted(self.holds)))
+        holder, _ = self.holds[item]
+        self.desk.hidden.discard(holder)
+        self.desk.dead.add(holder)
+        self.acquire(item, pid, None)
+
     @rule(pid=people)
     def reuse_the_pid(self, pid: int) -> None:
         """Another process gets the number of a dead one; of the death nobody may have heard."""
@@ -109,6 +119,7 @@ class Ledgers(RuleBasedStateMachine):
     def hide(self, pid: int) -> None:
         if self.lives[pid] not in self.desk.dead:
             self.desk.hidden ^= {self.lives[pid]}
+            self.doubted |= self.desk.hidden
 
     @rule(seconds=st.integers(1, 40))
     def pass_time(self, seconds: int) -> None:
@@ -200,6 +211,11 @@ class Ledgers(RuleBasedStateMachine):
         ]
 
     # --- the promises --------------------------------------------------------------------------------
+
+    @invariant()
+    def nobody_is_passed_over_unasked(self) -> None:
+        aside = {each.process for each in self.desk.world.book.waiters() if each.retry_at is not None}
+        assert aside <= self.doubted
 
     @invariant()
     def the_book_holds_what_was_told(self) -> None:

@@ -8,9 +8,9 @@ from headcount.core.commands import Acquire, Caller
 from headcount.core.decide import decide
 from headcount.core.identity import ProcessIdentity
 from headcount.core.item import Item
-from headcount.core.proving import proofs
+from headcount.core.proving import decide_proved
 from headcount.core.session import EndKind, Liveness, Session, SessionId
-from headcount.core.verdict import Standing
+from headcount.core.verdict import Standing, Verdict
 from headcount.core.world import World
 from headcount.daemon.recovery import boots_of, recover
 from headcount.store.port import Loaded
@@ -51,11 +51,11 @@ class Home:
     def ask_for_the_item(self) -> None:
         facts = self.processes.look(self.kernel.spawn(comm="bot").pid)
         asks = [Acquire(ITEM, Caller(facts.identity), "r1")]
-        verdicts = proofs(
-            self.world, asks, lambda each: self.processes.prove(each, self.world.machine_of(each.boot))
-        )
-        assert verdicts[facts.identity].standing is Standing.ALIVE
-        decide(self.world, asks, NOW, verdicts)[0].settle()
+        assert self.prove(facts.identity).standing is Standing.ALIVE
+        decide_proved(self.world, asks, NOW, self.prove)[0].settle()
+
+    def prove(self, process: ProcessIdentity) -> Verdict:
+        return self.processes.prove(process, self.world.machine_of(process.boot))
 
 
 def test_what_ran_on_another_machine_is_neither_ended_nor_robbed():

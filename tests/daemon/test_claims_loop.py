@@ -3,11 +3,15 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 
+from headcount.core import proving
 from headcount.core.claim import Granted, Refused
 from headcount.core.commands import Acquire, Caller, Release
+from headcount.core.decide import decide
+from headcount.core.evidence import Judged
 from headcount.core.identity import ProcessIdentity
 from headcount.core.item import Item
 from headcount.core.verdict import Proof, Verdict, alive, dead
@@ -148,6 +152,24 @@ async def test_a_death_that_shows_by_asking_serves_whoever_waits_for_anything_th
         assert isinstance(await office.loop.command(office.acquire(C, "c", item=OTHER)), Granted)
         assert office.holder == B, "in the very decision in which the death showed"
         assert (await waiting).claim.holder == B
+
+
+async def test_a_grant_a_wait_and_a_death_are_each_decided_once(monkeypatch: pytest.MonkeyPatch):
+    """Deciding anew is for what nobody could foresee: it costs as much as the first time."""
+    decided = []
+
+    def counted(*given: Any) -> Any:
+        decided.append(given)
+        return decide(*given)
+
+    monkeypatch.setattr(proving, "decide", counted)
+    async with opened() as office:
+        await office.loop.command(office.acquire(A, "a"))
+        waiting = asyncio.ensure_future(office.loop.command(office.acquire(B, "b", 60)))
+        await office.until(lambda: office.world.book.asked)
+        office.loop.put(Judged(A, dead(Proof.EXITED, "exited"), T0))
+        assert (await waiting).claim.holder == B
+        assert len(decided) == 3
 
 
 async def test_who_hangs_up_leaves_the_line_unless_a_retry_listens():

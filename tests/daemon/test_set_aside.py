@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from headcount.daemon import loop as loops
+from headcount.core import proving
 from headcount.daemon.loop import BATCH_MOST, NotWeighed
 from tests.rig.lone_loop import lone_loop
 from tests.rig.values import T0, report
@@ -17,14 +17,14 @@ TRIES_MOST = 40  # a batch of a thousand is halved ten times for each piece
 async def test_only_what_cannot_be_weighed_is_set_aside(
     bad: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tries, decide = 0, loops.decide
+    tries, decide = 0, proving.decide
 
     def counted(*given: Any) -> Any:
         nonlocal tries
         tries += 1
         return decide(*given)
 
-    monkeypatch.setattr(loops, "decide", counted)
+    monkeypatch.setattr(proving, "decide", counted)
     told = lone_loop()
     strange: Any = "a kind that nobody decides"
     answers = [

@@ -11,7 +11,7 @@ from headcount.core.events import Event
 from headcount.core.evidence import Evidence, Tick
 from headcount.core.identity import ProcessIdentity
 from headcount.core.item import Item
-from headcount.core.proving import proofs
+from headcount.core.proving import decide_proved
 from headcount.core.session import SessionId
 from headcount.core.verdict import Proof, Verdict, alive, dead, unknown
 from headcount.core.world import Decision, Verdicts, World
@@ -39,8 +39,9 @@ class Desk:
 
     def tell(self, *batch: Evidence, verdicts: Verdicts | None = None) -> list[Any]:
         if verdicts is None:
-            verdicts = proofs(self.world, batch, self.prove)
-        draft, outcomes = decide(self.world, batch, self.now, verdicts)
+            draft, outcomes = decide_proved(self.world, batch, self.now, self.prove)
+        else:
+            draft, outcomes = decide(self.world, batch, self.now, verdicts)
         self.decision = draft.decision
         self.answers |= self.decision.ledger.answers
         draft.settle()

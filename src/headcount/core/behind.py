@@ -90,7 +90,8 @@ def _found(draft: Draft, find: Find, session: Session | None, at: float) -> None
 
 def _may_be_left(draft: Draft, find: Find, session: Session | None) -> bool:
     assert find.process is not None
-    if draft.of_process(find.process) or draft.verdict(find.process).standing is Standing.DEAD:
+    known = draft.known(find.process)
+    if draft.of_process(find.process) or (known is not None and known.standing is Standing.DEAD):
         return False
     others = draft.remains.of_process(find.process)
     return not any(each.session != (session.id if session else None) for each in others)

@@ -1,22 +1,24 @@
-"""Proving: whose liveness a batch may turn on, asked just before it is decided.
+"""Proving: those on whose liveness a batch turns are asked before it is decided.
 
 Rules of this file
-  1. A batch of mere reports asks nobody.
-  2. Whoever asks, whoever is in the way and whoever waits for the same is asked. A death that shows by asking
-     frees all that the dead one held, so those who wait for any of that are asked too, and so on.
+  1. Whoever asks, whoever is in the way and whoever waits for the same is asked first: a dead holder is in nobody's
+     way. A batch of mere reports asks nobody.
+  2. What that brings to light may turn on others: a death that shows by asking frees all that the dead one held, and
+     somebody waits for that. They are asked then, and it is decided anew: nobody is passed over unasked.
 
-Not here: what comes of it (ledger.py, waiting.py), how a process is asked (system/processes).
+Not here: what is decided (decide.py), how a process is asked (system/processes).
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from headcount.core.book import Page
 from headcount.core.commands import Acquire, HandOff, Release, Withdraw
+from headcount.core.decide import Outcome, decide
 from headcount.core.evidence import Evidence, Judged, Tick
 from headcount.core.identity import ProcessIdentity
 from headcount.core.leftover import Gone, Left
 from headcount.core.verdict import Standing, Verdict
-from headcount.core.world import NOT_ASKED, Verdicts, World
+from headcount.core.world import Draft, World
 
 TURN_ON_IT: frozenset[type] = frozenset({Acquire, HandOff, Release, Withdraw, Tick, Left, Gone})
 """Evidence that may turn on whether somebody lives; beside a death."""
@@ -24,34 +26,36 @@ TURN_ON_IT: frozenset[type] = frozenset({Acquire, HandOff, Release, Withdraw, Ti
 Prove = Callable[[ProcessIdentity], Verdict]
 
 
-def proofs(world: World, batch: Iterable[Evidence], prove: Prove) -> Verdicts:
-    asked = _touched(world, batch)
-    if not asked:
-        return NOT_ASKED
-    verdicts: dict[ProcessIdentity, Verdict] = {}
-    while asked:
-        proved = {process: prove(process) for process in asked}
-        verdicts |= proved
-        dead = [process for process, verdict in proved.items() if verdict.standing is Standing.DEAD]
-        asked = _heirs(world, dead) - verdicts.keys() if dead else set()
-    return verdicts
+def decide_proved(
+    world: World, batch: Sequence[Evidence], now: float, prove: Prove
+) -> tuple[Draft, list[Outcome]]:
+    """As `decide`, with whatever it takes proved."""
+    proved: dict[ProcessIdentity, Verdict] = {}
+    unasked = _foreseen(world, batch)
+    while True:
+        proved |= {process: prove(process) for process in unasked}
+        draft, outcomes = decide(world, batch, now, proved)
+        unasked = draft.unasked
+        if not unasked:
+            return draft, outcomes
 
 
-def _touched(world: World, batch: Iterable[Evidence]) -> set[ProcessIdentity]:
+def _foreseen(world: World, batch: Iterable[Evidence]) -> set[ProcessIdentity]:
+    """On whose liveness the batch may turn, as far as can be seen without deciding it."""
     found: set[ProcessIdentity | None] = set()
     page = None
     for each in batch:
-        if type(each) in TURN_ON_IT:
+        if type(each) in TURN_ON_IT or (isinstance(each, Judged) and each.verdict.standing is Standing.DEAD):
             page = page or Page(world.book)
-            found |= _touched_by(world, page, each)
-        elif isinstance(each, Judged) and each.verdict.standing is Standing.DEAD:
-            found |= _all_waiters(world) if _is_left(world, each) else _heirs(world, [each.process])
+            found |= _foreseen_of(world, page, each)
     return {process for process in found if process is not None}
 
 
-def _touched_by(world: World, page: Page, each: Evidence) -> set[ProcessIdentity | None]:
-    if isinstance(each, Tick | Left | Gone):  # what stayed closed may open
-        return {*_all_waiters(world)}
+def _foreseen_of(world: World, page: Page, each: Evidence) -> set[ProcessIdentity | None]:
+    if isinstance(each, Tick | Left | Gone) or _is_left(world, each):  # what stayed closed may open
+        return {waiter.process for waiter in world.book.waiters()}
+    if isinstance(each, Judged):
+        return {w.process for item in world.book.items_of(each.process) for w in page.waiters_of(item)}
     if isinstance(each, Withdraw):
         item = world.book.asked.get(each.request)
         return {waiter.process for waiter in page.waiters_of(item)} if item else set()
@@ -64,16 +68,5 @@ def _touched_by(world: World, page: Page, each: Evidence) -> set[ProcessIdentity
     return found
 
 
-def _heirs(world: World, dead: Iterable[ProcessIdentity]) -> set[ProcessIdentity]:
-    """Who waits for something that the dead held."""
-    page = Page(world.book)
-    items = (item for process in dead for item in world.book.items_of(process))
-    return {waiter.process for item in items for waiter in page.waiters_of(item)}
-
-
-def _all_waiters(world: World) -> set[ProcessIdentity]:
-    return {waiter.process for waiter in world.book.waiters()}
-
-
-def _is_left(world: World, judged: Judged) -> bool:
-    return judged.process.pid in world.remains.by_pid
+def _is_left(world: World, each: Evidence) -> bool:
+    return isinstance(each, Judged) and each.process.pid in world.remains.by_pid

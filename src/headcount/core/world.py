@@ -107,6 +107,7 @@ class Draft:
     def __init__(self, world: World, verdicts: Verdicts = NOT_ASKED, book: Book | None = None) -> None:
         self._world = world
         self._verdicts = verdicts
+        self.unasked: set[ProcessIdentity] = set()  # on whom it turned, and nobody had asked
         self._over: list[ProcessIdentity] = []  # proved dead in this batch
         self.page = Page(world.book if book is None else book)
         self.remains = Sorting(world.remains)
@@ -146,13 +147,21 @@ class Draft:
         return None
 
     def verdict(self, process: ProcessIdentity) -> Verdict:
-        """What was proved of it before the batch, or is known by now. Not asked is not known."""
+        """Of one on whom the decision turns. Not asked is not known, and is asked for."""
+        known = self.known(process)
+        if known is None:
+            self.unasked.add(process)
+            return unknown("it was not asked")
+        return known
+
+    def known(self, process: ProcessIdentity) -> Verdict | None:
+        """What was proved of it before the batch, or is known by now."""
         if any(same_process(each, process) is Match.SAME for each in self._over):
             return dead(Proof.EXITED, "its end was just told")
         past = self.of_process(process)
         if past and past[-1].ended is not None and past[-1].ended.kind not in IN_A_LIVING_PROCESS:
             return dead(Proof.EXITED, past[-1].ended.because)
-        return self._verdicts.get(process) or unknown("it was not asked")
+        return self._verdicts.get(process)
 
     def left_by(self, claim: Claim) -> ProcessIdentity | None:
         """The dead process that had that claim last, as far as its session is remembered."""

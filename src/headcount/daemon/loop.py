@@ -24,15 +24,15 @@ from msgspec import Struct
 from headcount.core.book import Entries
 from headcount.core.claim import Answer, Granted, Refused, Waiting
 from headcount.core.commands import Command, Withdraw
-from headcount.core.decide import Outcome, decide, next_deadline
+from headcount.core.decide import Outcome, next_deadline
 from headcount.core.effects import Effect
 from headcount.core.events import Event
 from headcount.core.evidence import Evidence, Judged, Tick
 from headcount.core.leftover import Leftover, LeftoverId
-from headcount.core.proving import Prove, proofs
+from headcount.core.proving import Prove, decide_proved
 from headcount.core.session import Session, SessionId
 from headcount.core.verdict import Standing
-from headcount.core.world import Draft, Verdicts, World
+from headcount.core.world import Draft, World
 from headcount.store.port import StoreFault
 from headcount.system.clock import Clock
 from headcount.times import COMMIT_RETRY_FIRST, COMMIT_RETRY_MOST, GATHERED_WITHIN
@@ -212,21 +212,22 @@ class Loop:
         return await self._turn(batch[:middle])
 
     def _decide(self, batch: list[Entry]) -> tuple[Draft, list[Outcome]]:
-        evidence = [entry.evidence for entry in batch]
-        verdicts = proofs(self.world, evidence, self._prove)
         now = self._clock.now()
         try:
-            return decide(self.world, evidence, now, verdicts)
+            return self._decide_on([entry.evidence for entry in batch], now)
         except Exception:
             log.exception("deciding a batch of %d failed; deciding one by one", len(batch))
-        return decide(self.world, self._sound(batch, now, verdicts), now, verdicts)
+        return self._decide_on(self._sound(batch, now), now)
 
-    def _sound(self, batch: list[Entry], now: float, verdicts: Verdicts) -> list[Evidence]:
+    def _decide_on(self, evidence: Sequence[Evidence], now: float) -> tuple[Draft, list[Outcome]]:
+        return decide_proved(self.world, evidence, now, self._prove)
+
+    def _sound(self, batch: list[Entry], now: float) -> list[Evidence]:
         """The evidence of a batch without the pieces that break the rules' code (a bug, not a fault)."""
         sound: list[Evidence] = []
         rest = list(batch)
         while rest:
-            good, bug = self._good_part(sound, rest, now, verdicts)
+            good, bug = self._good_part(sound, rest, now)
             sound += [entry.evidence for entry in rest[:good]]
             if bug is not None:
                 batch.remove(rest[good])
@@ -235,7 +236,7 @@ class Loop:
         return sound
 
     def _good_part(
-        self, before: list[Evidence], rest: list[Entry], now: float, verdicts: Verdicts
+        self, before: list[Evidence], rest: list[Entry], now: float
     ) -> tuple[int, Exception | None]:
         """How many of the rest can be decided, and why the next cannot. By halving: trying each in turn would
         take a full batch longer than the watchdog waits."""
@@ -243,7 +244,7 @@ class Loop:
         while bad - good > 1:
             tried = len(rest) if bug is None else (good + bad) // 2
             try:
-                decide(self.world, [*before, *(entry.evidence for entry in rest[:tried])], now, verdicts)
+                self._decide_on([*before, *(entry.evidence for entry in rest[:tried])], now)
             except Exception as error:
                 bad, bug = tried, error
             else:
