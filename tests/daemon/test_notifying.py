@@ -243,6 +243,23 @@ def test_without_a_channel_nothing_is_judged_and_the_verb_says_how_to_set_one(da
     assert "[notify]" in said.out and "desktop = true" in said.out and str(daemon.home) in said.out
 
 
+def test_settings_that_were_changed_under_the_daemon_are_told_until_it_reads_them(daemon: Daemon) -> None:
+    """Else a channel that was just set is tried out in vain."""
+    changed = "settings were changed since the daemon started"
+    assert daemon.get("/v1/status")["warnings"] == []
+    configure(daemon.home, desktop=True, destkop=True)
+    (warning,) = daemon.get("/v1/status")["warnings"]
+    assert changed in warning and "headcount doctor" in warning
+    assert "destkop" not in warning, "what stands in the file is not for agents"
+    configure(daemon.home, command=["/bin/true"])
+    assert "headcount down && headcount up" in outside(daemon, "status").out
+    assert changed in outside(daemon, "notify", "test").out
+    daemon.restart()
+    assert daemon.get("/v1/status")["warnings"] == []
+    tried = outside(daemon, "notify", "test")
+    assert (tried.code, tried.out.strip()) == (0, "command: delivered")
+
+
 @pytest.mark.parametrize(
     ("settings", "mode", "word"),
     [

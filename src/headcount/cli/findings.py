@@ -321,6 +321,8 @@ def _warnings(facts: Facts) -> list[Finding]:
 
 
 def _next_of_warning(warning: str, facts: Facts) -> str:
+    if "settings were changed" in warning:
+        return f"see {facts.places.config}"
     return "headcount fleet status" if "the fleet" in warning else f"see {facts.places.log}"
 
 

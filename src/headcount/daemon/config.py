@@ -68,6 +68,17 @@ class Config:
             config = replace(config, fleet_pace=float(env["HEADCOUNT_FLEET_PACE"]))
         return replace(config, without=env.get("HEADCOUNT_WITHOUT", config.without))
 
+    def drift(self, path: Path, env: Mapping[str, str]) -> str | None:
+        """That a start would make something else of the file as it is now; None: it would not. What is wrong with a
+        file is for its owner, and this is told to agents too."""
+        changed = "the settings were changed since the daemon started"
+        try:
+            if Config.read(path, env) == self:
+                return None
+        except (BadSetting, OSError, ValueError):
+            return f"{changed}, and it would not start with them; what is wrong: headcount doctor"
+        return f"{changed}, which reads them once; to use them: headcount down && headcount up"
+
 
 def _from_file(path: Path) -> Config:
     try:

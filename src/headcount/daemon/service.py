@@ -146,6 +146,8 @@ class Service(Struct):
                 f"few descriptors are left: {self.processes.polled()} of {self.processes.watched()} processes are"
                 " looked at every second, not watched"
             )
+        if (drift := self.settings_drift()) is not None:
+            found.append(drift)
         found += adapter_warnings(self.adapters)
         if self.fleet.fault is not None:
             found.append(self.fleet.fault)
@@ -154,6 +156,9 @@ class Service(Struct):
         if _files_left(self.places.state) < FILES_LOW:
             found.append("the disk of the store has no room for more files: hooks cannot drop their reports")
         return found
+
+    def settings_drift(self) -> str | None:
+        return self.config.drift(Path(self.places.config), os.environ)
 
 
 def _files_left(directory: str) -> float:

@@ -16,3 +16,4 @@ class ChannelOutcome(msgspec.Struct, kw_only=True):
 class NotifyTest(msgspec.Struct, kw_only=True):
     channels: list[ChannelOutcome]  # empty: none is set
     config: str  # the file in which they are set
+    drift: str | None = None  # that file was changed since it was read

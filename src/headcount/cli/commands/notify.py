@@ -48,6 +48,8 @@ def run(args: Any) -> int:
                 "Then: headcount down && headcount notify test",
             ]
         )
+    if answer.get("drift") and not args.json:
+        printing.print_lines([f"! {clean(answer['drift'])}"])
     if not channels:
         return codes.NOT_FOUND
     return codes.DONE if all(each.get("ok") for each in channels) else codes.FAULT

@@ -9,4 +9,5 @@ async def try_channels(call: Call) -> NotifyTest:
     return NotifyTest(
         channels=[ChannelOutcome(channel=name, ok=why is None, because=why) for name, why in found],
         config=call.service.places.config,
+        drift=call.service.settings_drift(),
     )
