@@ -51,7 +51,7 @@ class Ledgers(RuleBasedStateMachine):
         overtakes = any(
             overlaps(Item(item), Item(other)) and waiter != who
             for asked, waiter, other in self.line
-            if waiter not in self.desk.dead and asked not in stalled
+            if waiter not in self.desk.dead and asked not in stalled and not self.keeps_waiting(who, other)
         )
         mine = item in self.holds and self.holds[item][0] == who
         answer = self.desk.acquire(item, who, wait=wait, request=request)
@@ -152,6 +152,12 @@ class Ledgers(RuleBasedStateMachine):
         winners = {each.claim.fence for each in answers if isinstance(each, Granted)}
         assert len(winners) <= 1
         self.follow()
+
+    def keeps_waiting(self, who: ProcessIdentity, item: str) -> bool:
+        """Whether whoever waits for that waits for what it holds itself."""
+        return any(
+            overlaps(Item(held), Item(item)) for held, (holder, _) in self.holds.items() if holder == who
+        )
 
     # --- what the answers and events say -------------------------------------------------------------
 

@@ -20,7 +20,7 @@ TASK = "task:AUTH-12"
 def test_the_same_request_is_the_same_answer():
     desk = Desk()
     first = desk.acquire(TASK, A, request="r")
-    assert desk.acquire(TASK, A, request="r") == Granted(first.claim, again=True)
+    assert desk.acquire(TASK, A, request="r") == first, "also for a block that releases what it was granted"
 
 
 def test_a_late_copy_of_a_request_takes_nothing():
@@ -170,3 +170,14 @@ def test_a_part_of_what_one_keeps_cannot_be_handed_off():
     desk.acquire("path:/a/b", A)
     assert desk.hand_off("path:/a/b", A, to).code == "overlaps"
     assert desk.held() == {"path:/a/**": A, "path:/a/b": A}
+
+
+def test_under_the_claim_of_a_file_nobody_works_on_its_tree():
+    """What is above covers less than is asked: the rest of the tree would be nobody's, and a stranger's."""
+    desk = Desk()
+    desk.acquire("path:/r/a.py", A)
+    assert isinstance(desk.acquire("path:/r/**", B, above=[A]), Held)
+    tree = desk.acquire("path:/s/**", A).claim
+    desk.acquire("path:/s/a.py", A)
+    assert desk.acquire("path:/s/b.py", B, above=[A]) == Granted(tree, again=True, under=True)
+    assert desk.acquire("path:/s/**", B, above=[A]) == Granted(tree, again=True, under=True)

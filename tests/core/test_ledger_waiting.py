@@ -1,7 +1,9 @@
 """The ledger, when it is taken: who waits, in which order, and who goes on."""
 
-from headcount.core.claim import Accepted, Granted, Held, Waiting
+from headcount.core.claim import Accepted, Freed, Granted, Held, Refused, Waiting, Waits
+from headcount.core.commands import Acquire, Caller
 from headcount.core.events import EventType
+from headcount.core.item import Item
 from tests.rig.desk import Desk
 from tests.rig.values import process
 
@@ -97,7 +99,8 @@ def test_a_newcomer_never_overtakes_one_that_waits_for_a_wider_path():
     desk.acquire("path:/a/**", B, wait=60, request="b")
     answer = desk.acquire("path:/a/c", C)
     assert isinstance(answer, Held)
-    assert (answer.claim.item, answer.ahead) == ("path:/a/b", 1)
+    assert (answer.claim, answer.ahead) == (None, 1), "A is not in the way"
+    assert answer.first == Waits(Item("path:/a/**"), B)
     assert desk.acquire("path:/a/c", C, wait=60, request="c") == Waiting("c")
     desk.release("path:/a/b", A)
     assert desk.held() == {"path:/a/**": B}
@@ -135,3 +138,82 @@ def test_two_questions_of_one_process_do_not_block_each_other():
     desk.release(TASK, A)
     assert desk.answers["b1"].claim == desk.answers["b2"].claim
     assert desk.answers["b2"].again
+
+
+def test_whoever_holds_what_another_waits_for_goes_past_it():
+    """To stand behind it would be to wait for oneself."""
+    desk = Desk()
+    desk.acquire("path:/a/b", A)
+    desk.acquire("path:/a/**", B, wait=60, request="b")
+    assert isinstance(desk.acquire("path:/a/c", A), Granted)
+    desk.acquire("path:/z/**", C)
+    desk.acquire("path:/z/f", D, wait=60)
+    assert isinstance(desk.acquire("path:/z/f", C), Granted), "it lies in a tree of its own"
+    assert isinstance(desk.acquire("path:/a/d", D), Held)
+    desk.release("path:/a/b", A)
+    desk.release("path:/a/c", A)
+    assert desk.answers["b"].claim.holder == B
+
+
+def test_one_that_waits_goes_past_those_who_wait_for_what_it_holds():
+    desk = Desk()
+    desk.acquire("path:/a/b", A)
+    desk.acquire("path:/a/c", B)
+    desk.acquire("path:/a/**", C, wait=60, request="tree")
+    desk.acquire("path:/a/c", A, wait=60, request="file")
+    desk.release("path:/a/c", B)
+    assert desk.answers["file"].claim.holder == A
+    assert "tree" not in desk.answers
+
+
+def test_a_death_in_the_line_lets_those_behind_go_on():
+    """It frees nothing, and it stood in the way."""
+    desk = Desk()
+    desk.acquire("path:/a/b", A)
+    desk.acquire("path:/a/**", B, wait=60, request="b")
+    desk.acquire("path:/a/c", C, wait=60, request="c")
+    assert desk.decision.effects, "who waits is watched: of one that is no session's nobody would hear"
+    desk.die(B)
+    assert desk.answers["b"].code == "dead"
+    assert desk.answers["c"].claim.holder == C
+
+
+def test_who_waits_is_answered_when_an_agent_above_it_gets_the_item():
+    desk = Desk()
+    desk.acquire(TASK, A)
+    desk.acquire(TASK, B, wait=60, request="outer")
+    asks = Acquire(Item(TASK), Caller(C, above=(B,)), "inner", wait_until=desk.now + 60)
+    assert desk.tell(asks) == [Waiting("inner")]
+    desk.release(TASK, A)
+    assert desk.answers["inner"] == Granted(desk.answers["outer"].claim, again=True, under=True)
+
+
+def test_a_request_that_waits_for_one_item_gets_no_other():
+    desk = Desk()
+    desk.acquire(TASK, A)
+    desk.acquire(TASK, B, wait=60, request="b")
+    assert desk.acquire("task:other", B, request="b").code == "request-reused"
+
+
+def test_the_dead_hand_nothing_on_and_release_nothing():
+    """Of their death nobody has heard yet, and an orphan of theirs speaks for them."""
+    desk = Desk()
+    heir = desk.host(B)
+    for item in (TASK, "task:other"):
+        desk.acquire(item, A)
+    desk.acquire(TASK, C, wait=60, request="c")
+    desk.dead.add(A)
+    assert isinstance(desk.hand_off(TASK, A, heir), Refused)
+    assert desk.answers["c"].claim.holder == C
+    desk.release("task:other", A)
+    assert desk.claim("task:other").freed is Freed.DIED
+
+
+def test_who_could_not_be_proved_is_told_that_at_its_deadline():
+    desk = Desk()
+    desk.acquire(TASK, A)
+    desk.acquire(TASK, B, wait=60, request="b")
+    desk.hidden.add(B)
+    desk.release(TASK, A)
+    desk.pass_time(61.0)
+    assert desk.answers["b"].code == "unverified"

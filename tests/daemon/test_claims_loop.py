@@ -9,7 +9,7 @@ import pytest
 
 from headcount.core import proving
 from headcount.core.claim import Granted, Refused
-from headcount.core.commands import Acquire, Caller, Release
+from headcount.core.commands import Acquire, Caller, HandOff, Release
 from headcount.core.decide import decide
 from headcount.core.evidence import Judged
 from headcount.core.identity import ProcessIdentity
@@ -177,7 +177,7 @@ async def test_who_hangs_up_leaves_the_line_unless_a_retry_listens():
         await office.loop.command(office.acquire(A, "a"))
         first = asyncio.ensure_future(office.loop.command(office.acquire(B, "b", 60)))
         again = asyncio.ensure_future(office.loop.command(office.acquire(B, "b", 60)))
-        await office.until(lambda: len(office.loop._parked.get("b", ())) == 2)
+        await office.until(lambda: office.loop.listeners.count("b") == 2)
         first.cancel()
         await asyncio.sleep(0.01)
         assert "b" in office.world.book.asked
@@ -185,6 +185,35 @@ async def test_who_hangs_up_leaves_the_line_unless_a_retry_listens():
         await office.until(lambda: "b" not in office.world.book.asked)
         await office.loop.command(Release(TASK, Caller(A)))
         assert office.holder is None
+
+
+async def test_a_retry_that_was_on_its_way_to_the_disk_listens_when_the_first_hangs_up():
+    """Else it would be withdrawn by its predecessor, and be answered never, not even at its deadline."""
+    async with opened() as office:
+        await office.loop.command(office.acquire(A, "a"))
+        first = asyncio.ensure_future(office.loop.command(office.acquire(B, "b", 60)))
+        await office.until(lambda: office.loop.listeners.count("b") == 1)
+        office.store.gate.clear()
+        again = asyncio.ensure_future(office.loop.command(office.acquire(B, "b", 60)))
+        office.loop.put(report(anchor=bound(C)))  # what its batch is stored for
+        await office.until(lambda: office.store.commits == 2)
+        first.cancel()
+        await office.until(first.done)
+        office.store.gate.set()
+        await office.until(lambda: office.loop.listeners.count("b") == 1)
+        await office.loop.command(Release(TASK, Caller(A)))
+        assert (await asyncio.wait_for(again, 5)).claim.holder == B
+
+
+async def test_whom_it_was_handed_to_is_answered_where_it_waits():
+    async with opened() as office:
+        await office.loop.ask(report(anchor=bound(B)))
+        (heir,) = office.world.sessions
+        await office.loop.command(office.acquire(A, "a"))
+        waiting = asyncio.ensure_future(office.loop.command(office.acquire(B, "b", 60)))
+        await office.until(lambda: office.world.book.asked)
+        given = await office.loop.command(HandOff(TASK, heir, Caller(A)))
+        assert (await asyncio.wait_for(waiting, 5)).claim == given.claim
 
 
 async def test_a_deadline_is_answered_by_the_loops_own_timer():

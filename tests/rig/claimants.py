@@ -3,7 +3,7 @@
 Rules of this file
   1. Times are the kernel's monotonic clock, which all processes of a machine share.
   2. A kill is a death between the signal and the reaping. Whoever asks after that must find it so. One that had
-     ended before the signal came died of itself: after its last call, and maybe before the signal.
+     ended before the signal came died of itself: after its last answer, and maybe before the signal.
   3. A claimant is its number here, since a pid may be of two. A refusal names a pid: whose it was, their lives tell.
 """
 
@@ -125,7 +125,7 @@ class Campaign:
         ops = read(log, life.name) if log.exists() else []
         if killed is None:
             assert claimant.process.returncode == 0, f"a claimant failed: {log.read_text()[-500:]}"
-        died = killed or max((op.called for op in ops), default=life.began)
+        died = killed or max((op.answered for op in ops), default=life.began)
         self.history += [*ops, Operation(life.name, Does.DIE, "", died, life.over)]
 
 

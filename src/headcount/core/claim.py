@@ -68,9 +68,18 @@ class Granted(Struct, frozen=True):
     still_running: tuple[int, ...] = ()  # of the holder before: processes that may still write
 
 
+class Waits(Struct, frozen=True):
+    """Somebody in line."""
+
+    item: Item
+    process: ProcessIdentity
+    session: SessionId | None = None
+
+
 class Held(Struct, frozen=True):
     claim: Claim | None  # what stands in the way; None: only others who wait
-    ahead: int = 0  # how many wait for it already
+    ahead: int = 0  # how many came earlier and wait for something of the same
+    first: "Waits | None" = None  # of those the first, where nothing but them stands in the way
 
 
 class Refused(Struct, frozen=True):

@@ -57,7 +57,7 @@ from headcount.core.shared import mirror_freed, mirror_granted
 from headcount.core.stall import declare, weigh_look
 from headcount.core.verdict import Proof, Standing
 from headcount.core.visit import visit
-from headcount.core.waiting import look_again, next_look, serve, withdraw
+from headcount.core.waiting import leave, look_again, next_look, serve, withdraw
 from headcount.core.where import Located, locate
 from headcount.core.world import NOT_ASKED, Draft, Verdicts, World
 from headcount.times import LOST_AFTER
@@ -122,6 +122,7 @@ def _judged(draft: Draft, judged: Judged, now: float) -> None:
             hear_left(draft, Left(hosted[0].id, judged.left, judged.at), now)
         lose_process(draft, judged.process, judged.at, judged.verdict.because)
         free_all_of(draft, judged.process, judged.at)
+        leave(draft, judged.process)
 
 
 def _judge_session(draft: Draft, session: Session, judged: Judged) -> None:

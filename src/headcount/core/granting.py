@@ -15,7 +15,7 @@ from headcount.core.commands import Acquire, Caller
 from headcount.core.effects import Watch
 from headcount.core.events import EventType
 from headcount.core.identity import Match, ProcessIdentity, same_process
-from headcount.core.item import Item, overlaps
+from headcount.core.item import Item, covers, overlaps
 from headcount.core.verdict import Standing
 from headcount.core.world import Draft
 
@@ -34,6 +34,17 @@ def refuse(draft: Draft, process: ProcessIdentity) -> Refused | None:
 
 def others_in_the_way(draft: Draft, item: Item, process: ProcessIdentity) -> list[Claim]:
     return [claim for claim in draft.page.in_the_way(item) if not claim.is_held_by(process)]
+
+
+def claim_above(asks: Acquire, in_the_way: list[Claim]) -> Claim | None:
+    """The claim of an agent above the asker that covers all that is asked, if nobody else's is in the way."""
+    if not all(is_above(claim, asks.caller) for claim in in_the_way):
+        return None
+    return next((claim for claim in in_the_way if covers(claim.item, asks.item)), None)
+
+
+def is_above(claim: Claim, caller: Caller) -> bool:
+    return any(claim.is_held_by(process) for process in caller.above)
 
 
 def still_running(draft: Draft, item: Item) -> tuple[int, ...]:

@@ -85,6 +85,11 @@ def overlaps(a: Item, b: Item) -> bool:
     return is_path(a) and is_path(b) and (_covers(a, b) or _covers(b, a))
 
 
+def covers(item: Item, other: Item) -> bool:
+    """Whether all of the other is in it."""
+    return item == other or (is_path(item) and is_path(other) and _covers(item, other))
+
+
 def _covers(tree: Item, other: Item) -> bool:
     if not tree.endswith(TREE):
         return False

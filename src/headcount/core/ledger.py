@@ -13,9 +13,19 @@ Not here: who is alive (verdict.py), the grant itself (granting.py), the order o
 from headcount.core.claim import Accepted, Answer, Claim, Freed, Granted, Held, Refused, Released
 from headcount.core.commands import AcceptLoss, Acquire, Caller, CallerKind, HandOff, Release
 from headcount.core.events import EventType
-from headcount.core.granting import closed, free, give, grant, others_in_the_way, own_claim, refuse
+from headcount.core.granting import (
+    claim_above,
+    closed,
+    free,
+    give,
+    grant,
+    is_above,
+    others_in_the_way,
+    own_claim,
+    refuse,
+)
 from headcount.core.identity import Match, ProcessIdentity, same_process
-from headcount.core.waiting import REUSED, ahead_of, enqueue, held
+from headcount.core.waiting import REUSED, ahead_of, enqueue, held, is_its_own
 from headcount.core.world import Draft
 
 NOT_AN_AGENT = Refused("not-an-agent", "No agent is above this process, so there is nobody to hold a claim.")
@@ -40,16 +50,20 @@ def _acquire(draft: Draft, asks: Acquire, now: float) -> Answer:
         return refused
     if asks.request in draft.page.requests:
         return _asked_again(draft, asks, process)
+    if not is_its_own(draft, asks, process):
+        return REUSED
     in_the_way = others_in_the_way(draft, asks.item, process)
-    if in_the_way and all(_is_above(claim, asks.caller) for claim in in_the_way):
-        return Granted(in_the_way[0], again=True, under=True)
+    over = claim_above(asks, in_the_way)
+    if over is not None:
+        return Granted(over, again=True, under=True)
     is_mine = own_claim(draft, asks.item, process) is not None
     shut = None if in_the_way or is_mine else closed(draft, asks)
-    if not in_the_way and shut is None and (is_mine or not ahead_of(draft, asks.item, process)):
+    ahead = [] if is_mine else ahead_of(draft, asks.item, process)
+    if not in_the_way and shut is None and not ahead:
         return grant(draft, asks, now)
     if asks.wait_until is not None and asks.wait_until > now:
         return enqueue(draft, asks, process)
-    return shut or held(draft, asks.item, process)
+    return shut or held(draft, asks.item, process, ahead)
 
 
 def _not_now(draft: Draft, asks: Acquire) -> Refused | None:
@@ -70,12 +84,8 @@ def _asked_again(draft: Draft, asks: Acquire, process: ProcessIdentity) -> Answe
         return REUSED
     now: Claim = draft.page.claims[asks.item]
     if now.fence == was.fence and now.is_held:
-        return Granted(now, again=True)
+        return Granted(now, again=now.request != asks.request)  # told again, it is the same answer
     return Refused("request-over", f"That request was granted as {was.fence}, and that claim is over.", now)
-
-
-def _is_above(claim: Claim, caller: Caller) -> bool:
-    return any(claim.is_held_by(process) for process in caller.above)
 
 
 def release(draft: Draft, asks: Release, now: float) -> Answer:
@@ -92,7 +102,7 @@ def release(draft: Draft, asks: Release, now: float) -> Answer:
     if claim.is_held_by(asks.caller.process):
         free(draft, claim, Freed.RELEASED, now)
         return Released(claim, Freed.RELEASED)
-    if _is_above(claim, asks.caller):
+    if is_above(claim, asks.caller):
         return Refused("not-yours", "It is the claim of the agent above, which alone releases it.", claim)
     return Refused("not-yours", f"{asks.item} is not yours.", claim)
 
@@ -123,8 +133,7 @@ def hand_off(draft: Draft, asks: HandOff, now: float) -> Answer:
     if rest:
         return Refused("overlaps", f"{rest[0].item} overlaps it and stays with its holder.", rest[0])
     free(draft, claim, Freed.HANDED_OFF, now)
-    draft.page.freed.remove(asks.item)  # it is not free: it changed hands
-    return Granted(
+    return Granted(  # and whoever of the heir waits for it is answered when those who wait are looked at
         give(draft, asks.item, Caller(heir.process, heir.id), now, claim.note, None, claim.until_empty)
     )
 

@@ -61,10 +61,11 @@ def _foreseen_of(world: World, page: Page, each: Evidence) -> set[ProcessIdentit
         return {waiter.process for waiter in page.waiters_of(item)} if item else set()
     assert isinstance(each, Acquire | HandOff | Release)
     found: set[ProcessIdentity | None] = {waiter.process for waiter in page.waiters_of(each.item)}
+    found.add(each.caller.process)
     if isinstance(each, HandOff) and each.to in world.sessions:
         found.add(world.sessions[each.to].process)
     if isinstance(each, Acquire):
-        found |= {each.caller.process, *(claim.holder for claim in page.in_the_way(each.item))}
+        found |= {claim.holder for claim in page.in_the_way(each.item)}
     return found
 
 

@@ -1,7 +1,8 @@
 """Waiting: who gets an item when it becomes free, and who must go on waiting.
 
 Rules of this file
-  1. In order of arrival. Nobody overtakes a living waiter that wants something of the same.
+  1. In order of arrival. Nobody overtakes a living waiter that wants something of the same, but whoever holds what
+     that one waits for.
   2. Whoever is proved dead is skipped and dropped; whoever cannot be proved is passed over, keeps the
      place, and is looked at again soon.
   3. A waiter has a deadline, and at it the answer is who holds the item.
@@ -14,9 +15,10 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from headcount.core.book import Waiter
-from headcount.core.claim import Accepted, Answer, Claim, Held, Refused, Waiting
+from headcount.core.claim import Accepted, Answer, Granted, Held, Refused, Waiting, Waits
 from headcount.core.commands import Acquire, Withdraw
-from headcount.core.granting import closed, grant, others_in_the_way, refuse
+from headcount.core.effects import Watch
+from headcount.core.granting import claim_above, closed, grant, others_in_the_way, own_claim, refuse
 from headcount.core.identity import Match, ProcessIdentity, same_process
 from headcount.core.item import Item, is_path, overlaps
 from headcount.core.verdict import Standing
@@ -26,34 +28,48 @@ from headcount.times import WAITER_LOOKED_AT_AGAIN
 REUSED = Refused("request-reused", "That request id was used for another claim. Each takes a new one.")
 
 
-def enqueue(draft: Draft, asks: Acquire, process: ProcessIdentity) -> Waiting | Refused:
-    """A retry of one that waits keeps its place."""
+def is_its_own(draft: Draft, asks: Acquire, process: ProcessIdentity) -> bool:
+    """Whether nobody waits by that request id, or this very question does."""
     waiter = draft.page.waiter(asks.request)
-    if waiter is None:
+    return waiter is None or (
+        waiter.asks.item == asks.item and same_process(waiter.process, process) is Match.SAME
+    )
+
+
+def enqueue(draft: Draft, asks: Acquire, process: ProcessIdentity) -> Waiting:
+    """A retry of one that waits keeps its place."""
+    if draft.page.waiter(asks.request) is None:
         draft.page.enqueue(asks)
-    elif waiter.asks.item != asks.item or same_process(waiter.process, process) is not Match.SAME:
-        return REUSED
+        draft.decision.effects.append(Watch(process))
     return Waiting(asks.request)
 
 
 def ahead_of(draft: Draft, item: Item, process: ProcessIdentity) -> list[Waiter]:
-    """Living others that came earlier for something of the same."""
+    """Living others that came earlier for something of the same. Not those who wait for what the process itself
+    holds: whoever waited for them would wait for itself."""
     return [
         waiter
         for waiter in draft.page.waiters_of(item)
         if same_process(waiter.process, process) is not Match.SAME
-        and draft.verdict(waiter.process).standing is not Standing.DEAD
         and waiter.retry_at is None
+        and not _waits_for(draft, waiter, process)
+        and draft.verdict(waiter.process).standing is not Standing.DEAD
     ]
 
 
-def held(draft: Draft, item: Item, process: ProcessIdentity, but: str | None = None) -> Held:
+def _waits_for(draft: Draft, waiter: Waiter, process: ProcessIdentity) -> bool:
+    return any(claim.is_held_by(process) for claim in draft.page.in_the_way(waiter.asks.item))
+
+
+def held(draft: Draft, item: Item, process: ProcessIdentity, ahead: list[Waiter]) -> Held:
     """Who is in the way of that process, told to it."""
-    before = [each for each in draft.page.waiters_of(item) if each.asks.request != but]
-    in_the_way: list[Claim] = others_in_the_way(draft, item, process)
-    if not in_the_way:
-        in_the_way = [claim for each in before for claim in draft.page.in_the_way(each.asks.item)]
-    return Held(in_the_way[0] if in_the_way else None, len(before))
+    in_the_way = others_in_the_way(draft, item, process)
+    first = ahead[0] if ahead and not in_the_way else None
+    return Held(
+        in_the_way[0] if in_the_way else None,
+        len(ahead),
+        Waits(first.asks.item, first.process, first.asks.caller.session) if first else None,
+    )
 
 
 def serve(draft: Draft, now: float) -> None:
@@ -79,9 +95,15 @@ def _served(draft: Draft, waiter: Waiter, passed: list[Waiter], now: float) -> b
     if draft.verdict(process).standing is Standing.DEAD:
         draft.page.answer(waiter, _gone(draft, process))
         return True
-    if others_in_the_way(draft, item, process) or any(_before(each, waiter) for each in passed):
+    in_the_way = others_in_the_way(draft, item, process)
+    over = claim_above(waiter.asks, in_the_way)
+    if over is not None:
+        draft.page.answer(waiter, Granted(over, again=True, under=True))
+        return True
+    is_mine = own_claim(draft, item, process) is not None
+    if not is_mine and (in_the_way or any(_before(draft, each, waiter) for each in passed)):
         return False
-    if closed(draft, waiter.asks) is not None:
+    if not is_mine and closed(draft, waiter.asks) is not None:
         return False
     if refuse(draft, process) is not None:
         draft.page.requeue(waiter, replace(waiter, retry_at=now + WAITER_LOOKED_AT_AGAIN))
@@ -91,9 +113,10 @@ def _served(draft: Draft, waiter: Waiter, passed: list[Waiter], now: float) -> b
     return True
 
 
-def _before(other: Waiter, waiter: Waiter) -> bool:
-    mine = same_process(other.process, waiter.process) is Match.SAME
-    return not mine and overlaps(other.asks.item, waiter.asks.item)
+def _before(draft: Draft, other: Waiter, waiter: Waiter) -> bool:
+    if same_process(other.process, waiter.process) is Match.SAME:
+        return False
+    return overlaps(other.asks.item, waiter.asks.item) and not _waits_for(draft, other, waiter.process)
 
 
 def _gone(draft: Draft, process: ProcessIdentity) -> Refused:
@@ -107,13 +130,27 @@ def look_again(draft: Draft, now: float) -> None:
     for waiter in draft.page.all_waiters():
         assert waiter.asks.wait_until is not None
         if waiter.asks.wait_until <= now:
-            answer: Answer = held(draft, waiter.asks.item, waiter.process, but=waiter.asks.request)
-            if not others_in_the_way(draft, waiter.asks.item, waiter.process):
-                answer = closed(draft, waiter.asks) or answer
-            draft.page.answer(waiter, answer)
+            draft.page.answer(waiter, _last_word(draft, waiter))
             draft.page.freed.append(waiter.asks.item)  # who stood behind this one may be free to go
         elif waiter.retry_at is not None and waiter.retry_at <= now:
             draft.page.requeue(waiter, replace(waiter, retry_at=None))
+            draft.page.freed.append(waiter.asks.item)
+
+
+def _last_word(draft: Draft, waiter: Waiter) -> Answer:
+    """Why it waited in vain."""
+    item, process = waiter.asks.item, waiter.process
+    before = [each for each in ahead_of(draft, item, process) if each.arrival < waiter.arrival]
+    if before or others_in_the_way(draft, item, process):
+        return held(draft, item, process, before)
+    return closed(draft, waiter.asks) or refuse(draft, process) or held(draft, item, process, before)
+
+
+def leave(draft: Draft, process: ProcessIdentity) -> None:
+    """It is over, and stands in nobody's way any more."""
+    for waiter in draft.page.all_waiters():
+        if same_process(waiter.process, process) is Match.SAME:
+            draft.page.answer(waiter, _gone(draft, process))
             draft.page.freed.append(waiter.asks.item)
 
 

@@ -59,7 +59,7 @@ def refused(answer: Held | Refused, item: Item, world: World) -> ClaimAnswer:
         granted=False,
         fence=None,
         holder=holder_row(claim, world) if claim else None,
-        because=held_sentence(claim, world) if isinstance(answer, Held) else answer.why,
+        because=answer.why if isinstance(answer, Refused) else _in_the_way(answer, claim, world),
         code="held" if isinstance(answer, Held) else answer.code,
         since=time_text(claim.since) if claim else None,
         under=None,
@@ -67,6 +67,15 @@ def refused(answer: Held | Refused, item: Item, world: World) -> ClaimAnswer:
         held_item=claim.item if claim and claim.item != item else None,
         ahead=answer.ahead if is_held and isinstance(answer, Held) else 0,
     )
+
+
+def _in_the_way(answer: Held, claim: Claim | None, world: World) -> str:
+    if claim is not None or answer.first is None:
+        return held_sentence(claim, world)
+    first = answer.first
+    session = world.sessions.get(first.session) if first.session else None
+    who = f"{session.id[:4]} {session.name or session.agent}" if session else f"process {first.process.pid}"
+    return f"Nobody holds it, but {who}{_doing(session)} came first and waits for {first.item}."
 
 
 def held_sentence(claim: Claim | None, world: World) -> str:

@@ -23,7 +23,7 @@ from msgspec import Struct
 
 from headcount.core.book import Entries
 from headcount.core.claim import Answer, Granted, Refused, Waiting
-from headcount.core.commands import Command, Withdraw
+from headcount.core.commands import Acquire, Command, Withdraw
 from headcount.core.decide import Outcome, next_deadline
 from headcount.core.effects import Effect
 from headcount.core.events import Event
@@ -33,6 +33,7 @@ from headcount.core.proving import Prove, decide_proved
 from headcount.core.session import Session, SessionId
 from headcount.core.verdict import Standing
 from headcount.core.world import Draft, World
+from headcount.daemon.listeners import Listeners
 from headcount.store.port import StoreFault
 from headcount.system.clock import Clock
 from headcount.times import COMMIT_RETRY_FIRST, COMMIT_RETRY_MOST, GATHERED_WITHIN
@@ -91,7 +92,7 @@ class Loop:
         self._start_effects = start_effects
         self._tell = tell
         self._prove = prove
-        self._parked: dict[str, list[asyncio.Future[Outcome]]] = {}  # of those who wait, by request
+        self.listeners: Listeners[Outcome] = Listeners(lambda request: self.put(Withdraw(request)))
         self._inbox: deque[Entry] = deque()
         self._wake = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
@@ -169,6 +170,7 @@ class Loop:
             known = len(self._inbox)
 
     async def _turn(self, batch: list[Entry]) -> bool:
+        batch = self._without_void(batch)
         if not batch:
             return True
         draft, outcomes = self._decide(batch)
@@ -198,6 +200,22 @@ class Loop:
         self._tell(decision.events, self.world)
         self._start_effects(decision.effects)
         return True
+
+    def _without_void(self, batch: list[Entry]) -> list[Entry]:
+        """Whoever withdraws speaks for those who had hung up by then. While a retry of it was on its way to the disk it
+        was not among those who listen, and it does now."""
+        if not any(isinstance(entry.evidence, Withdraw) for entry in batch):
+            return batch
+        listened = self.listeners.listened | {
+            entry.evidence.request
+            for entry in batch
+            if isinstance(entry.evidence, Acquire) and entry.answer is not None and not entry.answer.done()
+        }
+        return [
+            entry
+            for entry in batch
+            if not (isinstance(entry.evidence, Withdraw) and entry.evidence.request in listened)
+        ]
 
     async def _in_halves(self, batch: list[Entry], fault: StoreFault) -> bool:
         """One of them cannot be stored, ever. By halving it is found, and the others are committed beside it."""
@@ -275,14 +293,11 @@ class Loop:
             if entry.answer is None:
                 continue
             if isinstance(outcome, Waiting):
-                self._park(outcome.request, entry.answer)
+                self.listeners.add(outcome.request, entry.answer)
             elif not entry.answer.done():
                 entry.answer.set_result(self._proved(outcome))
         for request, answer in waited.items():
-            proved = self._proved(answer)
-            for future in self._parked.pop(request, ()):
-                if not future.done():
-                    future.set_result(proved)
+            self.listeners.answer(request, self._proved(answer))
 
     def _proved(self, outcome: Outcome) -> Outcome:
         """A grant to somebody who died while it was being stored is none; the death frees it again."""
@@ -294,20 +309,6 @@ class Loop:
         self.counts["grants_undone"] += 1
         self.put(Judged(outcome.claim.holder, verdict, self._clock.now()))
         return Refused("dead", f"pid {outcome.claim.holder.pid} ended before it could be told.")
-
-    def _park(self, request: str, answer: asyncio.Future[Outcome]) -> None:
-        self._parked.setdefault(request, []).append(answer)
-        answer.add_done_callback(lambda done: self._unpark(request, done))
-
-    def _unpark(self, request: str, answer: asyncio.Future[Outcome]) -> None:
-        """When the last of those who listen for a request has gone, so has the waiter."""
-        parked = self._parked.get(request)
-        if parked is None or answer not in parked:
-            return
-        parked.remove(answer)
-        if not parked:
-            del self._parked[request]
-            self.put(Withdraw(request))
 
     def _set_timer(self) -> None:
         if self._timer is not None:

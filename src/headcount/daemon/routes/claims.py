@@ -22,7 +22,7 @@ from headcount.core.claim import Answer, Claim, Granted, Held, Released
 from headcount.core.claim import Refused as NotGiven
 from headcount.core.commands import AcceptLoss, Acquire, Caller, CallerKind, HandOff, Release
 from headcount.core.identity import ProcessIdentity
-from headcount.core.item import TREE, BadItem, Item, is_path, overlaps, parse_item
+from headcount.core.item import TREE, BadItem, Item, covers, is_path, overlaps, parse_item
 from headcount.core.session import Session
 from headcount.core.verdict import Standing
 from headcount.daemon.actor import Kind
@@ -123,7 +123,8 @@ async def release(call: Call) -> ReleaseAnswer:
 
 
 async def check(call: Call) -> CheckAnswer:
-    """Current is what is held with that fence, by a process that is not proved dead at this moment."""
+    """Current is what is held with that fence, by a process that is not proved dead at this moment; and all of it:
+    the fence of a file says nothing of the tree that it lies in."""
     given = call.body(FenceCheck)
     item = await _item_of_a_claim(call)
     if (member := call.service.fleet.member_of(item)) is not None:
@@ -134,8 +135,11 @@ async def check(call: Call) -> CheckAnswer:
     if claim is None or claim.holder is None:
         return CheckAnswer(item=item, current=False, fence=None, holder=None, because="Nobody holds it.")
     verdict = service.processes.prove(claim.holder, world.machine_of(claim.holder.boot))
-    current = claim.fence == given.fence and verdict.standing is not Standing.DEAD
+    is_it = claim.fence == given.fence and covers(claim.item, item)
+    current = is_it and verdict.standing is not Standing.DEAD
     because = "It is the current claim." if current else "It was granted again since, or its holder is dead."
+    if claim.fence == given.fence and not is_it:
+        because = f"That claim is of {claim.item} alone."
     return CheckAnswer(
         item=item, current=current, fence=claim.fence, holder=holder_row(claim, world), because=because
     )

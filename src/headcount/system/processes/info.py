@@ -16,9 +16,8 @@ from msgspec import Struct
 PIDFD_GET_INFO = 0xC040FF0B  # _IOWR(0xFF, 11, 64 bytes), linux/pidfd.h
 ASK_PID = 0x1
 ASK_EXIT = 0x8  # answered since 6.15
-ANSWER = struct.Struct(
-    "=Q8xi4xi32xi"
-)  # mask, (cgroup,) pid, (thread group,) parent, (eight more ids,) exit status
+# mask, (cgroup,) pid, (thread group,) parent, (eight more ids,) exit status
+ANSWER = struct.Struct("=Q8xi4xi32xi")
 QUESTION = ANSWER.pack(ASK_PID | ASK_EXIT, 0, 0, 0)
 
 

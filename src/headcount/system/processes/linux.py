@@ -95,7 +95,9 @@ class LinuxProcesses:
             return None
         with _closing(pinned):
             told = info.ask(pinned)
-            parent = procfs.find_parent(identity.pid) if told is None else told.parent
+            parent = told.parent if told is not None else None
+            if parent is None:  # some kernels say nothing of one whose parent they cannot name
+                parent = procfs.find_parent(identity.pid)
             return None if pidfd.has_ended(pinned) else parent
 
     def environ(self, identity: ProcessIdentity, names: frozenset[str]) -> dict[str, str]:
