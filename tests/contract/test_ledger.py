@@ -107,6 +107,7 @@ async def test_the_same_request_is_the_same_answer_and_of_another_it_is_refused(
     first = await desk.acquire(TASK, A, request="r")
     again = await desk.acquire(TASK, A, request="r")
     assert isinstance(again, Granted) and again.again and again.claim.fence == first.claim.fence
+    assert again.retold and not (await desk.acquire(TASK, A)).retold
     assert (await desk.acquire(TASK, B, request="r")).code == "request-reused"
     assert (await desk.acquire("task:other", A, request="r")).code == "request-reused"
     await desk.release(TASK, A)

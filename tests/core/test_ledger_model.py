@@ -204,6 +204,7 @@ class Ledgers(RuleBasedStateMachine):
             and self.can_be_asked(waiter)
             and request not in stalled
             and overlaps(Item(other), Item(item))
+            and not self.keeps_waiting(who, other)
         ]
 
     def can_be_asked(self, who: ProcessIdentity) -> bool:

@@ -20,7 +20,8 @@ TASK = "task:AUTH-12"
 def test_the_same_request_is_the_same_answer():
     desk = Desk()
     first = desk.acquire(TASK, A, request="r")
-    assert desk.acquire(TASK, A, request="r") == first, "also for a block that releases what it was granted"
+    assert desk.acquire(TASK, A, request="r") == Granted(first.claim, again=True, retold=True)
+    assert not desk.acquire(TASK, A, request="other").retold
 
 
 def test_a_late_copy_of_a_request_takes_nothing():

@@ -64,6 +64,7 @@ def freed(claim: Claim, because: Freed, at: float) -> Claim:
 class Granted(Struct, frozen=True):
     claim: Claim
     again: bool = False  # it was held by the asker already: the same fence
+    retold: bool = False  # and this is the very request that it was granted to: the answer may have been lost
     under: bool = False  # it is an ancestor's claim: the asker works under it and cannot release it
     still_running: tuple[int, ...] = ()  # of the holder before: processes that may still write
 

@@ -84,7 +84,7 @@ def _asked_again(draft: Draft, asks: Acquire, process: ProcessIdentity) -> Answe
         return REUSED
     now: Claim = draft.page.claims[asks.item]
     if now.fence == was.fence and now.is_held:
-        return Granted(now, again=now.request != asks.request)  # told again, it is the same answer
+        return Granted(now, again=True, retold=now.request == asks.request)
     return Refused("request-over", f"That request was granted as {was.fence}, and that claim is over.", now)
 
 

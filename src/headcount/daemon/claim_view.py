@@ -88,7 +88,7 @@ def held_sentence(claim: Claim | None, world: World) -> str:
 def _how(answer: Granted) -> tuple[str, str]:
     if answer.under:
         return "under", "The agent above you holds it: work under its claim. Only it releases."
-    if answer.again:
+    if answer.again and not answer.retold:
         return "again", "You hold it already."
     return "granted", "It is yours until you release it or your process ends."
 

@@ -143,7 +143,8 @@ class SharedClaims:
         if isinstance(command, HandOff) and not answer.again:
             await self._hand_over(command.item)
         try:
-            return await self._loop.command(SharedGranted(answer.claim, answer.again))
+            told = await self._loop.command(SharedGranted(answer.claim, answer.again))
+            return answer if isinstance(told, Granted) else told
         except NotStored:
             if not answer.again:
                 await self._take_back(answer)
