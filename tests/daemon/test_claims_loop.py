@@ -1,6 +1,7 @@
 """The loop with commands: who is proved when, and what becomes of those who wait."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -8,10 +9,10 @@ from typing import Any
 import pytest
 
 from headcount.core import proving
-from headcount.core.claim import Granted, Refused
+from headcount.core.claim import Granted, Held, Refused
 from headcount.core.commands import Acquire, Caller, HandOff, Release
 from headcount.core.decide import decide
-from headcount.core.evidence import Judged
+from headcount.core.evidence import Judged, Tick
 from headcount.core.identity import ProcessIdentity
 from headcount.core.item import Item
 from headcount.core.verdict import Proof, Verdict, alive, dead
@@ -222,6 +223,31 @@ async def test_a_deadline_is_answered_by_the_loops_own_timer():
         answer = await asyncio.wait_for(office.loop.command(office.acquire(B, "b", 0.05)), 5)
         assert answer.claim == held
         assert office.world.book.asked == {}
+
+
+async def wait_while_the_clock_is_set(office: Office, by: float, wait: float, monkeypatch) -> asyncio.Future:
+    await office.loop.command(office.acquire(A, "a"))
+    waiting = asyncio.ensure_future(office.loop.command(office.acquire(B, "b", wait)))
+    await office.until(lambda: office.world.book.asked)
+    wall = time.time
+    monkeypatch.setattr(time, "time", lambda: wall() + by)
+    await office.loop.ask(report(anchor=bound(C)))
+    return waiting
+
+
+async def test_a_clock_that_is_set_back_makes_no_wait_longer(monkeypatch: pytest.MonkeyPatch):
+    async with opened() as office:
+        waiting = await wait_while_the_clock_is_set(office, -3600, 0.3, monkeypatch)
+        assert isinstance(await asyncio.wait_for(waiting, 20), Held)
+
+
+async def test_a_clock_that_is_set_forward_ends_no_wait(monkeypatch: pytest.MonkeyPatch):
+    async with opened() as office:
+        waiting = await wait_while_the_clock_is_set(office, 3600, 600, monkeypatch)
+        await office.loop.ask(Tick())
+        assert not waiting.done()
+        await office.loop.command(Release(TASK, Caller(A)))
+        assert (await waiting).claim.holder == B
 
 
 async def test_a_release_that_was_not_stored_serves_nobody():

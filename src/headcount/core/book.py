@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from headcount.core.claim import Answer, Claim, Freed
 from headcount.core.commands import Acquire
@@ -35,6 +36,11 @@ class Waiter(Struct, frozen=True):
     def next_look(self) -> float:
         assert self.asks.wait_until is not None
         return self.asks.wait_until if self.retry_at is None else min(self.asks.wait_until, self.retry_at)
+
+    def put_off(self, seconds: float) -> "Waiter":
+        assert self.asks.wait_until is not None
+        asks = replace(self.asks, wait_until=self.asks.wait_until + seconds)
+        return replace(self, asks=asks, retry_at=None if self.retry_at is None else self.retry_at + seconds)
 
 
 class Remembered(Struct, frozen=True, omit_defaults=True):
@@ -86,6 +92,11 @@ class Book:
 
     def waiters(self) -> Iterator[Waiter]:
         return (waiter for queue in self.waiting.values() for waiter in queue)
+
+    def put_off(self, seconds: float) -> None:
+        """The clock was set by so much: whoever waits has as long to wait as before."""
+        for item, line in self.waiting.items():
+            self.waiting[item] = tuple(each.put_off(seconds) for each in line)
 
     def holding(self) -> Iterator[Claim]:
         return (claim for claim in self.claims.values() if claim.is_held)

@@ -36,7 +36,7 @@ from headcount.core.world import Draft, World
 from headcount.daemon.listeners import Listeners
 from headcount.store.port import StoreFault
 from headcount.system.clock import Clock
-from headcount.times import COMMIT_RETRY_FIRST, COMMIT_RETRY_MOST, GATHERED_WITHIN
+from headcount.times import CLOCK_SLACK, COMMIT_RETRY_FIRST, COMMIT_RETRY_MOST, GATHERED_WITHIN
 
 log = logging.getLogger("headcount.loop")
 
@@ -97,6 +97,7 @@ class Loop:
         self._wake = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
         self._stopping = False
+        self._ahead = clock.now() - clock.boottime()  # of the steady clock
         self._crowded = False  # the last batch was of several: more of them will come back soon
 
     # --- what comes in -----------------------------------------------------------------------------
@@ -230,12 +231,21 @@ class Loop:
         return await self._turn(batch[:middle])
 
     def _decide(self, batch: list[Entry]) -> tuple[Draft, list[Outcome]]:
-        now = self._clock.now()
+        now = self._follow_clock()
         try:
             return self._decide_on([entry.evidence for entry in batch], now)
         except Exception:
             log.exception("deciding a batch of %d failed; deciding one by one", len(batch))
         return self._decide_on(self._sound(batch, now), now)
+
+    def _follow_clock(self) -> float:
+        """The time. Whoever waits does so by the steady clock: when the other was set, deadlines are set with it."""
+        now = self._clock.now()
+        set_by = now - self._clock.boottime() - self._ahead
+        if abs(set_by) > CLOCK_SLACK:
+            self._ahead += set_by
+            self.world.book.put_off(set_by)
+        return now
 
     def _decide_on(self, evidence: Sequence[Evidence], now: float) -> tuple[Draft, list[Outcome]]:
         return decide_proved(self.world, evidence, now, self._prove)
