@@ -4,6 +4,7 @@ import json
 import signal
 import threading
 import time
+from urllib.parse import quote
 
 import pytest
 
@@ -233,3 +234,12 @@ def test_metrics_count_claims(daemon, worker):
     assert "headcount_claims_granted_total 1.0" in text
     assert "headcount_claims_held_total 1.0" in text
     assert "headcount_claims 1.0" in text
+
+
+def test_the_fence_of_a_file_is_not_current_for_its_tree(daemon, tmp_path):
+    """Else whoever asks whether its tree is still its own hears yes by the claim of a file in it."""
+    file, tree = f"path:{tmp_path}/a.py", f"path:{tmp_path}/**"
+    fence = {"fence": daemon.call("POST", "/v1/claims", {"item": file, "own": True}).data["fence"]}
+    assert daemon.call("POST", f"/v1/claims/{quote(file)}/check", fence).data["current"]
+    wider = daemon.call("POST", f"/v1/claims/{quote(tree)}/check", fence).data
+    assert not wider["current"] and "a.py alone" in wider["because"]
