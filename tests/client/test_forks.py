@@ -182,6 +182,23 @@ def test_a_copy_is_told_that_it_is_not_the_holder(daemon: Daemon) -> None:
     ]
 
 
+BELOW = """
+def child():
+    claim = client.claim("task:A", own=True)
+    with claim:
+        say(claim.code, claim.holder.pid == os.getppid())
+with client.claim("task:A", own=True) as claim:
+    os.waitpid(in_child(child), 0)
+    say("still", claim.is_current())
+"""
+
+
+def test_a_copy_that_asks_for_what_its_parent_holds_works_under_it_and_gives_nothing_back(
+    daemon: Daemon,
+) -> None:
+    assert played(daemon, BELOW) == [["under", True], ["still", True]]
+
+
 BUSY = """
 def child():
     say("child", [each.item for each in client.claims()])

@@ -136,11 +136,11 @@ def test_whoami_has_the_name_the_role_and_the_groups(daemon: Daemon, agent: Make
 def test_a_tilde_is_the_callers_home_and_only_where_a_shell_would_say_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("HOME", "/home/me")
-    assert item_here("path:~/x.py") == "path:/home/me/x.py"
-    assert item_here("path:~") == "path:/home/me"
-    assert item_here("path:~/src/**") == "path:/home/me/src/**"
-    assert item_here("path:~/**") == "path:/home/me/**"
+    monkeypatch.setenv("HOME", "/h/me")
+    assert item_here("path:~/x.py") == "path:/h/me/x.py"
+    assert item_here("path:~") == "path:/h/me"
+    assert item_here("path:~/src/**") == "path:/h/me/src/**"
+    assert item_here("path:~/**") == "path:/h/me/**"
     assert item_here("path:./~/x.py", "/d") == "path:/d/~/x.py"
     assert item_here("path:~x.py", "/d") == "path:/d/~x.py"  # an editor's copy, or somebody else's home
     assert item_here("path:a/~/x", "/d") == "path:/d/a/~/x"
