@@ -48,9 +48,7 @@ class Life:
         self.meeting = asyncio.Lock()
         self.met = False
         self.listening: set[asyncio.Task[None]] = set()
-        self.before = (
-            before  # of the process that we were forked from: its tasks are not ours to end, nor to lose
-        )
+        self.before = before  # whom we were forked from: its tasks are not ours to end, nor to lose
 
 
 class AsyncClient:
@@ -275,7 +273,6 @@ class AsyncClaim(Claim):
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        if (
-            not self.again and self.asked_by == os.getpid()
-        ):  # else the outer `with`, or the process that asked, does it
+        is_here = self.asked_by == os.getpid()  # a forked copy gives nothing back
+        if is_here and not self.again:  # the outer `with` of the same process gives it back
             await self.release()

@@ -172,9 +172,8 @@ class Client:
         pid = os.getpid()
         line = self._lines.get(pid)
         if line is None:
-            line = self._lines.setdefault(
-                pid, Line(reach(self._env, autostart=self._autostart))
-            )  # one for all threads
+            made = Line(reach(self._env, autostart=self._autostart))
+            line = self._lines.setdefault(pid, made)  # the same one for all threads
             for other in [each for each in self._lines if each != pid]:
                 self._lines[other].reach.close()  # our copy of its descriptor
         return line
@@ -214,9 +213,8 @@ class ClientClaim(Claim):
         return self
 
     def __exit__(self, *_: object) -> None:
-        if (
-            not self.again and self.asked_by == os.getpid()
-        ):  # else the outer `with`, or the process that asked, does it
+        is_here = self.asked_by == os.getpid()  # a forked copy gives nothing back
+        if is_here and not self.again:  # the outer `with` of the same process gives it back
             self.release()
 
 

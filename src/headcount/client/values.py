@@ -21,7 +21,7 @@ class HeldByAnother(Refused):
         self.claim = claim
 
     def __reduce__(self) -> tuple[Any, ...]:
-        claim = Claim(**{name: getattr(self.claim, name) for name in Claim.__slots__})  # a client stays where it is
+        claim = Claim(**{name: getattr(self.claim, name) for name in Claim.__slots__})  # without its client
         return remade, (type(self), self.args, {**self.__dict__, "claim": claim})
 
 
