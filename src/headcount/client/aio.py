@@ -4,14 +4,18 @@ Rules of this file
   1. Calls run side by side: one that waits in line holds up no other.
   2. Starting a daemon and comparing versions is the plain client's work, done once, in a thread.
   3. A cancelled wait gives its place in line up.
+  4. A forked copy of the process begins anew, in a loop of its own: connections, tasks and claims stay with the process
+     that made them.
 
-Not here: connections (aio_connection.py), values (values.py), the questions (ledger.py).
+Not here: connections (aio_connection.py), values (values.py), the questions (ledger.py), what makes no sense (wish.py).
 """
 
 import asyncio
 import inspect
 import json
 import logging
+import os
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,10 +29,26 @@ from headcount.client.reach import Client as Reach
 from headcount.client.reach import quoted, reach
 from headcount.client.token import credential
 from headcount.client.values import Claim, Event, Me, Session, claim_fields, is_over, listed
+from headcount.client.wish import NOT_AN_AGENT, check_here, check_item, check_wish, in_python
 
 log = logging.getLogger("headcount.client")
 
 OnSession = Callable[[Session], object | Awaitable[object]]
+
+
+class Life:
+    """What one process has of a client."""
+
+    __slots__ = ("before", "links", "listening", "meeting", "met", "pid", "reach")
+
+    def __init__(self, env: Mapping[str, str], autostart: bool, before: "Life | None" = None) -> None:
+        self.pid = os.getpid()
+        self.reach: Reach = reach(env, autostart=autostart)
+        self.links = Links(self.reach.places.socket, credential(env))
+        self.meeting = asyncio.Lock()
+        self.met = False
+        self.listening: set[asyncio.Task[None]] = set()
+        self.before = before  # whom we were forked from: its tasks are not ours to end, nor to lose
 
 
 class AsyncClient:
@@ -42,12 +62,9 @@ class AsyncClient:
     def __init__(
         self, home: str | None = None, *, autostart: bool = True, env: Mapping[str, str] | None = None
     ) -> None:
-        found = environment(home, env)
-        self._reach: Reach = reach(found, autostart=autostart)
-        self._links = Links(self._reach.places.socket, credential(found))
-        self._meeting = asyncio.Lock()
-        self._met = False
-        self._listening: set[asyncio.Task[None]] = set()
+        self._env = environment(home, env)
+        self._autostart = autostart
+        self._life = Life(self._env, autostart)
 
     # --- claims --------------------------------------------------------------------------------------
 
@@ -63,6 +80,7 @@ class AsyncClient:
         request: str | None = None,
     ) -> "AsyncClaim":
         """Ask for an item; wait up to `wait` seconds in line. The result says whether it was granted."""
+        check_wish(item, wait, acting_as, own, note=note, request=request)
         question = ledger.acquire(
             item,
             request=request,
@@ -72,16 +90,21 @@ class AsyncClient:
             until_empty=until_empty,
             own=own,
         )
-        return AsyncClaim(**claim_fields(await self._ask(question)), client=self, acting_as=acting_as)
+        try:
+            return AsyncClaim(**claim_fields(await self._ask(question)), client=self, acting_as=acting_as)
+        except Refused as refused:
+            raise in_python(refused) from None
 
     async def release(
         self, item: str, *, fence: int | None = None, force: bool = False, acting_as: str | None = None
     ) -> None:
         """Give an item back. `Refused` when it is not the caller's, `NotFound` when nobody holds it."""
+        check_item(item)
         await self._ask(ledger.release(item, fence=fence, force=force, acting_as=acting_as))
 
     async def check(self, item: str, fence: int) -> bool:
         """Whether that number is the item's current one: for whoever guards a resource."""
+        check_item(item)
         return (await self._ask(ledger.check(item, fence))).get("current") is True
 
     async def claims(self) -> list[Claim]:
@@ -90,10 +113,12 @@ class AsyncClient:
 
     async def history(self, item: str) -> list[Event]:
         """What became of an item, as far back as the journal goes."""
+        check_item(item)
         return [Event.of(event) for event in (await self._ask(ledger.held(item))).get("history") or ()]
 
     async def handoff(self, item: str, to: str, *, fence: int | None = None) -> Claim:
         """Give a claim to another live session; the returned one has the new number."""
+        check_item(item)
         return Claim(**claim_fields(await self._ask(ledger.hand_off(item, to, fence=fence))))
 
     # --- who is there --------------------------------------------------------------------------------
@@ -103,7 +128,7 @@ class AsyncClient:
         try:
             return Me.of(await self._ask(ledger.who_am_i()))
         except Refused as refused:
-            if refused.code == "not-an-agent":
+            if refused.code == NOT_AN_AGENT:
                 return None
             raise
 
@@ -133,11 +158,12 @@ class AsyncClient:
 
     async def close(self) -> None:
         """Claims stay: they belong to the process, not to the connection."""
-        for task in self._listening:
+        life = self._here()
+        for task in life.listening:
             task.cancel()
-        await asyncio.gather(*self._listening, return_exceptions=True)
-        self._links.close()
-        self._reach.close()
+        await asyncio.gather(*life.listening, return_exceptions=True)
+        life.links.close()
+        life.reach.close()
 
     async def __aenter__(self) -> "AsyncClient":
         return self
@@ -148,35 +174,42 @@ class AsyncClient:
     # --- asking --------------------------------------------------------------------------------------
 
     async def _ask(self, question: ledger.Question) -> dict[str, Any]:
-        await self._meet()
+        life, began = self._here(), time.monotonic()
+        await self._meet(life)
         try:
-            return ledger.understood(await self._links.call(question))
+            return ledger.understood(await life.links.call(question))
         except NotRunning:
-            self._met = False  # it stopped since: start one, as the plain client does
-            await self._meet()
+            pass  # it stopped since: start one, as the plain client does
         except Broken:
             if not question.again and question.method != "GET":
                 raise
             await asyncio.sleep(times.CONNECT_RETRY_EVERY)
-            self._met = False
-            await self._meet()
-        return ledger.understood(await self._links.call(question))
+        life.met = False
+        await self._meet(life)
+        return ledger.understood(await life.links.call(question.after(time.monotonic() - began)))
 
-    async def _meet(self) -> None:
-        async with self._meeting:
-            if not self._met:
-                self._reach.started = False
-                await asyncio.to_thread(self._reach.get, "/healthz")
-                self._reach.close()
-                self._met = True
+    async def _meet(self, life: Life) -> None:
+        async with life.meeting:
+            if not life.met:
+                life.reach.started = False
+                await asyncio.to_thread(life.reach.get, "/healthz")
+                life.reach.close()
+                life.met = True
+
+    def _here(self) -> Life:
+        if self._life.pid != os.getpid():
+            self._life.links.close()
+            self._life.reach.close()
+            self._life = Life(self._env, self._autostart, self._life)
+        return self._life
 
     async def _follow(self, since: int | None) -> AsyncIterator[dict[str, Any]]:
-        await self._meet()
+        await self._meet(self._here())
         last, away = since, 0.0
         clock = asyncio.get_running_loop().time
         while True:
             try:
-                async for event in self._links.stream(last):
+                async for event in self._here().links.stream(last):
                     away = 0.0
                     data = json.loads(event.data)
                     if event.type == "snapshot":
@@ -193,8 +226,9 @@ class AsyncClient:
         stream = self._follow(None)
         await anext(stream)  # the snapshot: from here on nothing is missed
         task = asyncio.create_task(_called_back(stream, heard_of(kind, call)))
-        self._listening.add(task)
-        task.add_done_callback(self._listening.discard)
+        listening = self._here().listening
+        listening.add(task)
+        task.add_done_callback(listening.discard)
         return task
 
 
@@ -216,11 +250,14 @@ class AsyncClaim(Claim):
 
     client: AsyncClient = field(repr=False, compare=False)
     acting_as: str | None = None
+    asked_by: int = field(default_factory=os.getpid, repr=False, compare=False)  # the process
 
     async def release(self) -> None:
-        """Give it back; harmless when it is over already, or is the claim of the agent above."""
+        """Give it back; harmless when it is over already, or is the claim of the agent above. `WrongCall` in a forked
+        copy of the process that asked."""
         if not self.granted or self.under is not None:
             return
+        check_here(self.item, self.asked_by)
         try:
             await self.client.release(self.item, fence=self.fence, acting_as=self.acting_as)
         except Refused as refused:
@@ -232,8 +269,10 @@ class AsyncClaim(Claim):
 
     async def __aenter__(self) -> "AsyncClaim":
         self.need()
+        check_here(self.item, self.asked_by)
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        if not self.again:  # the outer `with` of the same process gives it back
+        is_here = self.asked_by == os.getpid()  # a forked copy gives nothing back
+        if is_here and not self.again:  # the outer `with` of the same process gives it back
             await self.release()

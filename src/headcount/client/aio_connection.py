@@ -4,12 +4,17 @@ Rules of this file
   1. Every call has a deadline for the whole of it. A call that was cut off closes its connection.
   2. Idle connections are kept and used again; a question that may be asked twice is, when a kept one was closed.
   3. Errors of the kernel are translated here, once, into the same faults as everywhere.
+  4. A connection belongs to the process that opened it. A forked copy closes its descriptor and nothing else: the loop's
+     epoll is shared with the owner (fork(2)), and what is taken out of it is taken out for both.
 
 Not here: the plain client's (connection.py), what is asked (ledger.py).
 """
 
 import asyncio
+import contextlib
+import os
 import socket
+import time
 from collections.abc import AsyncIterator
 
 from headcount.client.connection import Answer, check_peer, connect_unix, deaf, parsed, request
@@ -25,7 +30,11 @@ IDLE_MOST = 32
 class Link:
     """One connection."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(
+        self, sock: socket.socket, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        self._sock = sock
+        self._opened_by = os.getpid()
         self._reader = reader
         self._writer = writer
 
@@ -41,7 +50,7 @@ class Link:
                 except BlockingIOError:  # its queue is full: others of this loop go on meanwhile
                     await asyncio.sleep(CONNECT_RETRY_EVERY)
             check_peer(sock, path)
-            return cls(*await asyncio.open_unix_connection(sock=sock, limit=HEAD_MOST))
+            return cls(sock, *await asyncio.open_unix_connection(sock=sock, limit=HEAD_MOST))
         except (FileNotFoundError, ConnectionRefusedError, NotADirectoryError):
             sock.close()
             raise NotRunning("No headcount daemon is running.", "Start it: headcount up") from None
@@ -75,9 +84,20 @@ class Link:
 
     @property
     def is_open(self) -> bool:
-        return not self._writer.is_closing() and not self._reader.at_eof()
+        return self.is_ours and not self._writer.is_closing() and not self._reader.at_eof()
+
+    @property
+    def is_ours(self) -> bool:
+        return self._opened_by == os.getpid()
 
     def close(self) -> None:
+        if not self.is_ours:
+            self._sock.close()
+            return
+        with contextlib.suppress(OSError):  # it is over already
+            self._sock.shutdown(
+                socket.SHUT_RDWR
+            )  # also where a forked copy of this process has the descriptor
         self._writer.close()
 
 
@@ -90,19 +110,23 @@ class Links:
         self._idle: list[Link] = []
 
     async def call(self, question: Question) -> Answer:
-        data = request(question.method, question.path, question.body, self._more)
+        began = time.monotonic()
         try:
             async with asyncio.timeout(question.within):
                 kept = self._kept()
                 if kept is not None:
                     try:
-                        return await self._exchange(kept, data)
+                        return await self._exchange(kept, self._words(question))
                     except Broken:
                         if not question.again and question.method != "GET":
                             raise
-                return await self._exchange(await Link.open(self._path), data)
+                        question = question.after(time.monotonic() - began)
+                return await self._exchange(await Link.open(self._path), self._words(question))
         except TimeoutError:
             raise deaf() from None
+
+    def _words(self, question: Question) -> bytes:
+        return request(question.method, question.path, question.body, self._more)
 
     async def stream(self, last: int | None) -> AsyncIterator[ServerSentEvent]:
         """Events until the stream ends, by `Broken`."""
@@ -120,6 +144,8 @@ class Links:
                 raise refusal(head.status, None)
             parser, chunks = EventParser(), link.chunks()
             while True:
+                if not link.is_ours:  # we were forked since: what comes is the other's
+                    raise Broken("The event stream is of the process that this one was forked from.")
                 async with asyncio.timeout(STREAM_SILENT_AFTER):
                     piece = await anext(chunks, None)
                 if piece is None:

@@ -5,8 +5,11 @@ Rules of this file
   2. Who is calling is the kernel's answer about this process: inside an agent it acts for that agent. With
      `own=True` this process itself holds, as `headcount hold` does.
   3. Calls of several threads wait for each other; a thread that waits in line needs a client of its own.
+  4. A forked copy of the process speaks for itself: on its own connection, under its own lock (the one that was copied may
+     be held by a thread that the copy does not have). Claims stay with the process that asked.
 
-Not here: asyncio (aio.py), values (values.py), the questions (ledger.py), callbacks' thread (listening.py).
+Not here: asyncio (aio.py), values (values.py), the questions (ledger.py), callbacks' thread (listening.py), what makes no
+sense (wish.py).
 """
 
 import os
@@ -22,8 +25,19 @@ from headcount.client.listening import Listening
 from headcount.client.reach import Client as Reach
 from headcount.client.reach import quoted, reach
 from headcount.client.values import Claim, Event, Me, Session, claim_fields, is_over, listed
+from headcount.client.wish import NOT_AN_AGENT, check_here, check_item, check_wish, in_python
 
 OnSession = Callable[[Session], object]
+
+
+class Line:
+    """The way of one process to the daemon, one call at a time."""
+
+    __slots__ = ("lock", "reach")
+
+    def __init__(self, reach: Reach) -> None:
+        self.reach = reach
+        self.lock = threading.Lock()
 
 
 class Client:
@@ -39,8 +53,8 @@ class Client:
     ) -> None:
         self._env = environment(home, env)
         self._autostart = autostart
-        self._reach: Reach = reach(self._env, autostart=autostart)
-        self._lock = threading.Lock()
+        self._lines: dict[int, Line] = {}  # by pid: a process that was forked makes its own
+        self._line()
         self._listening: list[Listening] = []
 
     # --- claims --------------------------------------------------------------------------------------
@@ -57,6 +71,7 @@ class Client:
         request: str | None = None,
     ) -> "ClientClaim":
         """Ask for an item; wait up to `wait` seconds in line. The result says whether it was granted."""
+        check_wish(item, wait, acting_as, own, note=note, request=request)
         question = ledger.acquire(
             item,
             request=request,
@@ -66,16 +81,21 @@ class Client:
             until_empty=until_empty,
             own=own,
         )
-        return ClientClaim(**claim_fields(self._ask(question)), client=self, acting_as=acting_as)
+        try:
+            return ClientClaim(**claim_fields(self._ask(question)), client=self, acting_as=acting_as)
+        except Refused as refused:
+            raise in_python(refused) from None
 
     def release(
         self, item: str, *, fence: int | None = None, force: bool = False, acting_as: str | None = None
     ) -> None:
         """Give an item back. `Refused` when it is not the caller's, `NotFound` when nobody holds it."""
+        check_item(item)
         self._ask(ledger.release(item, fence=fence, force=force, acting_as=acting_as))
 
     def check(self, item: str, fence: int) -> bool:
         """Whether that number is the item's current one: for whoever guards a resource."""
+        check_item(item)
         return self._ask(ledger.check(item, fence)).get("current") is True
 
     def claims(self) -> list[Claim]:
@@ -84,10 +104,12 @@ class Client:
 
     def history(self, item: str) -> list[Event]:
         """What became of an item, as far back as the journal goes."""
+        check_item(item)
         return [Event.of(event) for event in self._ask(ledger.held(item)).get("history") or ()]
 
     def handoff(self, item: str, to: str, *, fence: int | None = None) -> Claim:
         """Give a claim to another live session; the returned one has the new number."""
+        check_item(item)
         return Claim(**claim_fields(self._ask(ledger.hand_off(item, to, fence=fence))))
 
     # --- who is there --------------------------------------------------------------------------------
@@ -97,7 +119,7 @@ class Client:
         try:
             return Me.of(self._ask(ledger.who_am_i()))
         except Refused as refused:
-            if refused.code == "not-an-agent":
+            if refused.code == NOT_AN_AGENT:
                 return None
             raise
 
@@ -133,7 +155,7 @@ class Client:
         """Claims stay: they belong to the process, not to the connection."""
         for listening in self._listening:
             listening.close()
-        self._reach.close()
+        self._line().reach.close()
 
     def __enter__(self) -> "Client":
         return self
@@ -142,8 +164,19 @@ class Client:
         self.close()
 
     def _ask(self, question: ledger.Question) -> dict[str, Any]:
-        with self._lock:
-            return ledger.ask(self._reach, question)
+        line = self._line()
+        with line.lock:
+            return ledger.ask(line.reach, question)
+
+    def _line(self) -> Line:
+        pid = os.getpid()
+        line = self._lines.get(pid)
+        if line is None:
+            made = Line(reach(self._env, autostart=self._autostart))
+            line = self._lines.setdefault(pid, made)  # the same one for all threads
+            for other in [each for each in self._lines if each != pid]:
+                self._lines[other].reach.close()  # our copy of its descriptor
+        return line
 
     def _on(self, kind: str, call: OnSession) -> Listening:
         listening = Listening(reach(self._env, autostart=self._autostart), heard_of(kind, call))
@@ -157,11 +190,14 @@ class ClientClaim(Claim):
 
     client: Client = field(repr=False, compare=False)
     acting_as: str | None = None
+    asked_by: int = field(default_factory=os.getpid, repr=False, compare=False)  # the process
 
     def release(self) -> None:
-        """Give it back; harmless when it is over already, or is the claim of the agent above."""
+        """Give it back; harmless when it is over already, or is the claim of the agent above. `WrongCall` in a forked
+        copy of the process that asked."""
         if not self.granted or self.under is not None:
             return
+        check_here(self.item, self.asked_by)
         try:
             self.client.release(self.item, fence=self.fence, acting_as=self.acting_as)
         except Refused as refused:
@@ -173,10 +209,12 @@ class ClientClaim(Claim):
 
     def __enter__(self) -> "ClientClaim":
         self.need()
+        check_here(self.item, self.asked_by)
         return self
 
     def __exit__(self, *_: object) -> None:
-        if not self.again:  # the outer `with` of the same process gives it back
+        is_here = self.asked_by == os.getpid()  # a forked copy gives nothing back
+        if is_here and not self.again:  # the outer `with` of the same process gives it back
             self.release()
 
 

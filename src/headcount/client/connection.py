@@ -5,6 +5,8 @@ Rules of this file
   2. A connection is kept and used again. Only a GET is sent a second time, and only when the kept
      connection turned out to be closed before one byte of an answer.
   3. Errors of the kernel are translated here, once, into faults.
+  4. A connection belongs to the process that opened it: the daemon takes whoever speaks on it for that one. A forked
+     copy closes its own descriptor, speaks on a connection of its own and ends nobody else's.
 
 Not here: starting a daemon, versions (reach.py), the format of answers (response.py) and events (sse.py).
 """
@@ -19,7 +21,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from headcount import times
-from headcount.client.faults import Broken, ClientFault, Deaf, NotRunning, TimedOut, Unavailable, refusal
+from headcount.client.faults import Broken, Deaf, NotRunning, TimedOut, Unavailable, refusal
 from headcount.client.response import Head, Reader
 
 if TYPE_CHECKING:
@@ -51,6 +53,7 @@ class Connection:
         self._path = path
         self._credential = f"authorization: {credential}\r\n" if credential else ""
         self._socket: _socket.socket | None = None
+        self._opened_by = 0  # the pid of the process whose socket that is
         self._reader: Reader | None = None
         self._deadline = 0.0
         self._allowed = 0.0  # how long one step of the socket may take
@@ -59,6 +62,8 @@ class Connection:
         """The daemon's answer, whatever its status is; a fault when there is none."""
         self._deadline = time.monotonic() + within
         sent = request(method, path, body, self._credential)
+        if not self._is_ours():
+            self.close()
         kept = self._socket is not None
         try:
             head, content = self._exchange(sent)
@@ -96,16 +101,22 @@ class Connection:
     def interrupt(self) -> None:
         """From another thread: whoever waits for bytes here sees the connection end."""
         sock = self._socket
-        if sock is not None:
+        if sock is not None and self._is_ours():
             try:
                 sock.shutdown(_socket.SHUT_RDWR)
             except OSError:
                 return  # it is over already
 
     def close(self) -> None:
+        """The owner ends it, also where a forked copy of this process still has the descriptor: only then the daemon
+        sees that somebody left the line."""
+        self.interrupt()
         if self._socket is not None:
             self._socket.close()
         self._socket = self._reader = None
+
+    def _is_ours(self) -> bool:
+        return self._opened_by == os.getpid()
 
     def _events(
         self, reader: Reader, until: float | None, listener: Listener | None
@@ -135,7 +146,9 @@ class Connection:
             reader = self._send(request)
             head = reader.head()
             content = reader.body(head)
-        except ClientFault:
+        except (
+            BaseException
+        ):  # also Ctrl-C while it waited: nobody may read the rest as the answer to something else
             self.close()
             raise
         if head.is_last:
@@ -145,6 +158,7 @@ class Connection:
     def _send(self, request: bytes) -> Reader:
         if self._socket is None or self._reader is None:
             self._socket = self._connected()
+            self._opened_by = os.getpid()
             self._reader = Reader(self._receive)
         try:
             self._limit(self._socket)
@@ -157,6 +171,8 @@ class Connection:
 
     def _receive(self) -> bytes:
         assert self._socket is not None
+        if not self._is_ours():  # we were forked in the middle: what comes is the other's
+            raise Broken("This connection is of the process that this one was forked from.", "Ask again.")
         try:
             self._limit(self._socket)
             return self._socket.recv(RECEIVE_SIZE)

@@ -3,6 +3,7 @@
 Rules of this file
   1. A fault has one sentence for people and, where there is one, the next step.
   2. What the daemon refused keeps the daemon's words; nothing is reworded on the way.
+  3. A fault can be sent to another process as it is: a pool of workers hands on what its workers raise.
 
 Not here: exit codes' meaning (wire/codes.py), printing (cli/main.py).
 """
@@ -19,6 +20,17 @@ class ClientFault(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
+        if hint is not None:
+            self.add_note(hint)  # a traceback shows it
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return remade, (type(self), self.args, self.__dict__)
+
+
+def remade(kind: type[ClientFault], args: tuple[Any, ...], fields: dict[str, Any]) -> ClientFault:
+    fault = kind.__new__(kind, *args)
+    fault.__dict__.update(fields)
+    return fault
 
 
 class Unavailable(ClientFault):

@@ -3,7 +3,8 @@
 Rules of this file
   1. Asking carries a request id, so that a call cut off by a restart of the daemon is asked again without harm.
   2. A refusal is an answer: the same fields with `granted` false. A fault is an exception.
-  3. A relative path means the caller's directory: the daemon stands in `/`.
+  3. A relative path means the caller's directory: the daemon stands in `/`. `~` is the caller's home, which no shell
+     puts in behind a colon.
   4. Imports next to nothing: `headcount claim` may cost no more than `headcount ps`.
 
 Not here: who gets what (the daemon decides), words for people (cli/), typed results (api.py).
@@ -16,7 +17,7 @@ from typing import Any
 from headcount import times
 from headcount.client.connection import Answer
 from headcount.client.faults import refusal
-from headcount.client.reach import Client, quoted
+from headcount.client.reach import Client, quoted, rest, time_left
 
 CLAIMS = "/v1/claims"
 CHANCE_BYTES = 8
@@ -28,10 +29,12 @@ def new_request() -> str:
 
 
 def item_here(item: str, directory: str | None = None) -> str:
-    """The item with a relative path made absolute from the caller's directory; others as they are."""
+    """The item with a relative path made absolute from the caller's directory or home; others as they are."""
     kind, colon, value = item.partition(":")
     if kind != "path" or not colon or not value or value.startswith("/"):
         return item
+    if value == "~" or value.startswith("~/"):
+        value = os.path.expanduser(value)  # noqa: PTH111
     tail = "/**" if value.endswith("/**") or value == "**" else ""
     inside = value.removesuffix("**").rstrip("/") if tail else value
     here = directory or os.getcwd()  # noqa: PTH109
@@ -39,8 +42,8 @@ def item_here(item: str, directory: str | None = None) -> str:
 
 
 class Question:
-    """One call of the wire. `again`: asking it twice is asking it once. (A NamedTuple takes as long to make as a claim
-    takes to be decided.)"""
+    """One call of the wire. `again`: asking it twice is asking it once. (Plain: the class of a NamedTuple or a dataclass is
+    made anew at each import, which takes as long as a claim takes to be decided.)"""
 
     __slots__ = ("again", "body", "method", "path", "within")
 
@@ -57,6 +60,12 @@ class Question:
         self.body = body
         self.within = within
         self.again = again
+
+    def after(self, spent: float) -> "Question":
+        """The same question, asked again when that much of its time has gone."""
+        return Question(
+            self.method, self.path, rest(self.body, spent), time_left(self.within, spent), self.again
+        )
 
 
 def ask(client: Client, question: Question) -> dict[str, Any]:
@@ -97,7 +106,7 @@ def acquire(
         "own": own or None,
     }
     body = {name: value for name, value in given.items() if value is not None}
-    return Question("POST", CLAIMS, body, wait + times.CALL_WITHIN, again=True)
+    return Question("POST", CLAIMS, body, min(wait, times.WAIT_MOST) + times.CALL_WITHIN, again=True)
 
 
 def release(

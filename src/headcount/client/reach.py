@@ -81,11 +81,13 @@ class Client:
         """The daemon's answer, also a refusing one. `again`: it may be asked twice without harm."""
         if not self._compared and method != "GET" and not again:
             self.ask("GET", "/healthz")  # only a question may be asked twice
+        began = time.monotonic()
         answer = self._met(method, path, body, within, again or method == "GET")
         if not self._compared:
             self._compared = True
             if self._replaced(answer):
-                answer = self._met(method, path, body, within, again or method == "GET")
+                spent = time.monotonic() - began
+                answer = self._met(method, path, body, within, again or method == "GET", spent)
         return answer
 
     def events(
@@ -137,20 +139,23 @@ class Client:
             departure.wait()
         return True
 
-    def _met(self, method: str, path: str, body: Any, within: float, again: bool) -> Answer:
+    def _met(
+        self, method: str, path: str, body: Any, within: float, again: bool, spent: float = 0.0
+    ) -> Answer:
         """An answer of a daemon, started now if nobody listens."""
-        deadline = time.monotonic() + within
+        began = time.monotonic() - spent
         while True:
             try:
-                return self._connection.call(method, path, body, within)
+                return self._connection.call(method, path, rest(body, spent), time_left(within, spent))
             except NotRunning:
                 if not self._autostart or self.started:
                     raise
                 self.start()
             except Broken:  # it was stopping; soon somebody else listens, or nobody
-                if not again or time.monotonic() >= deadline:
+                if not again or time.monotonic() >= began + within:
                     raise
                 time.sleep(times.CONNECT_RETRY_EVERY)
+            spent = time.monotonic() - began
 
     def _replaced(self, answer: Answer) -> bool:
         theirs = answer.headers.get(VERSION_HEADER)
@@ -177,6 +182,17 @@ class Client:
         self.start()
         self._say(f"Restarted the daemon: it was headcount {theirs}, now {self._version}.")
         return True
+
+
+def rest(body: Any, spent: float) -> Any:
+    """What is asked again waits in line for what is left of its time, not from the beginning."""
+    wait = body.get("wait") if isinstance(body, dict) else None
+    return body if not wait or not spent else {**body, "wait": max(wait - spent, 0.0)}
+
+
+def time_left(within: float, spent: float) -> float:
+    """A daemon that was just started has the usual time for its answer."""
+    return max(within - spent, min(within, times.CALL_WITHIN))
 
 
 def order(version: str) -> tuple[int, ...]:

@@ -10,15 +10,19 @@ Not here: asking (api.py, aio.py).
 from dataclasses import dataclass, field
 from typing import Any
 
-from headcount.client.faults import Refused
+from headcount.client.faults import Refused, remade
 
 
 class HeldByAnother(Refused):
     """The item was needed and not granted; `claim` says who has it."""
 
     def __init__(self, claim: "Claim") -> None:
-        super().__init__(409, claim.code or "held", claim.because)
+        super().__init__(409, claim.code or "held", claim.because, _next_step(claim.code))
         self.claim = claim
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        claim = Claim(**{name: getattr(self.claim, name) for name in Claim.__slots__})  # without its client
+        return remade, (type(self), self.args, {**self.__dict__, "claim": claim})
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,12 +125,16 @@ class Me:
     conversation: str | None
     pid: int | None
     resolved_by: str | None  # peer, token, environment
+    name: str | None
+    role: str | None
+    groups: tuple[str, ...]
     raw: dict[str, Any] = field(repr=False, compare=False)
 
     @classmethod
     def of(cls, data: dict[str, Any]) -> "Me":
-        names = ("session", "agent", "conversation", "pid", "resolved_by")
-        return cls(**{name: data.get(name) for name in names}, raw=data)
+        names = ("session", "agent", "conversation", "pid", "resolved_by", "name", "role")
+        fields: dict[str, Any] = {name: data.get(name) for name in names}
+        return cls(**fields, groups=tuple(data.get("groups") or ()), raw=data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +163,13 @@ class Event:
             because=data.get("because"),
             raw=data,
         )
+
+
+def _next_step(code: str | None) -> str | None:
+    """For what passes by itself: when its holder gives it back or ends."""
+    if code not in (None, "held", "still-running"):
+        return None
+    return "To wait in line for it: claim(…, wait=SECONDS). Who has it: the exception's claim.holder"
 
 
 def is_over(refused: Refused) -> bool:
