@@ -146,9 +146,7 @@ class Connection:
             reader = self._send(request)
             head = reader.head()
             content = reader.body(head)
-        except (
-            BaseException
-        ):  # also Ctrl-C while it waited: nobody may read the rest as the answer to something else
+        except BaseException:  # also Ctrl-C: nobody may read the rest as the answer to something else
             self.close()
             raise
         if head.is_last:
