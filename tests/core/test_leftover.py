@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from headcount.core.attribution import Carried, Life, by_conversation, lives, whose
+from headcount.core.attribution import LAUNCH, Carried, Life, by_mark, lives, whose
 from headcount.core.events import EventType
 from headcount.core.evidence import Judged, Retire
 from headcount.core.leftover import Find, Gone, Kind, Left, process_key
@@ -179,8 +179,48 @@ def mark(pid: int | None = 100, conversation: str = "c", agent: str = "claude-co
     ],
 )
 def test_a_mark_counts_only_while_its_process_lived(carried, started, known, whom):
-    found = whose(carried, started, by_conversation(known))
+    found = whose(carried, started, by_mark(known))
     assert (found[0].session if found else None) == whom
+
+
+def token(file: str = "/t/a") -> Carried:
+    return Carried(LAUNCH, file, None, "HEADCOUNT_TOKEN_FILE", is_token=True)
+
+
+@pytest.mark.parametrize(
+    ("carried", "started", "known", "whom"),
+    [
+        ([token()], 15, [life(100, 10, 20)], "s"),
+        ([token()], 15, [replace(life(100, 10, 20), away=True)], "s"),
+        ([token()], 25, [life(100, 10, 20)], None),  # after its end: as with every mark
+        ([token()], 9, [life(100, 10, 20)], None),  # before the process that was given it
+        ([token()], 15, [life(100, 10, None)], None),  # its session lives
+        ([token("/t/b")], 15, [life(100, 10, 20)], None),  # a path that was given to nobody
+        ([token()], 15, [life(101, 10, 20)], None),  # whose process is no session's
+        ([token(), mark(101, "d")], 15, [life(100, 1, 20), life(101, 12, 20, "d", "inner")], "inner"),
+        ([token(), mark(101, "d")], 15, [life(100, 1, 20), life(101, 12, None, "d", "inner")], None),
+        ([token(), mark(101, "d")], 15, [life(100, 12, 20), life(101, 1, None, "d", "outer")], "s"),
+        (  # which of two that live is not known, but one does
+            [token(), mark(None, "d")],
+            15,
+            [life(100, 1, 20), life(101, 12, None, "d", "x"), life(102, 13, None, "d", "y")],
+            None,
+        ),
+    ],
+)
+def test_a_tokens_file_is_of_one_process_and_who_lives_inside_it_keeps_what_is_theirs(
+    carried, started, known, whom
+):
+    found = whose(carried, started, by_mark(known, {"/t/a": process(100)}))
+    assert (found[0].session if found else None) == whom
+
+
+def test_the_next_owner_of_a_number_has_not_the_token_of_the_one_before():
+    later = replace(process(100), started=30, inode=77)
+    known = [replace(life(100, 10, 20)), Life(SessionId("later"), later, frozenset(), 30, 40)]
+    found = whose([token()], 35, by_mark(known, {"/t/a": later}))
+    assert found is not None and found[0].session == "later"
+    assert whose([token()], 35, by_mark(known, {"/t/a": process(100)})) is None
 
 
 def test_by_the_conversation_alone_the_children_of_a_resumed_one_are_taken_for_the_dead_ones():
@@ -188,7 +228,7 @@ def test_by_the_conversation_alone_the_children_of_a_resumed_one_are_taken_for_t
     dead_one, living = life(100, 10, 20), life(101, 30, None)
     naive = [each for each in (dead_one, living) if ("claude-code", "c") in each.hosted]
     assert dead_one in naive
-    assert whose([mark(pid=101)], 40, by_conversation([dead_one, living])) is None
+    assert whose([mark(pid=101)], 40, by_mark([dead_one, living])) is None
 
 
 class Counted(int):

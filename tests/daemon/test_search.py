@@ -50,7 +50,7 @@ class Room:
             prove=lambda process: self.processes.prove(process, self.world.place.machine),
         )
         here = self.processes.place().namespace
-        self.search = Search(self.loop, self.processes, self.clock, Looks(), lambda pid: here)
+        self.search = Search(self.loop, self.processes, self.clock, Looks(), dict, lambda pid: here)
 
     async def dies(self) -> ProcessIdentity:
         agent = self.kernel.spawn(comm="bot", uid=os.getuid())
