@@ -144,10 +144,10 @@ class Search:
         now = self._clock.now()
         told = [Left(id, tuple(found.pop(id, ())), now, process) for process, id in wanted.items()]
         told += [Left(id, tuple(finds), now) for id, finds in found.items()]
-        answers = [self._loop.submit(each) for each in told]
-        await asyncio.gather(
-            *answers, return_exceptions=True
-        )  # not stored now: the next start searches again
+        answers = await asyncio.gather(*map(self._loop.submit, told), return_exceptions=True)
+        for (process, id), answer in zip(wanted.items(), answers, strict=False):
+            if isinstance(answer, BaseException):  # not stored now: the next search, or the next start
+                self._failed[process] = id
 
     async def _find(self, strangers: bool) -> Finds | None:
         sessions, seen = list(self._loop.world.sessions.values()), dict(self._ended)
