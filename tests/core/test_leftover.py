@@ -4,9 +4,13 @@ import pytest
 from msgspec.structs import replace
 
 from headcount.core.attribution import LAUNCH, Carried, Life, by_mark, lives, whose
+from headcount.core.commands import Acquire, Caller, CallerKind
+from headcount.core.decide import decide
 from headcount.core.events import EventType
 from headcount.core.evidence import Judged, Retire
+from headcount.core.item import Item
 from headcount.core.leftover import Find, Gone, Kind, Left, process_key
+from headcount.core.report import Opening
 from headcount.core.session import SessionId
 from headcount.core.verdict import Proof, dead, unknown
 from headcount.core.world import World
@@ -14,6 +18,7 @@ from tests.rig.desk import Desk
 from tests.rig.values import HERE, T0, Scene, bound, death, process, report, start
 
 A, B, CHILD, OTHER = process(100), process(200), process(300), process(400)
+C, D = process(500), process(600)
 TASK = "task:x"
 
 
@@ -316,6 +321,40 @@ def test_an_item_that_asked_for_it_stays_closed_until_the_tree_is_empty():
     desk.die(OTHER)
     assert desk.holder(TASK) == B
     assert desk.answers["r"].claim.fence > 0
+
+
+def test_what_a_program_inside_a_living_agent_held_for_itself_is_not_closed_until_that_agent_is_dead():
+    """The route refuses such a wish; one that was stored before must not keep everybody off for as long as the agent lives."""
+    desk = Desk()
+    inside = Caller(B, desk.host(A), CallerKind.AGENT, (A,))
+    asks = Acquire(Item(TASK), inside, "r1", until_empty=True)
+    assert desk.tell(asks)[0].claim.holder == B
+    desk.die(B)
+    assert desk.acquire(TASK, A).claim.holder == A
+    desk.release(TASK, A)
+    desk.tell(
+        start(desk.now + 1, "conv-b", anchor=bound(A), opening=Opening.CLEAR)
+    )  # another session in it since
+    desk.tell(replace(asks, request="r2", caller=Caller(D, inside.session, CallerKind.AGENT, (A,))))
+    assert desk.claim(TASK).holder == D
+    desk.die(D)
+    assert desk.acquire(TASK, C).claim.holder == C
+
+
+def test_a_search_that_could_not_be_stored_opens_nothing():
+    desk = Desk()
+    id = desk.host(A)
+    desk.acquire(TASK, A, until_empty=True)
+    desk.die(A)
+    searched = Left(id, (find(),), desk.now, searched=A)
+    draft, _ = decide(desk.world, [searched], desk.now)
+    assert draft.remains.is_searched(A)  # and the commit failed: it is thrown away
+    assert desk.acquire(TASK, B).code == "still-running"
+    assert not desk.world.draft().remains.is_searched(A)
+    desk.tell(searched)
+    assert desk.acquire(TASK, B).code == "still-running"
+    desk.die(CHILD)
+    assert desk.acquire(TASK, B).claim.holder == B
 
 
 def test_as_long_as_nobody_searched_it_stays_closed():

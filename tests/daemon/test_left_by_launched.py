@@ -4,6 +4,7 @@ import os
 import shlex
 import signal
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -27,6 +28,17 @@ WAYS = {
     "nohup": f"nohup sleep 300 {QUIET} & echo $!",
     "nobody's child": f"(sleep 300 {QUIET} & echo $!)",
 }
+
+
+HOLDS = """
+import signal, subprocess, sys
+from headcount.client.connection import Connection
+answer = Connection(sys.argv[1]).call("POST", "/v1/claims", {"item": "task:UE", "own": True, "until_empty": True})
+assert answer.status == 200, answer
+quiet = subprocess.DEVNULL
+print(subprocess.Popen(["sleep", "300"], stdin=quiet, stdout=quiet, stderr=quiet).pid, flush=True)
+signal.pause()
+"""
 
 
 class Launched:
@@ -171,6 +183,24 @@ def test_what_a_session_inside_another_started_is_the_inner_ones_and_no_leftover
         end(inside)
         row = eventually(lambda: left(daemon).get(pid))
         assert row["session"] == inner
+
+
+def test_a_launched_program_holds_for_itself_and_what_it_leaves_is_searched_for(
+    daemon: Daemon, launch: Launch, tmp_path: Path
+) -> None:
+    heir, script = launch("heir"), tmp_path / "holds.py"
+    script.write_text(HOLDS)
+    words = command("launch", "--agent", "my-bot", "--", sys.executable, str(script), str(daemon.socket))
+    with subprocess.Popen(words, env=environment(daemon), stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None
+        pid = int(holder.stdout.readline())
+        with ended_at_last(pid):
+            holder.kill()
+            holder.wait()
+            eventually(lambda: pid in left(daemon))
+            assert heir.headcount("claim", ITEM) == 3
+            end(pid)
+            eventually(lambda: heir.headcount("claim", ITEM) == 0)
 
 
 def test_what_was_left_is_listed_and_lives_on(daemon: Daemon, launch: Launch) -> None:
