@@ -96,16 +96,12 @@ def test_a_path_is_kept_in_no_store_unless_it_is_in_an_alarm(
 ) -> None:
     one = agent()
     settled(one, daemon)
-    edits(
-        one,
-        daemon,
-        "/somewhere/quite/long/and/secret/enough/to/be/cut/from/a/label/of/eighty/characters/a.py",
-    )
+    path = "/somewhere/quite/long/and/secret/enough/to/be/cut/from/a/label/of/eighty/characters/a.py"
+    asks(one, daemon, path)
     eventually(lambda: daemon.session(conversation=one.conversation)["doing"])
+    asks(one, daemon, path, "PostToolUse")
+    eventually(lambda: not daemon.session(conversation=one.conversation)["doing"])
     daemon.stop()
     kept = b"".join(path.read_bytes() for path in daemon.home.glob("headcount.db*"))
-    assert (
-        b"/somewhere/quite/long/and/secret/enough/to/be/cut/from/a/label/of/eighty/characters/a.py"
-        not in kept
-    )
+    assert path.encode() not in kept
     assert b"SECRET" not in kept
