@@ -15,13 +15,23 @@ def edits(
     body: dict[str, Any] = {"session_id": "a-1", "hook_event_name": event, "cwd": cwd, "tool_name": tool}
     made = translate(json.dumps(body | {"tool_input": given}).encode(), 5.0, "hook")
     assert isinstance(made, Report)
-    return made.edits
+    assert made.edits is None or made.would_edit is None
+    return made.edits if event == "PostToolUse" else made.would_edit
 
 
 @pytest.mark.parametrize("event", ["PreToolUse", "PostToolUse"])
 @pytest.mark.parametrize("tool", ["Edit", "Write", "MultiEdit"])
 def test_an_edit_names_its_file_before_and_after(event: str, tool: str) -> None:
     assert edits(event, tool, {"file_path": "/p/a.py", "content": "secret"}) == "/p/a.py"
+
+
+def test_an_edit_that_is_only_asked_for_is_not_one_that_was_made() -> None:
+    body = {"session_id": "a-1", "cwd": "/p", "tool_name": "Edit", "tool_input": {"file_path": "/p/a.py"}}
+    asked = translate(json.dumps(body | {"hook_event_name": "PreToolUse"}).encode(), 5.0, "hook")
+    made = translate(json.dumps(body | {"hook_event_name": "PostToolUse"}).encode(), 5.0, "hook")
+    assert isinstance(asked, Report) and isinstance(made, Report)
+    assert (asked.edits, asked.would_edit) == (None, "/p/a.py")
+    assert (made.edits, made.would_edit) == ("/p/a.py", None)
 
 
 def test_a_notebook_is_a_file_and_a_relative_path_is_made_absolute() -> None:

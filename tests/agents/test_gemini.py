@@ -99,10 +99,18 @@ def test_a_turn_from_start_to_end():
     tool = said("BeforeTool", tool_name="run_shell_command", tool_input={"command": "npm test"})
     assert (tool.says, tool.doing) == (Turn.TOOL, "Shell: npm test")
     edit = said("BeforeTool", tool_name="replace", tool_input={"file_path": "/home/dev/project/a.py"})
-    assert (edit.doing, edit.edits) == ("Edit: a.py", "/home/dev/project/a.py")
+    assert (edit.doing, edit.would_edit, edit.edits) == ("Edit: a.py", "/home/dev/project/a.py", None)
     assert said("AfterTool").says is Turn.TOOL_DONE
     assert said("AfterAgent").says is Turn.STOPPED
     assert said("SessionEnd", reason="exit").leaving == "exit"
+
+
+def test_an_edit_was_made_when_its_tool_ended_without_an_error():
+    given = {"tool_name": "replace", "tool_input": {"file_path": "/home/dev/project/a.py"}}
+    made = said("AfterTool", **given, tool_response={"llmContent": "secret words"})
+    assert (made.edits, made.would_edit) == ("/home/dev/project/a.py", None)
+    failed = said("AfterTool", **given, tool_response={"error": {"type": "edit_no_occurrence_found"}})
+    assert (failed.says, failed.edits) == (Turn.TOOL_DONE, None)
 
 
 def test_a_dialog_is_a_wait_and_what_comes_before_every_request_is_no_compaction():

@@ -152,7 +152,9 @@ def test_labels_show_one_field_and_no_secret():
         "tool.execute.before", tool="bash", args={"command": "curl -H 'Authorization: Bearer abcdef123'"}
     ).doing == ("bash: curl -H 'Authorization: ***'")
     edit = said("tool.execute.before", tool="edit", args={"filePath": "/home/dev/project/src/a.py"})
-    assert (edit.doing, edit.edits) == ("edit: src/a.py", "/home/dev/project/src/a.py")
+    assert (edit.doing, edit.would_edit) == ("edit: src/a.py", "/home/dev/project/src/a.py")
+    made = said("tool.execute.after", tool="edit", args={"filePath": "/home/dev/project/src/a.py"})
+    assert (edit.edits, made.edits, made.would_edit) == (None, edit.would_edit, None)
     assert said("tool.execute.before", tool="mystery", args={"command": "x"}).doing == "mystery"
 
 

@@ -3,10 +3,14 @@
 import pytest
 from msgspec.structs import replace
 
-from headcount.core.attribution import Carried, Life, by_conversation, lives, whose
+from headcount.core.attribution import LAUNCH, Carried, Life, by_mark, lives, whose
+from headcount.core.commands import Acquire, Caller, CallerKind
+from headcount.core.decide import decide
 from headcount.core.events import EventType
 from headcount.core.evidence import Judged, Retire
+from headcount.core.item import Item
 from headcount.core.leftover import Find, Gone, Kind, Left, process_key
+from headcount.core.report import Opening
 from headcount.core.session import SessionId
 from headcount.core.verdict import Proof, dead, unknown
 from headcount.core.world import World
@@ -14,6 +18,7 @@ from tests.rig.desk import Desk
 from tests.rig.values import HERE, T0, Scene, bound, death, process, report, start
 
 A, B, CHILD, OTHER = process(100), process(200), process(300), process(400)
+C, D = process(500), process(600)
 TASK = "task:x"
 
 
@@ -179,8 +184,48 @@ def mark(pid: int | None = 100, conversation: str = "c", agent: str = "claude-co
     ],
 )
 def test_a_mark_counts_only_while_its_process_lived(carried, started, known, whom):
-    found = whose(carried, started, by_conversation(known))
+    found = whose(carried, started, by_mark(known))
     assert (found[0].session if found else None) == whom
+
+
+def token(file: str = "/t/a") -> Carried:
+    return Carried(LAUNCH, file, None, "HEADCOUNT_TOKEN_FILE", is_token=True)
+
+
+@pytest.mark.parametrize(
+    ("carried", "started", "known", "whom"),
+    [
+        ([token()], 15, [life(100, 10, 20)], "s"),
+        ([token()], 15, [replace(life(100, 10, 20), away=True)], "s"),
+        ([token()], 25, [life(100, 10, 20)], None),  # after its end: as with every mark
+        ([token()], 9, [life(100, 10, 20)], None),  # before the process that was given it
+        ([token()], 15, [life(100, 10, None)], None),  # its session lives
+        ([token("/t/b")], 15, [life(100, 10, 20)], None),  # a path that was given to nobody
+        ([token()], 15, [life(101, 10, 20)], None),  # whose process is no session's
+        ([token(), mark(101, "d")], 15, [life(100, 1, 20), life(101, 12, 20, "d", "inner")], "inner"),
+        ([token(), mark(101, "d")], 15, [life(100, 1, 20), life(101, 12, None, "d", "inner")], None),
+        ([token(), mark(101, "d")], 15, [life(100, 12, 20), life(101, 1, None, "d", "outer")], "s"),
+        (  # which of two that live is not known, but one does
+            [token(), mark(None, "d")],
+            15,
+            [life(100, 1, 20), life(101, 12, None, "d", "x"), life(102, 13, None, "d", "y")],
+            None,
+        ),
+    ],
+)
+def test_a_tokens_file_is_of_one_process_and_who_lives_inside_it_keeps_what_is_theirs(
+    carried, started, known, whom
+):
+    found = whose(carried, started, by_mark(known, {"/t/a": process(100)}))
+    assert (found[0].session if found else None) == whom
+
+
+def test_the_next_owner_of_a_number_has_not_the_token_of_the_one_before():
+    later = replace(process(100), started=30, inode=77)
+    known = [replace(life(100, 10, 20)), Life(SessionId("later"), later, frozenset(), 30, 40)]
+    found = whose([token()], 35, by_mark(known, {"/t/a": later}))
+    assert found is not None and found[0].session == "later"
+    assert whose([token()], 35, by_mark(known, {"/t/a": process(100)})) is None
 
 
 def test_by_the_conversation_alone_the_children_of_a_resumed_one_are_taken_for_the_dead_ones():
@@ -188,7 +233,7 @@ def test_by_the_conversation_alone_the_children_of_a_resumed_one_are_taken_for_t
     dead_one, living = life(100, 10, 20), life(101, 30, None)
     naive = [each for each in (dead_one, living) if ("claude-code", "c") in each.hosted]
     assert dead_one in naive
-    assert whose([mark(pid=101)], 40, by_conversation([dead_one, living])) is None
+    assert whose([mark(pid=101)], 40, by_mark([dead_one, living])) is None
 
 
 class Counted(int):
@@ -276,6 +321,40 @@ def test_an_item_that_asked_for_it_stays_closed_until_the_tree_is_empty():
     desk.die(OTHER)
     assert desk.holder(TASK) == B
     assert desk.answers["r"].claim.fence > 0
+
+
+def test_what_a_program_inside_a_living_agent_held_for_itself_is_not_closed_until_that_agent_is_dead():
+    """The route refuses such a wish; one that was stored before must not keep everybody off for as long as the agent lives."""
+    desk = Desk()
+    inside = Caller(B, desk.host(A), CallerKind.AGENT, (A,))
+    asks = Acquire(Item(TASK), inside, "r1", until_empty=True)
+    assert desk.tell(asks)[0].claim.holder == B
+    desk.die(B)
+    assert desk.acquire(TASK, A).claim.holder == A
+    desk.release(TASK, A)
+    desk.tell(
+        start(desk.now + 1, "conv-b", anchor=bound(A), opening=Opening.CLEAR)
+    )  # another session in it since
+    desk.tell(replace(asks, request="r2", caller=Caller(D, inside.session, CallerKind.AGENT, (A,))))
+    assert desk.claim(TASK).holder == D
+    desk.die(D)
+    assert desk.acquire(TASK, C).claim.holder == C
+
+
+def test_a_search_that_could_not_be_stored_opens_nothing():
+    desk = Desk()
+    id = desk.host(A)
+    desk.acquire(TASK, A, until_empty=True)
+    desk.die(A)
+    searched = Left(id, (find(),), desk.now, searched=A)
+    draft, _ = decide(desk.world, [searched], desk.now)
+    assert draft.remains.is_searched(A)  # and the commit failed: it is thrown away
+    assert desk.acquire(TASK, B).code == "still-running"
+    assert not desk.world.draft().remains.is_searched(A)
+    desk.tell(searched)
+    assert desk.acquire(TASK, B).code == "still-running"
+    desk.die(CHILD)
+    assert desk.acquire(TASK, B).claim.holder == B
 
 
 def test_as_long_as_nobody_searched_it_stays_closed():

@@ -8,17 +8,22 @@ import pytest
 
 from tests.rig.agent import Agent
 from tests.rig.daemon import Daemon, eventually
-from tests.rig.inside import outside, settled
+from tests.rig.inside import inside, outside, settled
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="stand-ins need Linux's /proc")
 
 MakeAgent = Callable[..., Agent]
 
 
-def edits(agent: Agent, daemon: Daemon, path: str) -> None:
+def asks(agent: Agent, daemon: Daemon, path: str, event: str = "PreToolUse") -> None:
     agent.hook(
-        daemon.mailbox, "PreToolUse", tool_name="Edit", tool_input={"file_path": path, "old_string": "SECRET"}
+        daemon.mailbox, event, tool_name="Edit", tool_input={"file_path": path, "old_string": "SECRET"}
     )
+
+
+def edits(agent: Agent, daemon: Daemon, path: str) -> None:
+    asks(agent, daemon, path)
+    asks(agent, daemon, path, "PostToolUse")
 
 
 def alarms(daemon: Daemon, agent: Agent) -> list[str]:
@@ -43,6 +48,27 @@ def test_two_agents_that_edit_one_file_are_shown_with_the_file_and_a_death_clear
     assert {event["session"]["id"] for event in history} == {one, other}
     first.kill()
     eventually(lambda: alarms(daemon, second) == [])
+
+
+@pytest.mark.parametrize("end", ["PermissionDenied", "PostToolUseFailure"])
+def test_an_edit_that_was_denied_or_failed_alarms_nobody_until_one_is_made(
+    daemon: Daemon, agent: MakeAgent, tmp_path: Path, end: str
+) -> None:
+    holder, denied = agent(), agent()
+    mine, others = settled(holder, daemon), settled(denied, daemon)
+    path = f"{tmp_path}/f.py"
+    assert inside(holder, daemon, "claim", f"path:{path}").code == 0
+    for _ in range(2):
+        asks(denied, daemon, path)
+        asks(denied, daemon, path, end)
+    edits(holder, daemon, path)
+    edits(holder, daemon, f"{tmp_path}/last.py")
+    edits(denied, daemon, f"{tmp_path}/last.py")  # who edits one is told: by then all before it was heard
+    (told,) = eventually(lambda: alarms(daemon, holder))
+    assert told == f"also edited by {others[:4]} claude-code: {tmp_path}/last.py"
+    assert [each.partition(": ")[2] for each in alarms(daemon, denied)] == [f"{tmp_path}/last.py"]
+    edits(denied, daemon, path)  # with the next one it is true
+    eventually(lambda: f"also edited by {mine[:4]} claude-code: {path}" in alarms(daemon, denied))
 
 
 def test_two_at_work_in_one_worktree_are_told_and_its_other_worktree_is_not(
@@ -70,16 +96,12 @@ def test_a_path_is_kept_in_no_store_unless_it_is_in_an_alarm(
 ) -> None:
     one = agent()
     settled(one, daemon)
-    edits(
-        one,
-        daemon,
-        "/somewhere/quite/long/and/secret/enough/to/be/cut/from/a/label/of/eighty/characters/a.py",
-    )
+    path = "/somewhere/quite/long/and/secret/enough/to/be/cut/from/a/label/of/eighty/characters/a.py"
+    asks(one, daemon, path)
     eventually(lambda: daemon.session(conversation=one.conversation)["doing"])
+    asks(one, daemon, path, "PostToolUse")
+    eventually(lambda: not daemon.session(conversation=one.conversation)["doing"])
     daemon.stop()
     kept = b"".join(path.read_bytes() for path in daemon.home.glob("headcount.db*"))
-    assert (
-        b"/somewhere/quite/long/and/secret/enough/to/be/cut/from/a/label/of/eighty/characters/a.py"
-        not in kept
-    )
+    assert path.encode() not in kept
     assert b"SECRET" not in kept

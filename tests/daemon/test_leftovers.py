@@ -237,6 +237,22 @@ def test_an_item_stays_closed_until_the_tree_is_empty(daemon: Daemon, agent: Mak
         eventually(lambda: claim(daemon, heir).data["granted"])
 
 
+def test_a_program_that_holds_for_itself_is_told_that_nobody_can_search_for_what_it_leaves(
+    daemon: Daemon, agent: Make
+) -> None:
+    claude = agent()
+    seated(daemon, claude)
+    refused = claim(daemon, claude, own=True, until_empty=True)
+    assert (refused.status, refused.code) == (400, "not-searched-for")
+    said = refused.data["error"]
+    assert "own" in said["message"] and "headcount launch" in said["hint"]
+    assert daemon.get("/v1/claims")["claims"] == []
+    outside = daemon.call("POST", "/v1/claims", {"item": "task:X", "own": True, "until_empty": True})
+    assert (outside.status, outside.data["error"]["code"]) == (400, "not-searched-for")
+    assert claim(daemon, claude, own=True).data["granted"]  # by itself each of the two is granted
+    assert eventually(lambda: claim(daemon, claude, until_empty=True).data["granted"])
+
+
 def claim(daemon: Daemon, agent: Agent, **more: Any) -> Any:
     body = {"item": "task:X", **more}
     (answer,) = child_of(agent, Errand(agent.cwd, daemon.socket, [Request("POST", "/v1/claims", body)]))

@@ -121,7 +121,7 @@ def test_two_that_edit_one_file_are_one_notice(
     first, second = agent(), agent()
     ids = {settled(first, told), settled(second, told)}
     for each in (first, second):
-        each.hook(told.mailbox, "PreToolUse", tool_name="Edit", tool_input={"file_path": f"{tmp_path}/a.py"})
+        each.hook(told.mailbox, "PostToolUse", tool_name="Edit", tool_input={"file_path": f"{tmp_path}/a.py"})
     probe = agent()
     probe_id = settled(probe, told)
 

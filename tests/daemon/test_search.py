@@ -3,10 +3,11 @@
 import asyncio
 import os
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
+from headcount.core.events import Event
 from headcount.core.evidence import Judged
 from headcount.core.identity import ProcessIdentity
 from headcount.core.leftover import Leftover
@@ -15,6 +16,7 @@ from headcount.core.world import World
 from headcount.daemon import search as module
 from headcount.daemon.loop import Loop
 from headcount.daemon.search import Search
+from headcount.store.port import StoreFault
 from headcount.system.clock import SystemClock
 from headcount.system.looking import Looks
 from tests.rig.kernel import FakeKernel, FakeProcesses
@@ -50,7 +52,7 @@ class Room:
             prove=lambda process: self.processes.prove(process, self.world.place.machine),
         )
         here = self.processes.place().namespace
-        self.search = Search(self.loop, self.processes, self.clock, Looks(), lambda pid: here)
+        self.search = Search(self.loop, self.processes, self.clock, Looks(), dict, lambda pid: here)
 
     async def dies(self) -> ProcessIdentity:
         agent = self.kernel.spawn(comm="bot", uid=os.getuid())
@@ -152,3 +154,33 @@ async def test_who_lived_when_is_not_worked_out_on_the_loop(
     await room.dies()
     await soon(lambda: threads)
     assert threading.main_thread() not in threads
+
+
+class FullOnce(Nothing):
+    """A disk without room for the first find of a leftover."""
+
+    refused = 0
+
+    async def commit(self, events: Sequence[Event], *_: object) -> None:
+        if not self.refused and any(each.leftover is not None for each in events):
+            self.refused += 1
+            raise StoreFault("full", "no room")
+
+
+async def test_what_a_search_found_and_nobody_could_store_is_searched_for_with_the_next(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full = FullOnce()
+    monkeypatch.setattr(room.loop, "_store", full)
+    agent = room.kernel.spawn(comm="bot", uid=os.getuid())
+    await room.loop.ask(report(at=room.clock.now(), conversation="conv-a", anchor=bound(agent)))
+    environ = {"CLAUDE_CODE_SESSION_ID": "conv-a", "CLAUDE_PID": str(agent.pid)}
+    child = room.kernel.spawn(comm="vite", uid=os.getuid(), environ=environ)
+    room.kernel.kill(agent.pid)
+    await room.loop.ask(Judged(agent, dead(Proof.EXITED, "it exited"), room.clock.now()))
+    await soon(lambda: full.refused, lambda: room.loop.counts["leftover_searches"] == 1)
+    await room.search.searched(agent)
+    assert room.left() == [] and not room.world.draft().remains.is_searched(agent)
+    await room.dies()
+    await soon(lambda: [each.process for each in room.left()] == [child])
+    assert room.world.draft().remains.is_searched(agent)

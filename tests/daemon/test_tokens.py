@@ -102,6 +102,20 @@ async def test_it_ends_with_its_process_and_is_not_the_next_ones_with_the_same_p
     assert list(mint.directory.iterdir()) == []
 
 
+async def test_whose_a_file_was_is_known_after_it_is_gone_and_after_a_restart(mint: Mint) -> None:
+    """What the process left still carries the path."""
+    await mint.mint()
+    (path,) = mint.directory.iterdir()
+    mint.kernel.exit(mint.process.pid)
+    mint.tokens = mint.opened()
+    await mint.tokens.open()
+    assert not path.exists()
+    assert [(file, each.pid) for file, each in mint.tokens.files().items()] == [(str(path), mint.process.pid)]
+    mint.clock.at += TOKEN_CEILING + 1
+    await mint.tokens.tidy()
+    assert mint.tokens.files() == {}
+
+
 async def test_one_that_is_over_is_known_as_such_for_a_day_and_then_forgotten(mint: Mint) -> None:
     token = await mint.mint()
     mint.kernel.exit(mint.process.pid)

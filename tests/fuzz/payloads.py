@@ -59,7 +59,7 @@ def is_promised(made: Report | Unread, name: str) -> None:
         is_label(each.kind, 40, "its kind")
         is_label(each.label, 80, "its label")
     assert len(made.background or ()) <= BACKGROUND_MOST
-    for path in (made.edits, made.details.cwd, made.details.transcript):
+    for path in (made.edits, made.would_edit, made.details.cwd, made.details.transcript):
         is_absolute(path, "a path")
     for text in (made.details.model, made.details.permission_mode):
         is_text(text, "a detail")

@@ -4,16 +4,17 @@ import json
 import os
 import shlex
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.rig.agent import Agent
 from tests.rig.claude import Claude, installed
 from tests.rig.daemon import Daemon, eventually
 from tests.rig.fake_anthropic import FakeAnthropic
 from tests.rig.fake_api import script
-from tests.rig.inside import command, environment, outside
+from tests.rig.inside import command, environment, outside, settled
 
 pytestmark = pytest.mark.real
 
@@ -66,9 +67,13 @@ def test_a_claim_by_the_shell_tool_is_the_agents_and_ends_with_it(cli: Claude, d
 
 
 def test_the_guard_denies_an_edit_of_a_claimed_file_and_lets_others_through(
-    cli: Claude, daemon: Daemon
+    cli: Claude, daemon: Daemon, agent: Callable[..., Agent]
 ) -> None:
     wanted, free = cli.project / "claimed.txt", cli.project / "free.txt"
+    other = agent()
+    settled(other, daemon)
+    for path in (wanted, free):
+        other.hook(daemon.mailbox, "PostToolUse", tool_name="Edit", tool_input={"file_path": str(path)})
     holding = subprocess.Popen(
         command("hold", f"path:{wanted}", "--", "sh", "-c", "echo; exec sleep 300"),
         env=environment(daemon),
@@ -87,6 +92,9 @@ def test_the_guard_denies_an_edit_of_a_claimed_file_and_lets_others_through(
         holding.communicate()
     assert not wanted.exists() and free.exists()
     assert f"Held by process {holding.pid}" in transcript(cli)
+    raised = eventually(lambda: daemon.get("/v1/history?type=alarm.raised")["events"])
+    assert {free.name in str(event) for event in raised} == {True}  # of the edit that was made
+    assert wanted.name not in str(raised)  # and of none that was denied
 
 
 def test_a_resumed_conversation_reads_what_it_held_and_has_it_only_by_asking(

@@ -62,6 +62,7 @@ def report(
     *,
     subagent: str | None = None,
     edits: str | None = None,
+    would_edit: str | None = None,
     beside: bool = False,
 ) -> Report:
     return Report(
@@ -81,6 +82,7 @@ def report(
         background_started=said.started,
         background_ended=said.ended,
         edits=edits,
+        would_edit=would_edit,
         beside=beside,
         details=details,
         anchor=NO_ANCHOR,

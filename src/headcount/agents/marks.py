@@ -26,7 +26,8 @@ MARKS: tuple[Mark, ...] = (
 )
 
 LAUNCHED = "HEADCOUNT_TOKEN_FILE"
-"""Where `headcount launch` tells its session the file of its token. It names nobody by itself."""
+"""Where `headcount launch` tells its session the file of its token. It speaks for nobody; but a file is one process's, so
+whoever carries it was started by that one."""
 
 NAMES: frozenset[str] = frozenset(
     name for mark in MARKS for name in (mark.conversation, mark.pid) if name is not None

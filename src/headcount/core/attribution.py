@@ -6,21 +6,26 @@ Rules of this file
   2. Where the mark names the agent's pid it must be that process's. Where it names only a conversation, exactly
      one of the processes that hosted it may have lived then, and its end must have been seen: of one that ended
      while nobody looked it is not known until when it lived.
-  3. Carrying the marks of two dead agents, one inside the other, a process is the inner one's.
+  3. A token's file is one process's and is never given to another: whoever carries it comes from there, also when
+     that process ended unseen.
+  4. Carrying the marks of two agents, one inside the other, a process is the inner one's; and nobody's leftover as long
+     as that one lives.
 
 Not here: reading environments (system/processes), what an agent is (agents/), the tree (daemon/descendants.py).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
+from types import MappingProxyType
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from headcount.core.identity import ProcessIdentity
+from headcount.core.identity import Match, ProcessIdentity, same_process
 from headcount.core.session import IN_A_LIVING_PROCESS, EndKind, Session, SessionId
 
 TICK = 1
+NO_TOKENS: Mapping[str, ProcessIdentity] = MappingProxyType({})
 
 
 class Life(Struct, frozen=True):
@@ -44,17 +49,27 @@ class Carried(Struct, frozen=True):
     conversation: str
     pid: int | None  # None: that agent, or that version of it, names none
     variables: str  # which they were, for the evidence
+    is_token: bool = False  # then `conversation` is the token's file
 
+
+LAUNCH = "launch"
+"""In place of an agent, for a token's file."""
 
 Known = Mapping[tuple[str, str], Sequence[Life]]
-"""Lives by the conversations that they hosted: a machine has thousands, and each carrier asks."""
+"""Lives by the conversations that they hosted and the files of their tokens: a machine has thousands, and each carrier
+asks."""
 
 
-def by_conversation(everyone: Iterable[Life]) -> Known:
+def by_mark(everyone: Iterable[Life], tokens: Mapping[str, ProcessIdentity] = NO_TOKENS) -> Known:
     known: dict[tuple[str, str], list[Life]] = {}
+    by_pid: dict[int, list[Life]] = {}
     for life in everyone:
+        by_pid.setdefault(life.process.pid, []).append(life)
         for hosted in life.hosted:
             known.setdefault(hosted, []).append(life)
+    for file, process in tokens.items():
+        owners = by_pid.get(process.pid, ())
+        known[LAUNCH, file] = [each for each in owners if same_process(each.process, process) is Match.SAME]
     return known
 
 
@@ -89,17 +104,22 @@ def is_dead(session: Session) -> bool:
 def whose(marks: Iterable[Carried], started: int, known: Known) -> tuple[Life, Carried] | None:
     """The dead process that left it, and the mark that says so; None: it is nobody's, or not certainly."""
     found: list[tuple[Life, Carried]] = []
+    living = -1  # since when the youngest has lived that it may belong to
     for mark in marks:
         fits = [
             life
             for life in known.get((mark.agent, mark.conversation), ())
             if mark.pid in (None, life.process.pid) and life.had(started)
         ]
-        if len(fits) != 1 or (mark.pid is None and fits[0].away):
-            continue
-        if fits[0].until is not None:
+        living = max((living, *(life.since for life in fits if life.until is None)))
+        if len(fits) == 1 and fits[0].until is not None and not _is_doubtful(fits[0], mark):
             found.append((fits[0], mark))
-    return max(found, key=lambda each: each[0].since, default=None)
+    left = max(found, key=lambda each: each[0].since, default=None)
+    return left if left is not None and left[0].since > living else None
+
+
+def _is_doubtful(life: Life, mark: Carried) -> bool:
+    return mark.pid is None and life.away and not mark.is_token
 
 
 def _cut(everyone: list[Life]) -> list[Life]:

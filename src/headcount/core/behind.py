@@ -30,7 +30,7 @@ def hear_left(draft: Draft, left: Left, now: float) -> None:
     for find in left.found:
         _found(draft, find, session, min(left.at, now))
     if left.searched is not None:
-        draft.remains.searched.add(left.searched)
+        draft.remains.note_search(left.searched)
         draft.reopen(left.searched)
 
 

@@ -6,7 +6,8 @@ Rules of this file
   2. An alarm stands on both rows and names the other session and the place. It is cleared when one of the two
      ended, or no longer works there.
   3. A session and those that it started are one: who asks a child to work is not surprised by it.
-  4. After a restart nothing is remembered, so that nothing is claimed: alarms from before are cleared.
+  4. An edit counts once it was made: one that was asked for and denied is nobody's (Report.would_edit).
+  5. After a restart nothing is remembered, so that nothing is claimed: alarms from before are cleared.
 
 Not here: which file a tool edits (agents/), which worktree a directory is in (daemon/worktrees.py), claims.
 """

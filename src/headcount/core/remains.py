@@ -21,7 +21,7 @@ class Remains:
         self.by_session: dict[SessionId | None, tuple[LeftoverId, ...]] = {}
         self.by_pid: dict[int, tuple[LeftoverId, ...]] = {}  # of those that are there and are processes
         self.by_left_by: dict[int, tuple[LeftoverId, ...]] = {}  # the same, by the pid that left them
-        self.searched: set[ProcessIdentity] = set()
+        self.searched: dict[ProcessIdentity, bool] = {}
         page = Sorting(self)
         for leftover in leftovers:
             page.put(leftover)
@@ -43,7 +43,7 @@ class Sorting:
         self._by_session = Layer(remains.by_session)
         self._by_pid = Layer(remains.by_pid)
         self._by_left_by = Layer(remains.by_left_by)
-        self.searched = remains.searched
+        self._searched = Layer(remains.searched)
         self.written: dict[LeftoverId, Leftover] = {}
         self.dropped: list[LeftoverId] = []
 
@@ -69,7 +69,11 @@ class Sorting:
         return next(iter(self._by_left_by), None) is not None
 
     def is_searched(self, process: ProcessIdentity) -> bool:
-        return process in self.searched
+        return process in self._searched
+
+    def note_search(self, process: ProcessIdentity) -> None:
+        """That dead one was searched for, and what was found is in this batch."""
+        self._searched[process] = True
 
     def put(self, leftover: Leftover) -> None:
         before: Leftover | None = self.rows.get(leftover.id)
@@ -92,7 +96,7 @@ class Sorting:
         self.dropped.append(leftover.id)
 
     def settle(self) -> None:
-        for layer in (self.rows, self._by_session, self._by_pid, self._by_left_by):
+        for layer in (self.rows, self._by_session, self._by_pid, self._by_left_by, self._searched):
             layer.settle()
         self.written, self.dropped = {}, []
 

@@ -106,7 +106,10 @@ class Report(Struct, frozen=True):
     background: tuple[Background, ...] | None = None  # the whole list, when the event carries it
     background_started: Background | None = None
     background_ended: str | None = None
-    edits: str | None = None  # the file that a tool edits, absolute; kept in memory only
+    edits: str | None = None  # the file that a tool has edited, absolute; kept in memory only
+    would_edit: str | None = (
+        None  # the file that a tool asks to edit: it may be denied, and then nothing was edited
+    )
     worktree: Worktree | None = None
     beside: bool = False  # its process has several conversations at once: it supersedes none
     details: Details = field(default_factory=Details)

@@ -164,9 +164,13 @@ class Draft:
         return self._verdicts.get(process)
 
     def left_by(self, claim: Claim) -> ProcessIdentity | None:
-        """The dead process that had that claim last, as far as its session is remembered."""
-        session = self.sessions.get(claim.session) if claim.freed is Freed.DIED and claim.session else None
-        return session.process if session is not None else None
+        """The dead process that had that claim last, as far as its session is remembered. None also when that session's
+        process lives: then it was a program inside it, and what that one left nobody can tell."""
+        found = self.sessions.get(claim.session) if claim.freed is Freed.DIED and claim.session else None
+        session: Session | None = found
+        if session is None or session.process is None or self.hosted(session.process):
+            return None
+        return session.process
 
     def is_over(self, boot: str) -> bool:
         """Whether this machine was restarted since. Of another machine's boots nothing can be said."""

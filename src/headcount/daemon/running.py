@@ -143,10 +143,10 @@ class Running:
         self.checkouts = Checkouts(self.loop, worktrees, clock)
         self.stalls = Stalls(self.loop, processes, clock, config.stall_minutes * MINUTE, looks)
         self.descendants = Descendants(processes, clock, world.find_process, self.loop.counts)
-        self.search = Search(self.loop, processes, clock, looks)
+        self.tokens = Tokens(Path(places.state) / "tokens", store.tokens, processes, clock)
+        self.search = Search(self.loop, processes, clock, looks, self.tokens.files)
         self.forks = Forks(AGENTS, self.loop, clock)
         self.terminals = Terminals(self.loop, processes, clock, os.environ)
-        self.tokens = Tokens(Path(places.state) / "tokens", store.tokens, processes, clock)
         self.effects = Effects(processes, clock, self.loop.put, self._forget, self.descendants.take)
         registries = Registries(self.loop, processes, self.anchors, self.files, drift)
         self.aftermath = Aftermath(

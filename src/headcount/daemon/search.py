@@ -4,7 +4,7 @@ Rules of this file
   1. In a thread, once for all that died since the last: never on the loop, never by a timer. It has a limit, and so
      has whoever waits for it.
   2. Marks are read again from the verified process before they count, and whose they are is decided by when it
-     started (core/attribution.py). An agent, its helper, what runs below or stands above a living agent, and what
+     started (core/attribution.py), or by the file of a token, which names one process. An agent, its helper, what runs below or stands above a living agent, and what
      is in a terminal that people use, are nobody's leftovers. Numbers of another pid namespace are not ours to read.
   3. A search that fails finds nothing and says nothing: what was not searched stays so.
   4. At a start, once a census told who lives, all that ended in this boot is searched for, and those that carry the marks of an agent that nobody
@@ -16,13 +16,13 @@ Not here: the tree below a living agent (descendants.py), what is made of a find
 import asyncio
 import logging
 import os
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from itertools import chain
 
-from headcount.agents.marks import MARKS, NAMES
+from headcount.agents.marks import LAUNCHED, MARKS, NAMES
 from headcount.agents.table import AGENTS
-from headcount.core.attribution import Carried, Known, by_conversation, is_dead, lives, whose
+from headcount.core.attribution import LAUNCH, Carried, Known, by_mark, is_dead, lives, whose
 from headcount.core.events import Event, EventType
 from headcount.core.identity import Match, ProcessFacts, ProcessIdentity, same_process
 from headcount.core.leftover import Find, Kind, Left, process_key
@@ -47,6 +47,7 @@ NOBODY: SessionId | None = None
 
 Finds = dict[SessionId | None, list[Find]]
 Ends = dict[ProcessIdentity, int]
+Tokens = Mapping[str, ProcessIdentity]
 
 
 class Search:
@@ -56,6 +57,7 @@ class Search:
         processes: Processes,
         clock: Clock,
         looks: Looks,
+        tokens: Callable[[], Tokens],
         namespace: Callable[[int], int | None] = namespace_of,
     ) -> None:
         self._namespace = namespace
@@ -63,6 +65,7 @@ class Search:
         self._processes = processes
         self._clock = clock
         self._looks = looks
+        self._tokens = tokens  # files of tokens that were given, also of those that are over
         self._uid = os.getuid()
         self._ended: Ends = {}  # when each was seen to end, in ticks since boot
         self._wanted: dict[ProcessIdentity, SessionId] = {}
@@ -141,15 +144,16 @@ class Search:
         now = self._clock.now()
         told = [Left(id, tuple(found.pop(id, ())), now, process) for process, id in wanted.items()]
         told += [Left(id, tuple(finds), now) for id, finds in found.items()]
-        answers = [self._loop.submit(each) for each in told]
-        await asyncio.gather(
-            *answers, return_exceptions=True
-        )  # not stored now: the next start searches again
+        answers = await asyncio.gather(*map(self._loop.submit, told), return_exceptions=True)
+        for (process, id), answer in zip(wanted.items(), answers, strict=False):
+            if isinstance(answer, BaseException):  # not stored now: the next search, or the next start
+                self._failed[process] = id
 
     async def _find(self, strangers: bool) -> Finds | None:
         sessions, seen = list(self._loop.world.sessions.values()), dict(self._ended)
         try:
-            known, ended = await self._looks.ask(partial(self._lives, sessions, seen), SEARCH_WITHIN)
+            look = partial(self._lives, sessions, seen, self._tokens())
+            known, ended = await self._looks.ask(look, SEARCH_WITHIN)
             self._ended = ended | {each: at for each, at in self._ended.items() if each not in seen}
             return await self._looks.ask(partial(self._search, known, strangers), SEARCH_WITHIN)
         except Hung:
@@ -167,13 +171,13 @@ class Search:
 
     # --- in a thread ---------------------------------------------------------------------------------
 
-    def _lives(self, sessions: list[Session], seen: Ends) -> tuple[Known, Ends]:
+    def _lives(self, sessions: list[Session], seen: Ends, tokens: Tokens) -> tuple[Known, Ends]:
         ended: Ends = {}
         for session in sessions:
             if session.process is not None and session.ended is not None and is_dead(session):
                 at = self._now() if session.ended.away else self._ticks(session.ended.at)
                 ended[session.process] = seen.get(session.process, at)
-        return by_conversation(lives(sessions, self._loop.world.place.boot, ended)), ended
+        return by_mark(lives(sessions, self._loop.world.place.boot, ended), tokens), ended
 
     def _search(self, known: Known, strangers: bool) -> Finds:
         found: Finds = {}
@@ -245,6 +249,8 @@ def _marks(carried: dict[str, str]) -> list[Carried]:
             continue  # a pid that is none makes the mark worth nothing (accident I8)
         variables = " and ".join(name for name in (mark.conversation, mark.pid if pid else None) if name)
         found.append(Carried(mark.agent, conversation, pid, variables))
+    if token := carried.get(LAUNCHED):
+        found.append(Carried(LAUNCH, token, None, LAUNCHED, is_token=True))
     return found
 
 

@@ -84,6 +84,10 @@ class Tokens:
         self._rows[row.hash] = row
         return path
 
+    def files(self) -> dict[str, ProcessIdentity]:
+        """Whose each file is, also of tokens that ended within a day: what their processes left still carries it."""
+        return {str(self._directory / row.file): row.process for row in self._rows.values()}
+
     def withdraw(self, process: ProcessIdentity) -> None:
         """Its tokens are over: the process ended, or its registration was taken back. Of a dead process a
         restart would find it again; of a living one `save` must make it last."""

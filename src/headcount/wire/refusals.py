@@ -55,6 +55,7 @@ REFUSALS: Final[dict[str, tuple[int, ...]]] = {
     "not-logged-in": (401,),
     "not-readable": (503,),
     "not-resumable": (409,),
+    "not-searched-for": (400,),
     "not-stored": (503,),
     "not-verified": (403,),
     "not-you": (403,),

@@ -8,6 +8,7 @@ Rules of this file
      else happens in a subagent is told with the subagent's name, for the core to keep apart (S1).
   4. Notifications say nothing here: they come seconds late, and `permission_prompt` is also sent for a
      question and for a plan, so that it would say less than what is known (S4; traces question-noticed, plan).
+  5. An edit was made when PostToolUse says so: one that a guard or its user denied, or that failed, has none.
 
 Not here: which events are registered (events.py), what follows from a report (core).
 """
@@ -47,7 +48,6 @@ OVER = frozenset({"completed", "failed", "killed", "stopped", "cancelled", "canc
 """Statuses of a background task that does not run any more."""
 
 EDITING_TOOLS = ("Edit", "Write", "MultiEdit", "NotebookEdit")
-EDIT_EVENTS = frozenset({"PreToolUse", "PostToolUse"})
 PATH_MOST = 4_096
 PROMPT_NAME = re.compile(r"\(Branch(?: [0-9]+)?\)\Z|\A⑂")
 
@@ -70,9 +70,17 @@ def translate(payload: bytes, at: float, source: str) -> Report | Unread:
         transcript=absolute(read.transcript_path),
         permission_mode=plain(read.permission_mode, 40),
     )
-    edits = _edits(read) if event in EDIT_EVENTS else None
     return report(
-        NAME, conversation, at, source, event, said, details, subagent=id_of(read.agent_id), edits=edits
+        NAME,
+        conversation,
+        at,
+        source,
+        event,
+        said,
+        details,
+        subagent=id_of(read.agent_id),
+        edits=_file(read) if event == "PostToolUse" else None,
+        would_edit=_file(read) if event == "PreToolUse" else None,
     )
 
 
@@ -179,7 +187,7 @@ def _doing(read: Payload) -> str | None:
     return label(tool, reading.tool_input(read), absolute(read.cwd)) if tool else None
 
 
-def _edits(read: Payload) -> str | None:
+def _file(read: Payload) -> str | None:
     """The file that an editing tool is given, absolute; None: another tool, or no usable path."""
     if _tool(read) not in EDITING_TOOLS:
         return None

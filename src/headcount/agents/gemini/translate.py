@@ -30,7 +30,6 @@ NAME = "gemini"
 OPENINGS = {"startup": Opening.STARTUP, "resume": Opening.RESUME, "clear": Opening.CLEAR}
 ASKING_TOOLS = {"ask_user": WaitingOn.QUESTION, "exit_plan_mode": WaitingOn.PLAN}
 EDITING_TOOLS = frozenset({"write_file", "replace"})
-EDIT_EVENTS = frozenset({"BeforeTool", "AfterTool"})
 PERMISSION = "ToolPermission"  # the one kind of Notification that 0.61.0 sends
 
 
@@ -45,6 +44,7 @@ class Payload(msgspec.Struct):
     tool_name: Any = None
     notification_type: Any = None
     tool_input: msgspec.Raw = NO_RAW
+    tool_response: msgspec.Raw = NO_RAW
     details: msgspec.Raw = NO_RAW
 
 
@@ -56,9 +56,16 @@ class Asked(msgspec.Struct):
     filePath: Any = None
 
 
+class Outcome(msgspec.Struct):
+    """Of a tool: whether it failed. What it put out is not read."""
+
+    error: Any = None
+
+
 _payload = Reader(Payload)
 _input = Reader(ToolInput)
 _asked = Reader(Asked)
+_outcome = Reader(Outcome)
 
 
 def translate(payload: bytes, at: float, source: str) -> Report | Unread:
@@ -73,8 +80,9 @@ def translate(payload: bytes, at: float, source: str) -> Report | Unread:
     told = moment_of(read.timestamp)
     when = at if told is None else min(told, at)
     details = Details(cwd=absolute(read.cwd), transcript=absolute(read.transcript_path))
-    edits = _edits(read) if event in EDIT_EVENTS else None
-    return report(NAME, conversation, when, source, event, said, details, edits=edits)
+    edits = _file(read) if event == "AfterTool" and not _failed(read) else None
+    would_edit = _file(read) if event == "BeforeTool" else None
+    return report(NAME, conversation, when, source, event, said, details, edits=edits, would_edit=would_edit)
 
 
 def unknown_fields(payload: bytes) -> tuple[str, ...]:
@@ -139,11 +147,16 @@ def _doing(read: Payload) -> str | None:
     return label(tool, _input.read_or_empty(read.tool_input), absolute(read.cwd)) if tool else None
 
 
-def _edits(read: Payload) -> str | None:
+def _file(read: Payload) -> str | None:
     """The file that an editing tool is given, absolute; None: another tool, or no usable path."""
     if _tool(read) not in EDITING_TOOLS:
         return None
     return below(read.cwd, plain(_input.read_or_empty(read.tool_input).file_path))
+
+
+def _failed(read: Payload) -> bool:
+    """AfterTool comes after a tool that failed too; one that was denied has none."""
+    return _outcome.read_or_empty(read.tool_response).error is not None
 
 
 def _tool(read: Payload) -> str:

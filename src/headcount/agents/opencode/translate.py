@@ -73,13 +73,24 @@ def translate(payload: bytes, at: float, source: str) -> Report | Unread:
         model=plain(read.model, 100) if inner is None else None,
         transcript=absolute(read.database),
     )
-    edits = _edits(read) if event.startswith("tool.") else None
+    edits = _file(read) if event == "tool.execute.after" else None
+    would_edit = _file(read) if event == "tool.execute.before" else None
     asks = said.turn is Turn.ASKED or event in ANSWERS
     subagent = None if asks else inner
     if inner is not None:
         said = _of_subagent(said, inner, event, read)
     return report(
-        NAME, conversation, when, source, event, said, details, subagent=subagent, edits=edits, beside=True
+        NAME,
+        conversation,
+        when,
+        source,
+        event,
+        said,
+        details,
+        subagent=subagent,
+        edits=edits,
+        would_edit=would_edit,
+        beside=True,
     )
 
 
@@ -181,7 +192,7 @@ def _doing(read: Payload) -> str | None:
     return label(read.tool, read.args, read.directory) if isinstance(read.tool, str) and read.tool else None
 
 
-def _edits(read: Payload) -> str | None:
+def _file(read: Payload) -> str | None:
     """The file that an editing tool is given, absolute; None: another tool, or no usable path."""
     if text_of(read.tool) not in EDITING_TOOLS:
         return None

@@ -29,6 +29,7 @@ from headcount.daemon.actor import Kind
 from headcount.daemon.answer import json_answer
 from headcount.daemon.claim_view import claim_row, granted, held_sentence, holder_row, refused
 from headcount.daemon.gate import Refused
+from headcount.daemon.lineage import host_of
 from headcount.daemon.routes import claims_shared as shared
 from headcount.daemon.routes.route import Call
 from headcount.daemon.selection import ended_words
@@ -53,6 +54,11 @@ HISTORY_MOST = 1000
 NOTE_MOST = 500
 REQUEST_MOST = 128
 HINT = "To work under a claim yourself: headcount hold ITEM -- CMD. To act for a session: --as SESSION"
+OWN_UNTIL_EMPTY = (
+    "until_empty goes with a session's claim. With own this process holds, and it is no session: what it leaves carries no"
+    " mark of it, so nobody could tell when nothing of it runs."
+)
+OWN_HINT = "Inside an agent ask without own: its session holds. Or make the program a session: headcount launch -- CMD"
 
 
 class Ledger(Protocol):
@@ -94,6 +100,8 @@ async def acquire(call: Call) -> Any:
     caller = caller_of(call, wish.as_, own=wish.own)
     if caller.process is None:
         raise Refused(403, "not-an-agent", "You are inside no agent that headcount knows.", HINT)
+    if wish.own and wish.until_empty and host_of(call.service.loop.world, caller.process) is None:
+        raise Refused(400, "not-searched-for", OWN_UNTIL_EMPTY, OWN_HINT)
     until = _wait_until(call, wish.wait)
     command = Acquire(item, caller, request, wish.note, until, wish.until_empty)
     if until is not None:

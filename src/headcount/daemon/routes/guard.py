@@ -34,10 +34,10 @@ async def guard_edit(call: Call) -> Any:
         raise Refused(404, "no-such-agent", f"Known agents: {', '.join(AGENTS)}.")
     service = call.service
     report = agent.translate(call.payload, service.clock.now(), "http")
-    if isinstance(report, Unread) or report.edits is None or not service.loop.world.book.held_paths:
+    if isinstance(report, Unread) or report.would_edit is None or not service.loop.world.book.held_paths:
         return NOTHING
     own = await own_of(call)
-    path = await service.worktrees.real_path(report.edits)
+    path = await service.worktrees.real_path(report.would_edit)
     found = guarding.on_paths(service.loop.world, own, [path], report.conversation)
     if not found:
         return NOTHING
