@@ -134,7 +134,11 @@ VERBS = {
             "handoff",
             "Claim",
             "give an item to another live session",
-            ("headcount handoff task:AUTH-12 c01d", "headcount handoff task:AUTH-12 flaky-ci"),
+            (
+                "headcount handoff task:AUTH-12 c01d",
+                "headcount handoff task:AUTH-12 flaky-ci",
+                "headcount handoff task:AUTH-12 flaky-ci --as auth-refactor",
+            ),
         ),
         Verb(
             "whoami",

@@ -51,6 +51,13 @@ def granted(answer: Granted, item: Item, world: World) -> ClaimAnswer:
     )
 
 
+def handed(answer: Granted, item: Item, world: World) -> ClaimAnswer:
+    """A handoff's answer goes to the giver, who holds it no longer."""
+    told = granted(answer, item, world)
+    told.because = "It is theirs already." if answer.again else "It is theirs now; the number before is stale."
+    return told
+
+
 def refused(answer: Held | Refused, item: Item, world: World) -> ClaimAnswer:
     claim = answer.claim if answer.claim is not None and answer.claim.is_held else None
     is_held = isinstance(answer, Held)

@@ -27,7 +27,7 @@ from headcount.core.session import Session
 from headcount.core.verdict import Standing
 from headcount.daemon.actor import Kind
 from headcount.daemon.answer import json_answer
-from headcount.daemon.claim_view import claim_row, granted, held_sentence, holder_row, refused
+from headcount.daemon.claim_view import claim_row, granted, handed, held_sentence, holder_row, refused
 from headcount.daemon.gate import Refused
 from headcount.daemon.routes import claims_shared as shared
 from headcount.daemon.routes.route import Call
@@ -148,7 +148,7 @@ async def hand_off(call: Call) -> Any:
     caller = await _holding_caller(call, item)
     answer = await _ledger(call, item).command(HandOff(item, to.id, caller, wish.fence))
     if isinstance(answer, Granted):
-        return granted(answer, item, call.service.loop.world)
+        return handed(answer, item, call.service.loop.world)
     raise _fault(call, answer)
 
 
@@ -281,10 +281,11 @@ async def _told(call: Call, answer: Answer, item: Item) -> Any:
 
 
 def _who_may(call: Call, claim: Claim) -> str:
-    """An agent learns who holds it; a person also how to speak for the holder."""
+    """An agent learns who holds it; a person also how to speak for the holder, by what the verb takes."""
     if call.actor.is_agent or claim.session is None:
         return "See: headcount claims"
-    return f"For its session: --as {claim.session[:4]}. Against it, on record: --force"
+    against = " Against it, on record: --force" if call.request.method == "DELETE" else ""
+    return f"For its session: --as {claim.session[:4]}.{against}"
 
 
 def _fault(call: Call, answer: Answer) -> Refused:

@@ -96,6 +96,7 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
         claims.hand_off,
         "Give a claim to another session",
         messages.ClaimAnswer,
+        ("as",),
         body=messages.HandOffWish,
     ),
     Route(
