@@ -1,14 +1,16 @@
 """The words about claims: each says what can be done, by a command that exists; real daemon, real agents."""
 
 import json
+import signal
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.rig.agent import Agent
-from tests.rig.daemon import Daemon
-from tests.rig.inside import inside, outside, settled
+from tests.rig.daemon import Daemon, eventually
+from tests.rig.inside import command, environment, inside, outside, settled
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="stand-ins need Linux's /proc")
 
@@ -58,3 +60,53 @@ def test_whoever_handed_a_claim_over_is_not_told_that_it_is_theirs(
     assert handed["because"].startswith("It is theirs now") and handed["code"] == "granted"
     again = json.loads(inside(two[1], daemon, "handoff", "task:A", "flaky-ci", "--json").out)
     assert again["because"] == "It is theirs already."
+
+
+# --- the list ----------------------------------------------------------------------------------------
+
+
+def test_the_list_says_how_many_wait_for_an_item_and_only_then(
+    daemon: Daemon, two: tuple[Agent, Agent]
+) -> None:
+    inside(two[0], daemon, "claim", "task:A", "--note", "login form")
+    inside(two[0], daemon, "claim", "task:B")
+    assert "WAITING" not in outside(daemon, "claims").out
+    words = command("hold", "task:A", "--wait", "60", "--", "true")
+    waits = subprocess.Popen(words, env=environment(daemon), stderr=subprocess.DEVNULL)
+    try:
+        eventually(lambda: any(each["waiting"] for each in daemon.get("/v1/claims")["claims"]))
+        titles, *rows = outside(daemon, "claims").out.splitlines()
+        at = titles.index("WAITING")
+        assert {row.split()[0]: row[at:].split()[0] for row in rows} == {"task:A": "1", "task:B": "-"}
+        assert any("login form" in row for row in rows)
+    finally:
+        waits.terminate()
+        waits.wait(10)
+
+
+def test_the_list_with_those_who_wait_fits_every_screen() -> None:
+    from headcount.cli.commands.claims import table
+    from headcount.cli.sanitize import width
+    from headcount.cli.screen import Screen
+
+    holder = {"session": "7f3a00000000", "name": "auth-refactor", "pid": 1}
+    item = "path:/a/long/directory/of/a/project/**"
+    claim = {"item": item, "fence": 1794789584009, "holder": holder, "note": "log" * 9, "waiting": 3}
+    for columns in range(20, 140):
+        lines = table([claim], {}, 0.0, Screen(columns, False, True))
+        assert all(width(line) <= columns for line in lines)
+        assert "WAITING" in lines[0] or columns < 80
+
+
+def test_a_lost_store_is_said_with_the_next_step_until_it_is_accepted(daemon: Daemon) -> None:
+    daemon.kill(signal.SIGTERM)
+    (daemon.home / "headcount.db").write_bytes(b"not a database, and long enough to be looked at" * 99)
+    daemon.ready()
+    for verb in ("claims", "status", "up"):
+        said = outside(daemon, verb).out
+        assert "store was lost" in said and "headcount claims --accept-loss" in said, verb
+    assert "Nothing is claimed." not in outside(daemon, "claims").out
+    assert outside(daemon, "claims", "--accept-loss").code == 0
+    for verb in ("claims", "status", "up"):
+        assert "--accept-loss" not in outside(daemon, verb).out, verb
+    assert outside(daemon, "claims").out == "Nothing is claimed.\n"
