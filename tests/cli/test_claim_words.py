@@ -110,3 +110,38 @@ def test_a_lost_store_is_said_with_the_next_step_until_it_is_accepted(daemon: Da
     for verb in ("claims", "status", "up"):
         assert "--accept-loss" not in outside(daemon, verb).out, verb
     assert outside(daemon, "claims").out == "Nothing is claimed.\n"
+
+
+# --- refusals ----------------------------------------------------------------------------------------
+
+
+def test_a_refusal_says_what_the_item_is_held_for_and_what_its_holder_does(
+    daemon: Daemon, two: tuple[Agent, Agent]
+) -> None:
+    first, second = two
+    inside(first, daemon, "claim", "task:A", "--note", 'login "form"\x1b[2J' + "x" * 300)
+    first.hook(daemon.mailbox, "UserPromptSubmit", prompt="a secret wish")
+    first.hook(daemon.mailbox, "PreToolUse", tool_name="Edit", tool_input={"file_path": "/p/auth.py"})
+    doing = eventually(lambda: daemon.session(conversation=first.conversation)["doing"])
+    refused = inside(second, daemon, "claim", "task:A")
+    assert f"(alive, working: {doing}), for \"login 'form'" in refused.err and "auth.py" in doing
+    assert "\x1b" not in refused.err and "x" * 100 not in refused.err and "wish" not in refused.err
+    told = json.loads(inside(second, daemon, "claim", "task:A", "--json").out)
+    assert told["note"].startswith('login "form"')
+    assert f"(alive, working: {doing}) since " in told["because"]
+    assert ", for \"login 'form'" in told["because"] and "\x1b" not in told["because"]
+
+
+def test_a_refusal_of_what_has_no_note_says_nothing_of_it(daemon: Daemon, two: tuple[Agent, Agent]) -> None:
+    inside(two[0], daemon, "claim", "task:A")
+    assert "for " not in inside(two[1], daemon, "claim", "task:A").err.splitlines()[0].partition("since")[2]
+    assert json.loads(inside(two[1], daemon, "claim", "task:A", "--json").out)["note"] is None
+
+
+def test_a_guards_denial_says_what_the_path_is_held_for(daemon: Daemon, two: tuple[Agent, Agent]) -> None:
+    first, second = two
+    inside(first, daemon, "claim", f"path:{second.cwd}/f.py", "--note", "login form")
+    edit = {"tool_name": "Edit", "tool_input": {"file_path": f"{second.cwd}/f.py"}}
+    body = json.loads(second.payload("PreToolUse", **edit))
+    denied = daemon.call("POST", "/v1/guard/claude-code", body).data["hookSpecificOutput"]
+    assert ', for "login form".' in denied["permissionDecisionReason"]

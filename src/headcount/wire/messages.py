@@ -316,6 +316,7 @@ class ClaimAnswer(msgspec.Struct, kw_only=True):
     still_running: list[int]  # processes of the holder before that may still write
     held_item: str | None  # what is in the way, when it is a path that overlaps
     ahead: int  # how many wait before you
+    note: str | None = None  # of a refusal: what the holder said that it is for
 
 
 class ReleaseAnswer(msgspec.Struct, kw_only=True):
