@@ -1,6 +1,7 @@
 """The words about claims: each says what can be done, by a command that exists; real daemon, real agents."""
 
 import json
+import shlex
 import signal
 import subprocess
 from collections.abc import Callable
@@ -145,3 +146,18 @@ def test_a_guards_denial_says_what_the_path_is_held_for(daemon: Daemon, two: tup
     body = json.loads(second.payload("PreToolUse", **edit))
     denied = daemon.call("POST", "/v1/guard/claude-code", body).data["hookSpecificOutput"]
     assert ', for "login form".' in denied["permissionDecisionReason"]
+
+
+def test_an_agent_is_told_that_its_own_hold_has_it(daemon: Daemon, two: tuple[Agent, Agent]) -> None:
+    first, second = two
+    holding = shlex.join(command("hold", "task:HR", "--", "sleep", "60"))
+    settings = shlex.join(f"{name}={value}" for name, value in daemon.env.items())
+    first.run(f"env {settings} {holding} >/dev/null 2>&1 & echo started")
+    (row,) = eventually(lambda: daemon.get("/v1/claims")["claims"])
+    for words in (("release", "task:HR"), ("handoff", "task:HR", "flaky-ci")):
+        said = inside(first, daemon, *words)
+        assert said.code == 3 and "not yours" not in said.err
+        assert f"is held by pid {row['holder']['pid']}, a process of your own" in said.err
+        assert "free when that process ends" in said.err
+    assert "is not yours. Held by" in inside(second, daemon, "release", "task:HR").err
+    assert outside(daemon, "release", "task:HR", "--force").code == 0

@@ -288,9 +288,19 @@ def _who_may(call: Call, claim: Claim) -> str:
     return f"For its session: --as {claim.session[:4]}.{against}"
 
 
+def _own_hold(call: Call, claim: Claim) -> Refused | None:
+    """Of what a process holds that the calling agent started: it is the agent's, and yet not the agent's to give."""
+    if claim.holder is None or not call.actor.is_agent or claim.session != call.actor.session:
+        return None
+    what = f"{claim.item} is held by pid {claim.holder.pid}, a process of your own (headcount hold)."
+    return Refused(409, "not-yours", what, "It is free when that process ends: let it finish, or end it.")
+
+
 def _fault(call: Call, answer: Answer) -> Refused:
     assert isinstance(answer, NotGiven)
     if answer.code == "not-yours" and answer.claim is not None:
+        if (own := _own_hold(call, answer.claim)) is not None:
+            return own
         held = held_sentence(answer.claim, call.service.loop.world)
         return Refused(409, answer.code, f"{answer.why} {held}", _who_may(call, answer.claim))
     if answer.code == "not-held":
