@@ -10,7 +10,9 @@ import pytest
 from headcount.cli.keeping import Keeper
 from tests.rig.daemon import Daemon, eventually
 
-pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="held by Linux's process identity")
+pytestmark = pytest.mark.skipif(
+    not Path("/proc/self/stat").exists(), reason="held by Linux's process identity"
+)
 
 ITEM = "task:KEPT"
 

@@ -111,4 +111,6 @@ def need_operator(actor: Actor, verb: str) -> None:
 
 
 def nobody(actor: Actor) -> Refused:
-    return Refused(403, "not-verified", f"Not taken: {actor.refusal}.", "See: headcount whoami --explain")
+    see = "See: headcount whoami --explain"
+    hint = f"Next: {actor.way_out}. {see}" if actor.way_out else see
+    return Refused(403, "not-verified", f"Not taken: {actor.refusal}.", hint)

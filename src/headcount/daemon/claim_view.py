@@ -57,7 +57,9 @@ def granted(answer: Granted, item: Item, world: World) -> ClaimAnswer:
 def handed(answer: Granted, item: Item, world: World) -> ClaimAnswer:
     """A handoff's answer goes to the giver, who holds it no longer."""
     told = granted(answer, item, world)
-    told.because = "It is theirs already." if answer.again else "It is theirs now; the number before is stale."
+    told.because = (
+        "It is theirs already." if answer.again else "It is theirs now; the number before is stale."
+    )
     return told
 
 

@@ -205,28 +205,7 @@ class FaultBody(msgspec.Struct, kw_only=True):
     error: Fault
 
 
-# --- who is calling ------------------------------------------------------------------------------
-
-
-class Rung(msgspec.Struct, kw_only=True):
-    rung: str  # peer, token, environment, operator
-    taken: bool
-    why: str
-    session: str | None
-
-
-class Me(msgspec.Struct, kw_only=True):
-    kind: str  # agent, descendant; with explain also operator, nobody
-    session: str | None
-    agent: str | None
-    conversation: str | None
-    pid: int | None  # of the agent's process
-    resolved_by: str | None  # peer, token, environment
-    name: str | None
-    role: str | None
-    groups: list[str]
-    above: list[str]  # the sessions that this one was started inside, nearest first
-    rungs: list[Rung]  # empty unless asked for
+# --- announcing oneself ---------------------------------------------------------------------------
 
 
 class Registration(msgspec.Struct, kw_only=True):
