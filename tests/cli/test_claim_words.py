@@ -161,3 +161,32 @@ def test_an_agent_is_told_that_its_own_hold_has_it(daemon: Daemon, two: tuple[Ag
         assert "free when that process ends" in said.err
     assert "is not yours. Held by" in inside(second, daemon, "release", "task:HR").err
     assert outside(daemon, "release", "task:HR", "--force").code == 0
+
+
+# --- paths -------------------------------------------------------------------------------------------
+
+
+def test_a_path_without_its_kind_is_suggested_as_one_and_the_suggestion_is_taken(
+    daemon: Daemon, two: tuple[Agent, Agent]
+) -> None:
+    (two[0].cwd / "p").mkdir(exist_ok=True)
+    for text in ("p/auth.py", "./x", "p/"):
+        refused = inside(two[0], daemon, "claim", text)
+        assert refused.code == 2 and "Did you mean path:" in refused.err, text
+        meant = refused.err.split("Did you mean ")[1].split("?")[0]
+        assert inside(two[0], daemon, "claim", meant).code == 0, meant
+    held = {row["item"] for row in daemon.get("/v1/claims")["claims"]}
+    assert held == {f"path:{two[0].cwd.resolve()}/{each}" for each in ("p/auth.py", "x", "p/**")}
+
+
+def test_whoever_claims_a_directory_by_its_name_alone_learns_what_that_protects(
+    daemon: Daemon, two: tuple[Agent, Agent]
+) -> None:
+    first, second = two
+    (place := first.cwd / "src dir").mkdir()
+    (place / "f.py").touch()
+    granted = inside(first, daemon, "claim", f"path:{place}/").out
+    tree = shlex.quote(f"path:{place.resolve()}/**")
+    assert f"It protects this very path; for all below it: headcount claim {tree}" in granted
+    assert inside(first, daemon, "claim", f"path:{place}/**").out.count("protects") == 0
+    assert inside(second, daemon, "claim", f"path:{first.cwd}/nonesuch").out.count("protects") == 0

@@ -7,6 +7,7 @@ Rules of this file
 Not here: who gets what (the daemon), the words for a holder (holders.py).
 """
 
+import os
 import sys
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -120,4 +121,15 @@ def granted_lines(answer: dict[str, Any], *, for_another: bool = False) -> list[
     running = [clean(pid) for pid in answer.get("still_running") or ()]
     if running:
         lines.append(f"Of its last holder these still run and may write: {', '.join(running)}.")
-    return lines
+    return [*lines, *_of_a_directory(str(answer.get("held_item") or answer.get("item")))]
+
+
+def _of_a_directory(item: str) -> list[str]:
+    """Whoever claims a directory by its name alone keeps nobody off what is in it, and mostly meant to."""
+    place = item.removeprefix("path:")
+    if place == item or place.endswith("/**") or not os.path.isdir(place):  # noqa: PTH112 (a claim imports little)
+        return []
+    from shlex import quote
+
+    below = quote(f"{clean(item).rstrip('/')}/**")
+    return [f"It protects this very path; for all below it: headcount claim {below}"]
