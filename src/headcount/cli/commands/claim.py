@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 NOTE = (
     "ITEM is kind:value: task:AUTH-12, branch:api#main, port:5432, path:/src/api/auth.py, path:/src/api/**\n"
     "A claim is free again when it is released or when its holder's process ends. It has no time limit.\n"
+    "--wait is served in the order of asking; a restart of the daemon forgets that order, and no claim.\n"
     "Exit codes: 0 it is yours, 2 not an item, 3 held by another or not allowed, 4 daemon unavailable."
 )
 VALUES = {"--wait": "wait", "--note": "note", "--as": "acting_as"}
