@@ -7,7 +7,7 @@ from headcount.core.item import KIND, VALUE_MOST, BadItem, Item, is_path, overla
 from headcount.daemon.routes.app import find_route
 from tests.fuzz.target import Target
 
-HERE = "/home/x"
+HERE = "/here/x"
 """Where the caller stands: a relative path is of its client, which makes it absolute."""
 FIXED = (Item("path:/a/b/**"), Item("path:/"), Item("path:/**"), Item("task:x"))
 
