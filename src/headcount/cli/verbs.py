@@ -107,7 +107,11 @@ VERBS = {
             "release",
             "Claim",
             "give an item back",
-            ("headcount release task:AUTH-12", "headcount release task:AUTH-12 --as auth-refactor"),
+            (
+                "headcount release task:AUTH-12",
+                "headcount release task:AUTH-12 --as auth-refactor",
+                "headcount release task:AUTH-12 --force",
+            ),
         ),
         Verb(
             "claims",

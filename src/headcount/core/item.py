@@ -139,7 +139,7 @@ def _with_a_kind(text: str) -> str | None:
         return None
     if text.startswith("/"):
         return _advice(f"path:{text}{TREE[1:] if text.endswith('/') and text.strip('/') else ''}")
-    if text.startswith(".") or text == "~" or text.startswith("~/"):
+    if text.startswith((".", "~/")) or text == "~":
         return _relative(text)
     if text.isascii() and text.isdigit() and len(text) > 1:
         return _advice(f"port:{text}")
