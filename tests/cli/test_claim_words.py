@@ -190,3 +190,45 @@ def test_whoever_claims_a_directory_by_its_name_alone_learns_what_that_protects(
     assert f"It protects this very path; for all below it: headcount claim {tree}" in granted
     assert inside(first, daemon, "claim", f"path:{place}/**").out.count("protects") == 0
     assert inside(second, daemon, "claim", f"path:{first.cwd}/nonesuch").out.count("protects") == 0
+
+
+# --- small words -------------------------------------------------------------------------------------
+
+
+def test_what_the_next_in_line_has_is_not_called_free(daemon: Daemon, two: tuple[Agent, Agent]) -> None:
+    inside(two[0], daemon, "claim", "task:A")
+    words = command("hold", "task:A", "--wait", "60", "--", "sleep", "60")
+    waits = subprocess.Popen(words, env=environment(daemon), stderr=subprocess.DEVNULL)
+    try:
+        eventually(lambda: any(each["waiting"] for each in daemon.get("/v1/claims")["claims"]))
+        forced = outside(daemon, "release", "task:A", "--force").out
+        assert f"is now process {waits.pid}'s, who waited for it" in forced and "free" not in forced
+        assert "is free again" in outside(daemon, "release", "task:A", "--force").out
+    finally:
+        waits.terminate()
+        waits.wait(10)
+
+
+def test_a_wait_in_vain_has_a_unit(daemon: Daemon, two: tuple[Agent, Agent]) -> None:
+    inside(two[0], daemon, "claim", "task:A")
+    assert inside(two[1], daemon, "claim", "task:A", "--wait", "1").err.startswith("Waited 1 s, in vain.")
+    assert inside(two[1], daemon, "claim", "task:A", "--wait", "1s").err.startswith("Waited 1s, in vain.")
+
+
+def test_a_number_that_was_never_given_is_not_said_to_be_an_old_one(
+    daemon: Daemon, two: tuple[Agent, Agent]
+) -> None:
+    inside(two[0], daemon, "claim", "task:A")
+    for words in (("release", "task:A"), ("handoff", "task:A", "flaky-ci")):
+        refused = inside(two[0], daemon, *words, "--fence", "5")
+        assert refused.code == 3 and "again since" not in refused.err
+        assert "That is not the number of task:A now" in refused.err
+        wrong = inside(two[0], daemon, *words, "--fence", "abc")
+        assert wrong.code == 2 and '"abc" is no number of a claim' in wrong.err
+
+
+def test_a_name_that_two_have_asks_for_an_id(daemon: Daemon, agent: MakeAgent) -> None:
+    for _ in range(2):
+        settled(agent(), daemon, session_title="twin")
+    said = outside(daemon, "show", "twin")
+    assert said.code == 2 and "Type an id." in said.err and "a name" not in said.err

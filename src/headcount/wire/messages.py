@@ -305,6 +305,7 @@ class ReleaseAnswer(msgspec.Struct, kw_only=True):
     because: str  # released, forced; or how it had ended before
     again: bool  # that claim was over already
     host: str | None = None  # of a shared claim that another host's process held: which host
+    next: Holder | None = None  # who waited for it and has it now
 
 
 class FenceCheck(msgspec.Struct, kw_only=True):

@@ -87,7 +87,8 @@ def run(args: Any) -> int:
 
         item = str(answer.get("item") or args.item)
         whom = f" --as {clean(args.acting_as)}" if args.acting_as else ""
-        waited = [f"Waited {clean(args.wait)}, in vain."] if wait else []
+        unit = " s" if args.wait and args.wait[-1:].isdigit() else ""
+        waited = [f"Waited {clean(args.wait)}{unit}, in vain."] if wait else []
         lines = held_lines(client, item, answer, again=f"claim {{}}{whom}")
         print("\n".join([*waited, *lines]), file=sys.stderr)
     return code

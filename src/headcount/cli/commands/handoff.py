@@ -6,6 +6,7 @@ Not here: who may (the daemon decides).
 from typing import TYPE_CHECKING, Any
 
 from headcount.cli import printing
+from headcount.cli.commands.check import fence
 from headcount.cli.holders import name_of
 from headcount.cli.sanitize import clean
 from headcount.client import ledger
@@ -24,7 +25,7 @@ NOTE = (
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument("item", metavar="ITEM", help="the item, as kind:value")
     parser.add_argument("to", metavar="S", help="who gets it: an id, the beginning of one, or a name")
-    parser.add_argument("--fence", type=int, metavar="N", help="only if the claim still has this number")
+    parser.add_argument("--fence", type=fence, metavar="N", help="only if the claim still has this number")
     parser.add_argument("--as", dest="acting_as", metavar="S", help="for that live session (people only)")
 
 

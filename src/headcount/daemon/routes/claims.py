@@ -42,6 +42,7 @@ from headcount.wire.messages import (
     ClaimWish,
     FenceCheck,
     HandOffWish,
+    Holder,
     LossAccepted,
     ReleaseAnswer,
 )
@@ -118,8 +119,17 @@ async def release(call: Call) -> ReleaseAnswer:
             because=answer.because.value,
             again=answer.again,
             host=None if answer.claim.host == call.service.loop.world.known_as else answer.claim.host,
+            next=_next(call, answer.claim),
         )
     raise _fault(call, answer)
+
+
+def _next(call: Call, was: Claim) -> Holder | None:
+    """Whoever was first in line has it in the same moment, and it was not free at all."""
+    now = call.service.loop.world.book.claims.get(was.item)
+    if now is None or not now.is_held or now.fence == was.fence:
+        return None
+    return holder_row(now, call.service.loop.world)
 
 
 async def check(call: Call) -> CheckAnswer:
@@ -303,6 +313,9 @@ def _fault(call: Call, answer: Answer) -> Refused:
             return own
         held = held_sentence(answer.claim, call.service.loop.world)
         return Refused(409, answer.code, f"{answer.why} {held}", _who_may(call, answer.claim))
+    if answer.code == "stale" and answer.claim is not None:
+        why = f"That is not the number of {answer.claim.item} now, which is {answer.claim.fence}."
+        return Refused(409, answer.code, why, "See: headcount claims")
     if answer.code == "not-held":
         return Refused(404, "not-held", answer.why, "Who holds what: headcount claims")
     return Refused(403 if answer.code == "operator-only" else 409, answer.code, answer.why)
