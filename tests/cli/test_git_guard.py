@@ -152,3 +152,13 @@ def test_a_commit_by_another_agent_is_refused_inside_its_shell(
     line = "git -c user.name=a -c user.email=a@b commit -m x"
     assert shell(other, daemon, line, cwd=repository).code != 0
     assert shell(holder, daemon, line, cwd=repository).code == 0
+
+
+def test_whoever_installs_over_a_strict_hook_is_told_that_it_is_strict_no_longer(
+    daemon: Daemon, repository: Path
+) -> None:
+    strict = outside(daemon, "guard", "git", "--install", "--strict", cwd=repository)
+    assert strict.code == 0 and "no longer" not in strict.out
+    loosened = outside(daemon, "guard", "git", "--install", cwd=repository)
+    assert loosened.code == 0 and loosened.out.count("it was strict, and is no longer") == 2
+    assert "no longer" not in outside(daemon, "guard", "git", "--install", cwd=repository).out

@@ -31,6 +31,8 @@ FULL: dict[str, Any] = {
     "entrypoint": "cli",
     "parent": "0123456789ab",
     "version": "2.1.325",
+    "role": "builder",
+    "groups": ["api", "night"],
 }
 
 
@@ -39,11 +41,13 @@ def test_the_wide_table_has_a_column_for_each_figure() -> None:
     head, first, second, summary = draw(
         rows_of(sessions, NOW), PIPE, everything=True, more=wide.columns_of(sessions)
     )
-    assert head.split()[-9:] == [
-        "MODEL", "CONTEXT", "TOKENS", "COST", "WORKTREE", "MODE", "ENTRY", "PARENT", "VERSION",
+    assert head.split()[-11:] == [
+        "ROLE", "GROUPS", "MODEL", "CONTEXT", "TOKENS", "COST", "WORKTREE", "MODE", "ENTRY", "PARENT", "VERSION",
     ]  # fmt: skip
     for text in (
         "api@auth-12",
+        "builder",
+        "api, night",
         "132k",
         "1.3M in, 950 out",
         "$0.38",
@@ -55,7 +59,7 @@ def test_the_wide_table_has_a_column_for_each_figure() -> None:
         [row] = [line for line in (first, second) if "7f3a" in line]
         assert text in row
     [other] = [line for line in (first, second) if "c01d" in line]
-    assert other.split()[-9:] == ["-"] * 9
+    assert other.split()[-11:] == ["-"] * 11
     assert summary.startswith("2 alive")
 
 

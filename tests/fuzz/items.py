@@ -2,10 +2,13 @@
 
 from urllib.parse import quote
 
+from headcount.client.ledger import item_here
 from headcount.core.item import KIND, VALUE_MOST, BadItem, Item, is_path, overlaps, parse_item
 from headcount.daemon.routes.app import find_route
 from tests.fuzz.target import Target
 
+HERE = "/here/x"
+"""Where the caller stands: a relative path is of its client, which makes it absolute."""
 FIXED = (Item("path:/a/b/**"), Item("path:/"), Item("path:/**"), Item("task:x"))
 
 
@@ -35,8 +38,8 @@ def is_promised(item: Item) -> None:
 
 def is_good_advice(bad: BadItem) -> None:
     assert bad.sentence and len(bad.why) < 200
-    if bad.suggestion is not None and len(bad.suggestion) <= VALUE_MOST:
-        better = parse_item(bad.suggestion)
+    if bad.suggestion is not None and len(bad.suggestion) <= VALUE_MOST - len(HERE):
+        better = parse_item(item_here(bad.suggestion.replace("$HOME", HERE), HERE))
         assert not isinstance(better, BadItem), (
             f"it suggests {bad.suggestion!r}, which it refuses: {better.why}"
         )

@@ -21,6 +21,7 @@ HOOKS = ("pre-commit", "pre-push")
 
 class Outcome(Enum):
     WRITTEN = "written"
+    LOOSENED = "written; it was strict, and is no longer (to have it so: --install --strict)"
     THERE = "already there"
     REMOVED = "removed"
     ABSENT = "not there"
@@ -62,7 +63,11 @@ def _put(place: Path, text: str) -> Outcome:
     beside.write_text(text, "utf-8")
     beside.chmod(0o755)
     beside.replace(place)
-    return Outcome.WRITTEN
+    return Outcome.LOOSENED if _is_strict(there or "") and not _is_strict(text) else Outcome.WRITTEN
+
+
+def _is_strict(ours: str) -> bool:
+    return ours.endswith(' --strict "$@"\n')
 
 
 def _take(place: Path) -> Outcome:

@@ -1,7 +1,8 @@
 """Holders: who has an item, in the words that people and agents read.
 
 Rules of this file
-  1. `7f3a auth-refactor since 13:20 (alive, waiting for its user)`: who, since when, doing what.
+  1. `7f3a auth-refactor since 13:20 (alive, working: Edit: f.py), for "login form"`: who, since when, doing what,
+     and what for, where that is known.
   2. A refusal names waiting, never releasing: agents copy what they read.
   3. The row of the holder is asked for only when somebody is to be told of it.
 
@@ -12,11 +13,12 @@ import time
 from typing import Any
 
 from headcount.cli import moments
-from headcount.cli.sanitize import clean
+from headcount.cli.sanitize import clean, cut
 from headcount.client.faults import ClientFault
 from headcount.client.reach import Client, quoted
 
 SHORT = 4
+NOTE_MOST = 80
 WAIT_SUGGESTED = 600
 
 DOING = {
@@ -61,11 +63,18 @@ def is_elsewhere(holder: Any) -> bool:
 
 
 def state_of(row: dict[str, Any]) -> str:
-    """` (alive, waiting for its user)`, or nothing when nothing is known."""
+    """` (alive, working: Edit: f.py)`, with what `ps` shows that it does; or nothing when nothing is known."""
     if not row:
         return ""
-    words = [clean(row.get("liveness")), DOING.get(str(row.get("activity")), "")]
+    doing = [DOING.get(str(row.get("activity")), ""), clean(row.get("doing"))]
+    words = [clean(row.get("liveness")), ": ".join(word for word in doing if word)]
     return f" ({', '.join(word for word in words if word)})"
+
+
+def what_for(note: object) -> str:
+    """`, for "login form"`: the holder's own words, cut."""
+    said = cut(clean(note).strip().replace('"', "'"), NOTE_MOST)
+    return f', for "{said}"' if said else ""
 
 
 def since(stamp: object) -> str:
@@ -92,6 +101,7 @@ def held_lines(client: Client, item: str, answer: dict[str, Any], again: str = "
     other = clean(answer.get("held_item"))
     what = f" through {other}" if other and other != clean(item) else ""
     return [
-        f"Held by {name_of(holder, row)}{since(answer.get('since'))}{what}{state_of(row)}.",
+        f"Held by {name_of(holder, row)}{since(answer.get('since'))}{what}{state_of(row)}"
+        f"{what_for(answer.get('note'))}.",
         wait,
     ]

@@ -4,7 +4,8 @@ Rules of this file
   1. Listen first, check afterwards, so that a loss cannot fall between.
   2. Only the ledger's word that the number is stale ends the command. A daemon that is away, or restarts,
      says nothing about the claim.
-  3. The command is a child that we have not reaped: its handle cannot mean another process.
+  3. A command that has ended lost nothing: its holder gives the claim back, and the stream tells us of that too.
+  4. The command is a child that we have not reaped: its handle cannot mean another process.
 
 Not here: who may take a claim away (the daemon), running the command (commands/hold.py).
 """
@@ -45,7 +46,7 @@ class Keeper:
         while self._child.poll() is None:
             try:
                 if self._is_lost():
-                    self._end()
+                    self._end_what_runs()
                     return
             except ClientFault:
                 time.sleep(times.HOLD_LOOKS_AGAIN)  # the daemon is away; whoever comes back knows the claim
@@ -69,7 +70,9 @@ class Keeper:
         except Refused:
             return False
 
-    def _end(self) -> None:
+    def _end_what_runs(self) -> None:
+        if self._child.poll() is not None:
+            return
         print(
             f"headcount: {clean(self._item)} (claim #{self._fence}) was taken away; ending the command.",
             file=sys.stderr,

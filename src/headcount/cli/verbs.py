@@ -107,7 +107,11 @@ VERBS = {
             "release",
             "Claim",
             "give an item back",
-            ("headcount release task:AUTH-12", "headcount release task:AUTH-12 --as auth-refactor"),
+            (
+                "headcount release task:AUTH-12",
+                "headcount release task:AUTH-12 --as auth-refactor",
+                "headcount release task:AUTH-12 --force",
+            ),
         ),
         Verb(
             "claims",
@@ -134,7 +138,11 @@ VERBS = {
             "handoff",
             "Claim",
             "give an item to another live session",
-            ("headcount handoff task:AUTH-12 c01d", "headcount handoff task:AUTH-12 flaky-ci"),
+            (
+                "headcount handoff task:AUTH-12 c01d",
+                "headcount handoff task:AUTH-12 flaky-ci",
+                "headcount handoff task:AUTH-12 flaky-ci --as auth-refactor",
+            ),
         ),
         Verb(
             "whoami",

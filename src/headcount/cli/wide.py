@@ -55,6 +55,8 @@ def _plain(name: str) -> Callable[[Raw], str]:
 
 
 COLUMNS: dict[str, Callable[[Raw], str]] = {
+    "ROLE": _plain("role"),
+    "GROUPS": lambda raw: ", ".join(clean(group) for group in raw.get("groups") or ()),
     "MODEL": _plain("model"),
     "CONTEXT": context,
     "TOKENS": tokens,

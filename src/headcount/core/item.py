@@ -12,6 +12,7 @@ import re
 import unicodedata
 from collections.abc import Callable
 from functools import lru_cache
+from itertools import takewhile
 from typing import NewType
 
 from msgspec import Struct
@@ -42,9 +43,7 @@ def parse_item(text: str) -> Item | BadItem:
         return BadItem("An item has printable characters only.")
     kind, colon, value = text.partition(":")
     if not colon:
-        return (
-            BadItem(f'"{_short(text)}" has no kind.', _advice(_with_a_kind(text))) if text else _empty("task")
-        )
+        return BadItem(f'"{_short(text)}" has no kind.', _with_a_kind(text)) if text else _empty("task")
     if not KIND.fullmatch(kind):
         small = kind.strip().lower().replace("_", "-")
         fits = KIND.fullmatch(small) is not None and bool(value.strip())
@@ -102,7 +101,7 @@ def _branch(value: str) -> str | BadItem:
     repository, _, name = value.rpartition("#")
     if repository.strip() and name.strip():
         return f"{repository.strip()}#{name.strip()}"
-    named = value.strip("#") or "main"
+    named = value.strip("# ") or "main"
     return BadItem("A branch is written branch:REPOSITORY#NAME.", f"branch:REPOSITORY#{named}")
 
 
@@ -140,12 +139,31 @@ def _advice(text: str) -> str | None:
     return made.suggestion if isinstance(made, BadItem) else text
 
 
-def _with_a_kind(text: str) -> str:
+def _with_a_kind(text: str) -> str | None:
+    if len(text) > VALUE_MOST:
+        return None
     if text.startswith("/"):
-        return f"path:{text}"
+        return _advice(f"path:{text}{TREE[1:] if text.endswith('/') and text.strip('/') else ''}")
+    if text.startswith((".", "~/")) or text == "~":
+        return _relative(text)
     if text.isascii() and text.isdigit() and len(text) > 1:
-        return f"port:{text}"
-    return f"branch:{text}" if "#" in text.strip("#") else f"task:{text}"
+        return _advice(f"port:{text}")
+    if "#" in text.strip("#"):
+        return _advice(f"branch:{text}")
+    return _relative(text) if "/" in text else _advice(f"task:{text}")
+
+
+def _relative(text: str) -> str | None:
+    """As the caller's shell and client take it, which know where it stands and where its home is. What ends with a
+    slash or has a `*` is a directory and all below it."""
+    first, *rest = text.split("/")
+    parts = ["$HOME" if first == "~" else first, *rest]
+    exact = list(takewhile(lambda part: "*" not in part, parts))
+    if exact == parts and parts[-1]:
+        meant = "/".join(parts)
+    else:
+        meant = ("/".join(exact).rstrip("/") + TREE).removeprefix("/")
+    return None if isinstance(parse_item(f"path:/x/{meant}"), BadItem) else f"path:{meant}"
 
 
 def _empty(kind: str) -> BadItem:

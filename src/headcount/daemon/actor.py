@@ -18,6 +18,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
+from headcount.agents.marks import LAUNCHED
 from headcount.core.identity import Match, ProcessIdentity, same_process
 from headcount.core.session import Session, SessionId
 from headcount.daemon.lineage import Lineage, Lineages, Seen, host_of, hosted_by
@@ -29,6 +30,7 @@ from headcount.system.peer import Peer
 from headcount.system.processes.port import Processes
 
 SCHEME = "headcount-session "
+WITHOUT_TOKEN = f"unset {LAUNCHED}"
 RUNGS_KEPT = 256  # most callers are passed by for the same few reasons
 
 
@@ -56,6 +58,7 @@ class Actor(Struct, frozen=True):
     resolved_by: str | None = None
     above: tuple[ProcessIdentity, ...] = ()  # agents further up, nearest first
     refusal: str | None = None  # of a nobody: what was wrong with what it offered
+    way_out: str | None = None  # of a nobody: what it can do about that
 
     @property
     def is_agent(self) -> bool:
@@ -85,6 +88,7 @@ class _Case(Struct):
     session: Session | None = None
     by: str | None = None
     refusal: str | None = None
+    way_out: str | None = None
 
     def take(self, name: str, session: Session, why: str) -> None:
         self.session, self.by = session, name
@@ -93,8 +97,8 @@ class _Case(Struct):
     def pass_by(self, name: str, why: str) -> None:
         self.rungs.append(passed_by(name, why))
 
-    def refuse(self, name: str, why: str) -> None:
-        self.refusal = why
+    def refuse(self, name: str, why: str, way_out: str | None = None) -> None:
+        self.refusal, self.way_out = why, way_out
         self.rungs.append(Rung(name, False, why))
 
 
@@ -161,7 +165,7 @@ class Actors:
             if case.session is not None:
                 case.pass_by("token", f"{why}; the kernel's word stands without it")
             else:
-                case.refuse("token", f"{why}, and nobody inherits it")
+                case.refuse("token", f"{why}, and nobody inherits it", WITHOUT_TOKEN)
         elif case.lineage.hosts:
             self._beside_kernel(case, known.process)
         elif case.lineage.visible:
@@ -176,7 +180,8 @@ class Actors:
             case.pass_by("token", f"{agrees}; not needed")
         else:
             self.count_inheritance("token")
-            case.refuse("token", "it is another session's: that process is not above the caller")
+            why = "the token is another session's: that process is not above the caller"
+            case.refuse("token", why, WITHOUT_TOKEN)
 
     def _beside_marks(self, case: _Case, process: ProcessIdentity) -> None:
         session = case.marked.session if case.marked else None
@@ -184,12 +189,13 @@ class Actors:
             case.pass_by("token", "it agrees with the marks of the caller")
         else:
             self.count_inheritance("token")
-            case.refuse("token", "the kernel shows the caller, and the token's process is not above it")
+            why = "the kernel shows the caller, and the token's process is not above it"
+            case.refuse("token", why, WITHOUT_TOKEN)
 
     def _alone(self, case: _Case, process: ProcessIdentity) -> None:
         session = host_of(self._loop.world, process)
         if session is None:
-            case.refuse("token", "its process hosts no session now")
+            case.refuse("token", "the token's process hosts no session now", WITHOUT_TOKEN)
         else:
             case.take(
                 "token", session, "the caller's ancestry cannot be seen, so the token names the session"
@@ -203,7 +209,7 @@ class Actors:
             case.pass_by("environment", "the caller carries no agent's marks")
         elif marked.session is None:
             self.count_inheritance("environment")
-            case.refuse("environment", marked.why)
+            case.refuse("environment", marked.why, marked.way_out)
         elif case.refusal is not None:
             case.pass_by("environment", "not taken beside a token that was refused")
         else:
@@ -221,7 +227,8 @@ def _concluded(case: _Case, loop: Loop) -> Actor:
     lineage = case.lineage
     if case.refusal is not None:
         case.pass_by("operator", "what was offered did not hold, so this is not a person's shell either")
-        return Actor(Kind.NOBODY, tuple(case.rungs), caller=lineage.caller, refusal=case.refusal)
+        rungs, caller = tuple(case.rungs), lineage.caller
+        return Actor(Kind.NOBODY, rungs, caller=caller, refusal=case.refusal, way_out=case.way_out)
     if case.session is not None:
         case.pass_by("operator", "the caller is inside an agent")
         return _agent(case, case.session, loop)

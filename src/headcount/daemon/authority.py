@@ -61,7 +61,7 @@ AUTHORITY: dict[tuple[str, str], Rule] = {
     ("DELETE", "/v1/claims/{item}"): Rule(
         Need.SOMEBODY, "release", {"force": "release --force", "as": "release --as"}
     ),
-    ("POST", "/v1/claims/{item}/handoff"): Rule(Need.SOMEBODY, "handoff"),
+    ("POST", "/v1/claims/{item}/handoff"): Rule(Need.SOMEBODY, "handoff", {"as": "handoff --as"}),
     ("POST", "/v1/claims/accept-loss"): Rule(Need.OPERATOR, "claims --accept-loss"),
     ("GET", "/v1/sessions/{id}/peek"): Rule(Need.SOMEBODY, "peek"),  # an agent: its own alone
     ("POST", "/v1/sessions/{id}/quiet"): Rule(Need.SOMEBODY, "quiet"),  # an agent: its own alone
@@ -111,4 +111,6 @@ def need_operator(actor: Actor, verb: str) -> None:
 
 
 def nobody(actor: Actor) -> Refused:
-    return Refused(403, "not-verified", f"Not taken: {actor.refusal}.", "See: headcount whoami --explain")
+    see = "See: headcount whoami --explain"
+    hint = f"Next: {actor.way_out}. {see}" if actor.way_out else see
+    return Refused(403, "not-verified", f"Not taken: {actor.refusal}.", hint)

@@ -2,13 +2,16 @@
 
 Rules of this file
   1. A refusal tells who is in the way and what they are doing; it never suggests releasing.
-  2. A fence is shown to whoever was granted it, and in the list; not to whoever was refused.
+  2. What it is held for is the holder's own text: one cleaned, quoted line.
+  3. A fence is shown to whoever was granted it, and in the list; not to whoever was refused.
 
 Not here: deciding (core/ledger.py), sessions and events (view.py), words of the command line (cli/).
 """
 
+from headcount.agents.label import one_line
 from headcount.core.claim import Claim, Granted, Held, Refused
 from headcount.core.item import Item
+from headcount.core.plain import clean
 from headcount.core.session import Session
 from headcount.core.world import World
 from headcount.daemon.moment import clock_text
@@ -51,6 +54,15 @@ def granted(answer: Granted, item: Item, world: World) -> ClaimAnswer:
     )
 
 
+def handed(answer: Granted, item: Item, world: World) -> ClaimAnswer:
+    """A handoff's answer goes to the giver, who holds it no longer."""
+    told = granted(answer, item, world)
+    told.because = (
+        "It is theirs already." if answer.again else "It is theirs now; the number before is stale."
+    )
+    return told
+
+
 def refused(answer: Held | Refused, item: Item, world: World) -> ClaimAnswer:
     claim = answer.claim if answer.claim is not None and answer.claim.is_held else None
     is_held = isinstance(answer, Held)
@@ -66,6 +78,7 @@ def refused(answer: Held | Refused, item: Item, world: World) -> ClaimAnswer:
         still_running=[],
         held_item=claim.item if claim and claim.item != item else None,
         ahead=answer.ahead if is_held and isinstance(answer, Held) else 0,
+        note=claim.note if claim else None,
     )
 
 
@@ -82,7 +95,14 @@ def held_sentence(claim: Claim | None, world: World) -> str:
     if claim is None:
         return "Others wait for it already."
     session = hosted_by(claim, world)
-    return f"Held by {_name(claim, session)}{_doing(session)} since {clock_text(claim.since)}."
+    since = clock_text(claim.since)
+    return f"Held by {_name(claim, session)}{_doing(session)} since {since}{what_for(claim)}."
+
+
+def what_for(claim: Claim) -> str:
+    """`, for "login form"`, where the holder said it."""
+    note = one_line(clean(claim.note)).replace('"', "'")
+    return f', for "{note}"' if note else ""
 
 
 def _how(answer: Granted) -> tuple[str, str]:
@@ -109,4 +129,6 @@ def _name(claim: Claim, session: Session | None) -> str:
 def _doing(session: Session | None) -> str:
     if session is None:
         return ""
-    return f" ({LIVENESS_WORDS[session.liveness]}, {session.activity.doing.value})"
+    activity = session.activity
+    label = f": {clean(activity.label)}" if activity.label else ""
+    return f" ({LIVENESS_WORDS[session.liveness]}, {activity.doing.value}{label})"

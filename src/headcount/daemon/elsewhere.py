@@ -12,6 +12,7 @@ import math
 
 import msgspec
 
+from headcount.daemon.claim_view import what_for
 from headcount.daemon.moment import clock_text
 from headcount.store.shared import SharedClaim
 from headcount.wire.messages import Holder
@@ -41,7 +42,7 @@ def holder_elsewhere(each: SharedClaim) -> Holder:
 def sentence_elsewhere(each: SharedClaim) -> str:
     host = each.host_name or each.claim.host or "another host"
     who = f"Held by {_who(each)} on {host}"
-    since = f"since {clock_text(each.claim.since)}"
+    since = f"since {clock_text(each.claim.since)}{what_for(each.claim)}"
     if each.vouched:
         told = _told(each)
         doing = ", ".join(word for word in (told.liveness, told.activity) if word)

@@ -5,7 +5,8 @@ Rules of this file
   2. A mark names a session only when its process is proven alive and hosts, or hosted until a swap, that
      conversation. A pid alone, or a conversation of a dead process, names nobody.
   3. Where one process hosts several sessions, a mark says which; without one nothing does.
-  4. Whoever carries marks that name nobody is not a person at a terminal either.
+  4. Whoever carries marks that name nobody is not a person at a terminal either, and is told how to be rid of them:
+     what a process was started with stays with it, so that only a mark of the caller's own can be unset.
 
 Not here: which variables those are (agents/marks.py), what outranks them (actor.py).
 """
@@ -13,6 +14,7 @@ Not here: which variables those are (agents/marks.py), what outranks them (actor
 from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from headcount.agents.marks import LAUNCHED, MARKS, NAMES, Mark
 from headcount.core.identity import ProcessFacts
@@ -30,6 +32,7 @@ class Marked(Struct, frozen=True):
 
     why: str
     session: Session | None = None
+    way_out: str | None = None  # without a session: what makes such marks go
 
 
 class Marks:
@@ -45,9 +48,16 @@ class Marks:
             if found is None:
                 return Marked(f"no descriptor was left to read what pid {facts.pid} carries")
             if found:
-                return self._weigh(found, facts.pid, world)
+                marked = self._weigh(found, facts.pid, world)
+                return marked if marked.session else replace(marked, way_out=self._way_out(seen, found, uid))
         seen.unmarked = bool(seen.chain)
         return None
+
+    def _way_out(self, seen: Seen, found: dict[str, str], uid: int) -> str:
+        carriers = [facts.pid for facts in seen.chain if self._carried(seen, facts, uid)]
+        if carriers == [seen.chain[0].pid]:
+            return f"unset {' '.join(sorted(found))}"
+        return f"use a shell that pid {carriers[-1]} did not start"
 
     def find_among(self, seen: Seen, uid: int, sessions: Sequence[Session]) -> Session | None:
         """Which of one process's sessions the marks of the caller name: of the nearest that carries any of that

@@ -37,7 +37,8 @@ def _newest_of_one_name(fits: list[Session], wanted: str) -> Session:
     if len(conversations) == 1 and None not in conversations and not any(each.is_open for each in fits):
         return max(fits, key=lambda each: each.started_at)
     listed = ", ".join(f"{each.id[:4]} {each.name or each.agent}" for each in fits[:LISTED_MOST])
-    raise Refused(400, "ambiguous", f'"{wanted[:60]}" matches {listed}. Type more, or a name.')
+    more = "Type an id" if any(each.name == wanted for each in fits) else "Type more, or a name"
+    raise Refused(400, "ambiguous", f'"{wanted[:60]}" matches {listed}. {more}.')
 
 
 def ended_words(session: Session) -> str:

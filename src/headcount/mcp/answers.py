@@ -69,9 +69,8 @@ def asked(claim: Claim, holder: Session | None, waited: float) -> Answer:
     state = holders.state_of(_tame(holder.raw)) if holder is not None else ""
     name = holders.name_of(_plain(claim.holder))
     after = f" Waited {waited:.0f} s." if waited else ""
-    text = (
-        f"Held by {name}{holders.since(claim.since)}{state}.{after} Pick other work, or wait: wait_for_claim."
-    )
+    held_by = f"{name}{holders.since(claim.since)}{state}{holders.what_for(claim.note)}"
+    text = f"Held by {held_by}.{after} Pick other work, or wait: wait_for_claim."
     return _said(text, data)
 
 

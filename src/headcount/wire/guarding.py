@@ -23,6 +23,8 @@ class Conflict(msgspec.Struct, kw_only=True):
     liveness: str | None
     activity: str | None
     touches: list[str]  # of the paths asked for: those it covers, the first of them
+    doing: str | None = None  # what its session is at, as in the list of sessions
+    note: str | None = None  # what the holder said that it is for
 
 
 class Conflicts(msgspec.Struct, kw_only=True):

@@ -205,28 +205,7 @@ class FaultBody(msgspec.Struct, kw_only=True):
     error: Fault
 
 
-# --- who is calling ------------------------------------------------------------------------------
-
-
-class Rung(msgspec.Struct, kw_only=True):
-    rung: str  # peer, token, environment, operator
-    taken: bool
-    why: str
-    session: str | None
-
-
-class Me(msgspec.Struct, kw_only=True):
-    kind: str  # agent, descendant; with explain also operator, nobody
-    session: str | None
-    agent: str | None
-    conversation: str | None
-    pid: int | None  # of the agent's process
-    resolved_by: str | None  # peer, token, environment
-    name: str | None
-    role: str | None
-    groups: list[str]
-    above: list[str]  # the sessions that this one was started inside, nearest first
-    rungs: list[Rung]  # empty unless asked for
+# --- announcing oneself ---------------------------------------------------------------------------
 
 
 class Registration(msgspec.Struct, kw_only=True):
@@ -316,6 +295,7 @@ class ClaimAnswer(msgspec.Struct, kw_only=True):
     still_running: list[int]  # processes of the holder before that may still write
     held_item: str | None  # what is in the way, when it is a path that overlaps
     ahead: int  # how many wait before you
+    note: str | None = None  # of a refusal: what the holder said that it is for
 
 
 class ReleaseAnswer(msgspec.Struct, kw_only=True):
@@ -325,6 +305,7 @@ class ReleaseAnswer(msgspec.Struct, kw_only=True):
     because: str  # released, forced; or how it had ended before
     again: bool  # that claim was over already
     host: str | None = None  # of a shared claim that another host's process held: which host
+    next: Holder | None = None  # who waited for it and has it now
 
 
 class FenceCheck(msgspec.Struct, kw_only=True):

@@ -7,6 +7,7 @@ Rules of this file
 Not here: who gets what (the daemon), the words for a holder (holders.py).
 """
 
+import os
 import sys
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 NOTE = (
     "ITEM is kind:value: task:AUTH-12, branch:api#main, port:5432, path:/src/api/auth.py, path:/src/api/**\n"
     "A claim is free again when it is released or when its holder's process ends. It has no time limit.\n"
+    "--wait is served in the order of asking; a restart of the daemon forgets that order, and no claim.\n"
     "Exit codes: 0 it is yours, 2 not an item, 3 held by another or not allowed, 4 daemon unavailable."
 )
 VALUES = {"--wait": "wait", "--note": "note", "--as": "acting_as"}
@@ -85,7 +87,8 @@ def run(args: Any) -> int:
 
         item = str(answer.get("item") or args.item)
         whom = f" --as {clean(args.acting_as)}" if args.acting_as else ""
-        waited = [f"Waited {clean(args.wait)}, in vain."] if wait else []
+        unit = " s" if args.wait and args.wait[-1:].isdigit() else ""
+        waited = [f"Waited {clean(args.wait)}{unit}, in vain."] if wait else []
         lines = held_lines(client, item, answer, again=f"claim {{}}{whom}")
         print("\n".join([*waited, *lines]), file=sys.stderr)
     return code
@@ -120,4 +123,15 @@ def granted_lines(answer: dict[str, Any], *, for_another: bool = False) -> list[
     running = [clean(pid) for pid in answer.get("still_running") or ()]
     if running:
         lines.append(f"Of its last holder these still run and may write: {', '.join(running)}.")
-    return lines
+    return [*lines, *_of_a_directory(str(answer.get("held_item") or answer.get("item")))]
+
+
+def _of_a_directory(item: str) -> list[str]:
+    """Whoever claims a directory by its name alone keeps nobody off what is in it, and mostly meant to."""
+    place = item.removeprefix("path:")
+    if place == item or place.endswith("/**") or not os.path.isdir(place):  # noqa: PTH112 (a claim imports little)
+        return []
+    from shlex import quote
+
+    below = quote(f"{clean(item).rstrip('/')}/**")
+    return [f"It protects this very path; for all below it: headcount claim {below}"]

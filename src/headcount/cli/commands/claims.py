@@ -2,6 +2,7 @@
 
 Rules of this file
   1. The table is of what is held now, the oldest first. --json is the wire's own document.
+  2. Who waits is counted where anybody does. A lost store is said before the table: it knows less than was held.
 
 Not here: words for a holder (holders.py).
 """
@@ -20,8 +21,8 @@ from headcount.wire import codes
 if TYPE_CHECKING:
     import argparse
 
-TITLES = ("ITEM", "CLAIM", "HOLDER", "FOR", "NOTE")
-NOTE_AT = TITLES.index("NOTE")
+TITLES = ("ITEM", "CLAIM", "HOLDER", "FOR", "WAITING", "NOTE")
+WAITING_AT = TITLES.index("WAITING")
 NOTE_LEAST = 8
 ITEM_LEAST = 16
 GAP = "  "
@@ -54,9 +55,10 @@ def run(args: Any) -> int:
     elif args.history:
         printing.print_lines(history_lines(answer, args.history, time.time()))
     else:
-        names = _names(client) if answer.get("claims") else {}
-        screen = standard()
-        printing.print_lines(table(answer.get("claims") or [], names, time.time(), screen))
+        claims, lost = answer.get("claims") or [], loss_lines(answer)
+        names = _names(client) if claims else {}
+        rows = table(claims, names, time.time(), standard()) if claims or not lost else []
+        printing.print_lines([*lost, *rows])
         for line in doubts(answer):
             printing.note(line)
     return codes.DONE
@@ -83,6 +85,8 @@ def table(claims: list[dict[str, Any]], names: dict[str, str], now: float, scree
         claims, key=lambda claim: (moments.parse(claim.get("since")) or now, str(claim.get("item")))
     )
     rows = [TITLES, *(_row(claim, names, now) for claim in ordered)]
+    if not any(claim.get("waiting") for claim in ordered):
+        rows = [(*row[:WAITING_AT], *row[WAITING_AT + 1 :]) for row in rows]
     if screen.columns is None:
         return _drawn(rows)
     rows = _fitting(rows, screen.columns, screen.dots)
@@ -92,9 +96,9 @@ def table(claims: list[dict[str, Any]], names: dict[str, str], now: float, scree
 def _fitting(rows: list[tuple[str, ...]], columns: int, dots: str) -> list[tuple[str, ...]]:
     """Notes give way first, then the middle of items, then the numbers."""
     if (over := _wide(rows) - columns) > 0:
-        notes = max(width(row[NOTE_AT]) for row in rows) - over
-        kept = [(cut(row[NOTE_AT], notes, dots),) if notes >= NOTE_LEAST else () for row in rows]
-        rows = [(*row[:NOTE_AT], *note) for row, note in zip(rows, kept, strict=True)]
+        notes = max(width(row[-1]) for row in rows) - over
+        kept = [(cut(row[-1], notes, dots),) if notes >= NOTE_LEAST else () for row in rows]
+        rows = [(*row[:-1], *note) for row, note in zip(rows, kept, strict=True)]
     if (over := _wide(rows) - columns) > 0:
         items = max(ITEM_LEAST, max(width(row[0]) for row in rows) - over)
         rows = [(cut_middle(row[0], items, dots), *row[1:]) for row in rows]
@@ -127,8 +131,19 @@ def _row(claim: dict[str, Any], names: dict[str, str], now: float) -> tuple[str,
         f"#{clean(claim.get('fence'))}",
         name_of(holder, {} if is_elsewhere(holder) else {"name": names.get(str(holder.get("session")))}),
         "-" if since is None else moments.span(now - since),
+        clean(claim.get("waiting") or "-"),
         clean(claim.get("note")),
     )
+
+
+def loss_lines(answer: dict[str, Any]) -> list[str]:
+    """Of a store that was lost, until a person accepts it: an empty list proves nothing."""
+    if not answer.get("loss"):
+        return []
+    return [
+        f"A store was lost ({clean(answer['loss'])}): who held what before is not known.",
+        "Nothing is granted until a person accepts that: headcount claims --accept-loss",
+    ]
 
 
 def doubts(answer: dict[str, Any]) -> list[str]:

@@ -95,7 +95,8 @@ def lines_of(conflicts: list[dict[str, Any]], hook: str) -> list[str]:
     for conflict in conflicts[:SHOWN_MOST]:
         who = holders.name_of(conflict.get("holder"))
         state = holders.state_of(conflict if conflict.get("liveness") else {})
-        lines.append(f"  {clean(conflict.get('item'))}: {who}{holders.since(conflict.get('since'))}{state}")
+        since, what = holders.since(conflict.get("since")), holders.what_for(conflict.get("note"))
+        lines.append(f"  {clean(conflict.get('item'))}: {who}{since}{state}{what}")
         touches = [clean(each) for each in conflict.get("touches") or ()]
         lines += [f"    {path}" for path in touches[:SHOWN_MOST]]
     if len(conflicts) > SHOWN_MOST:

@@ -6,9 +6,11 @@ Not here: who may (the daemon decides).
 from typing import TYPE_CHECKING, Any
 
 from headcount.cli import printing
+from headcount.cli.commands.check import fence
 from headcount.cli.holders import name_of
 from headcount.cli.sanitize import clean
 from headcount.client import ledger
+from headcount.client.reach import quoted
 from headcount.wire import codes
 
 if TYPE_CHECKING:
@@ -23,11 +25,15 @@ NOTE = (
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument("item", metavar="ITEM", help="the item, as kind:value")
     parser.add_argument("to", metavar="S", help="who gets it: an id, the beginning of one, or a name")
-    parser.add_argument("--fence", type=int, metavar="N", help="only if the claim still has this number")
+    parser.add_argument("--fence", type=fence, metavar="N", help="only if the claim still has this number")
+    parser.add_argument("--as", dest="acting_as", metavar="S", help="for that live session (people only)")
 
 
 def run(args: Any) -> int:
-    answer = ledger.ask(printing.client(), ledger.hand_off(args.item, args.to, fence=args.fence))
+    question = ledger.hand_off(args.item, args.to, fence=args.fence)
+    if args.acting_as:
+        question.path += f"?as={quoted(args.acting_as)}"
+    answer = ledger.ask(printing.client(), question)
     if args.json:
         printing.print_document(answer)
         return codes.DONE

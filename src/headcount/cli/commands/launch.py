@@ -38,9 +38,7 @@ NOTE = (
 
 
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
-    parser.usage = (
-        "headcount launch [--name N] [--role R] [--group G]... [--tmux [SESSION]] [--anyway] -- CMD ..."
-    )
+    parser.usage = "headcount launch [--name N] [--role R] [--group G]... [--agent A] [--tmux [SESSION]] [--anyway] -- CMD ..."
     parser.add_argument("--name", help="what the session is called in listings")
     parser.add_argument("--role", help="what it is for: reviewer, builder")
     parser.add_argument(

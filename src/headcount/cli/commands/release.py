@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from headcount.cli import printing
+from headcount.cli.commands.check import fence
 from headcount.cli.sanitize import clean
 from headcount.client import ledger
 from headcount.wire import codes
@@ -23,7 +24,7 @@ NOTE = (
 
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument("item", metavar="ITEM", help="what to give back, as kind:value")
-    parser.add_argument("--fence", type=int, metavar="N", help="only if the claim still has this number")
+    parser.add_argument("--fence", type=fence, metavar="N", help="only if the claim still has this number")
     parser.add_argument("--force", action="store_true", help="another's claim (people only)")
     parser.add_argument("--as", dest="acting_as", metavar="S", help="for that live session (people only)")
 
@@ -45,8 +46,16 @@ def run(args: Any) -> int:
         return codes.DONE
     item = clean(answer.get("item")) or clean(args.item)
     number = f" (claim #{clean(answer.get('fence'))})" if answer.get("fence") is not None else ""
-    print(f"{item} is free again{number}.{_elsewhere(answer)}")
+    print(f"{item} {_became(answer)}{number}.{_elsewhere(answer)}")
     return codes.DONE
+
+
+def _became(answer: dict[str, Any]) -> str:
+    if not isinstance(answer.get("next"), dict):
+        return "is free again"
+    from headcount.cli.holders import name_of
+
+    return f"was given back, and is now {name_of(answer['next'])}'s, who waited for it"
 
 
 def _elsewhere(answer: dict[str, Any]) -> str:

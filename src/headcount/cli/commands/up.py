@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from headcount import __version__
 from headcount.cli import printing, rows
+from headcount.cli.sanitize import clean
 from headcount.wire import codes
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ def run(args: Any) -> int:
     else:
         print(f"headcount {status['version']} was already up (pid {status['pid']}).")
     print(found(status.get("agents") or {}, already=client.started))
+    for warning in status.get("warnings") or ():
+        print(f"  ! {clean(warning)}")
     if status.get("rebooted"):
         from headcount.cli.reboot import tell_once
 

@@ -2,7 +2,8 @@
 
 Rules of this file
   1. The kernel's answer, not the environment's: this verb only asks the daemon.
-  2. Exit 5 outside any agent: "nobody" is an answer that scripts can test.
+  2. Exit 5 outside any agent: "nobody" is an answer that scripts can test. Exit 3 where what was offered does not
+     hold, with and without --explain.
 
 Not here: the rungs themselves (daemon/actor.py).
 """
@@ -20,7 +21,11 @@ from headcount.wire import codes
 if TYPE_CHECKING:
     import argparse
 
-NOTE = "Exit codes: 0 inside an agent, 4 daemon unavailable, 5 no agent above this process."
+NOTE = (
+    "Exit codes: 0 inside an agent, 3 not clear who you are (a token or marks that do not hold), 4 daemon unavailable,\n"
+    "5 no agent above this process."
+)
+SAYS = {"peer": "the kernel", "token": "the token", "environment": "the environment"}
 SWITCHES = {"--explain": "explain", "--json": "json"}
 
 
@@ -53,7 +58,9 @@ def run(args: Any) -> int:
         printing.print_document(me)
     else:
         printing.print_lines(lines_of(me, explain=args.explain))
-    return codes.DONE if me.get("session") else codes.NOT_FOUND
+    if me.get("session"):
+        return codes.DONE
+    return codes.REFUSED if me.get("refusal") else codes.NOT_FOUND
 
 
 def lines_of(me: dict[str, Any], *, explain: bool) -> list[str]:
@@ -62,11 +69,23 @@ def lines_of(me: dict[str, Any], *, explain: bool) -> list[str]:
     if session:
         agent = clean(me.get("agent"))
         lines = [f"You are {session[:4]} ({agent}{pid}), by {clean(me.get('resolved_by'))}."]
+    elif me.get("refusal"):
+        lines = _unclear(me)
     else:
         lines = ["You are inside no agent that headcount knows."]
     if explain:
         lines += [_rung(rung) for rung in me.get("rungs") or ()]
     return lines
+
+
+def _unclear(me: dict[str, Any]) -> list[str]:
+    """Of a caller who offered what does not hold: what speaks for whom, what against, and the next step."""
+    named = [rung for rung in me.get("rungs") or () if rung.get("taken") and rung.get("session")]
+    said = [
+        f"{SAYS.get(rung.get('rung'), 'it')} says {clean(rung['session'])[:4]}, but " for rung in named[:1]
+    ]
+    lines = [f"Not clear who you are: {''.join(said)}{clean(me['refusal'])}."]
+    return [*lines, f"Next: {clean(me['way_out'])}"] if me.get("way_out") else lines
 
 
 def _rung(rung: dict[str, Any]) -> str:

@@ -27,7 +27,7 @@ from headcount.core.session import Session
 from headcount.core.verdict import Standing
 from headcount.daemon.actor import Kind
 from headcount.daemon.answer import json_answer
-from headcount.daemon.claim_view import claim_row, granted, held_sentence, holder_row, refused
+from headcount.daemon.claim_view import claim_row, granted, handed, held_sentence, holder_row, refused
 from headcount.daemon.gate import Refused
 from headcount.daemon.lineage import host_of
 from headcount.daemon.routes import claims_shared as shared
@@ -43,6 +43,7 @@ from headcount.wire.messages import (
     ClaimWish,
     FenceCheck,
     HandOffWish,
+    Holder,
     LossAccepted,
     ReleaseAnswer,
 )
@@ -126,8 +127,17 @@ async def release(call: Call) -> ReleaseAnswer:
             because=answer.because.value,
             again=answer.again,
             host=None if answer.claim.host == call.service.loop.world.known_as else answer.claim.host,
+            next=_next(call, answer.claim),
         )
     raise _fault(call, answer)
+
+
+def _next(call: Call, was: Claim) -> Holder | None:
+    """Whoever was first in line has it in the same moment, and it was not free at all."""
+    now = call.service.loop.world.book.claims.get(was.item)
+    if now is None or not now.is_held or now.fence == was.fence:
+        return None
+    return holder_row(now, call.service.loop.world)
 
 
 async def check(call: Call) -> CheckAnswer:
@@ -160,7 +170,7 @@ async def hand_off(call: Call) -> Any:
     caller = await _holding_caller(call, item)
     answer = await _ledger(call, item).command(HandOff(item, to.id, caller, wish.fence))
     if isinstance(answer, Granted):
-        return granted(answer, item, call.service.loop.world)
+        return handed(answer, item, call.service.loop.world)
     raise _fault(call, answer)
 
 
@@ -293,17 +303,31 @@ async def _told(call: Call, answer: Answer, item: Item) -> Any:
 
 
 def _who_may(call: Call, claim: Claim) -> str:
-    """An agent learns who holds it; a person also how to speak for the holder."""
+    """An agent learns who holds it; a person also how to speak for the holder, by what the verb takes."""
     if call.actor.is_agent or claim.session is None:
         return "See: headcount claims"
-    return f"For its session: --as {claim.session[:4]}. Against it, on record: --force"
+    against = " Against it, on record: --force" if call.request.method == "DELETE" else ""
+    return f"For its session: --as {claim.session[:4]}.{against}"
+
+
+def _own_hold(call: Call, claim: Claim) -> Refused | None:
+    """Of what a process holds that the calling agent started: it is the agent's, and yet not the agent's to give."""
+    if claim.holder is None or not call.actor.is_agent or claim.session != call.actor.session:
+        return None
+    what = f"{claim.item} is held by pid {claim.holder.pid}, a process of your own (headcount hold)."
+    return Refused(409, "not-yours", what, "It is free when that process ends: let it finish, or end it.")
 
 
 def _fault(call: Call, answer: Answer) -> Refused:
     assert isinstance(answer, NotGiven)
     if answer.code == "not-yours" and answer.claim is not None:
+        if (own := _own_hold(call, answer.claim)) is not None:
+            return own
         held = held_sentence(answer.claim, call.service.loop.world)
         return Refused(409, answer.code, f"{answer.why} {held}", _who_may(call, answer.claim))
+    if answer.code == "stale" and answer.claim is not None:
+        why = f"That is not the number of {answer.claim.item} now, which is {answer.claim.fence}."
+        return Refused(409, answer.code, why, "See: headcount claims")
     if answer.code == "not-held":
         return Refused(404, "not-held", answer.why, "Who holds what: headcount claims")
     return Refused(403 if answer.code == "operator-only" else 409, answer.code, answer.why)

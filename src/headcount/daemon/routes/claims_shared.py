@@ -116,6 +116,7 @@ async def say_who(member: "Member", item: Item, told: ClaimAnswer) -> None:
         return
     if found is not None and found.host not in (None, member.host):
         told.holder, told.because = holder_elsewhere(found), sentence_elsewhere(found)
+        told.note = found.claim.note
 
 
 async def check(call: Call, member: "Member", item: Item, fence: int) -> CheckAnswer:

@@ -86,4 +86,6 @@ def _conflict(call: Call, claim: Claim, touches: list[str]) -> Conflict:
         liveness=LIVENESS_WORDS[session.liveness] if session else None,
         activity=session.activity.doing.value if session else None,
         touches=touches[:TOUCHES_MOST],
+        doing=session.activity.label if session else None,
+        note=claim.note,
     )

@@ -39,6 +39,7 @@ from headcount.wire import closer, fleet_messages, guarding, messages
 from headcount.wire import ending as ending_messages
 from headcount.wire import page as page_messages
 from headcount.wire import timeline as time_messages
+from headcount.wire import whoami as who_messages
 from headcount.wire.notify import NotifyTest
 from headcount.wire.places import Resumption, Whereabouts
 
@@ -96,6 +97,7 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
         claims.hand_off,
         "Give a claim to another session",
         messages.ClaimAnswer,
+        ("as",),
         body=messages.HandOffWish,
     ),
     Route(
@@ -110,7 +112,7 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
     Route("GET", "/v1/status", daemon.status, "The daemon about itself", messages.Status, ("settled",)),
     Route("POST", "/v1/stop", daemon.stop, "Stop the daemon", status=202),
     Route("GET", "/v1/sessions", sessions.list_sessions, "All sessions", messages.Sessions, ("all",)),
-    Route("GET", "/v1/sessions/me", whoami.who_am_i, "Who is calling", messages.Me, ("explain",)),
+    Route("GET", "/v1/sessions/me", whoami.who_am_i, "Who is calling", who_messages.Me, ("explain",)),
     Route(
         "POST",
         "/v1/sessions/register",

@@ -12,7 +12,7 @@ from headcount.daemon.authority import nobody
 from headcount.daemon.gate import Refused
 from headcount.daemon.lineage import host_of
 from headcount.daemon.routes.route import Call
-from headcount.wire.messages import Me, Rung
+from headcount.wire.whoami import Me, Rung
 
 
 async def who_am_i(call: Call) -> Me:
@@ -50,4 +50,6 @@ def _me(call: Call, actor: Actor, explain: bool) -> Me:
         groups=list(session.groups) if session else [],
         above=above,
         rungs=rungs if explain else [],
+        refusal=actor.refusal,
+        way_out=actor.way_out,
     )
