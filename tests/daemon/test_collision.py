@@ -50,6 +50,23 @@ def test_two_agents_that_edit_one_file_are_shown_with_the_file_and_a_death_clear
     eventually(lambda: alarms(daemon, second) == [])
 
 
+def test_who_is_about_to_edit_is_told_before_and_a_turn_that_ends_without_the_edit_clears_it(
+    daemon: Daemon, agent: MakeAgent, tmp_path: Path
+) -> None:
+    first, second = agent(), agent()
+    mine, _ = settled(first, daemon), settled(second, daemon)
+    path = f"{tmp_path}/f.py"
+    edits(first, daemon, path)
+    asks(second, daemon, path)
+    eventually(lambda: alarms(daemon, second) == [f"also edited by {mine[:4]} claude-code: {path}"])
+    second.hook(daemon.mailbox, "Stop")  # its user said no
+    eventually(lambda: alarms(daemon, second) == alarms(daemon, first) == [])
+    edits(second, daemon, path)
+    second.hook(daemon.mailbox, "Stop")
+    eventually(lambda: daemon.session(conversation=second.conversation)["activity"] == "done")
+    assert alarms(daemon, second) and alarms(daemon, first), "what was made stays made"
+
+
 @pytest.mark.parametrize("end", ["PermissionDenied", "PostToolUseFailure"])
 def test_an_edit_that_was_denied_or_failed_alarms_nobody_until_one_is_made(
     daemon: Daemon, agent: MakeAgent, tmp_path: Path, end: str

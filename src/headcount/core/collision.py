@@ -6,7 +6,9 @@ Rules of this file
   2. An alarm stands on both rows and names the other session and the place. It is cleared when one of the two
      ended, or no longer works there.
   3. A session and those that it started are one: who asks a child to work is not surprised by it.
-  4. An edit counts once it was made: one that was asked for and denied is nobody's (Report.would_edit).
+  4. An edit counts from when a tool is about to make it: an alarm is worth most before. If the turn ends and it was not
+     made, because its user said no or it failed, it does not count. Where another holds the file, who is most likely
+     denied it by a guard, it counts only once it was made.
   5. After a restart nothing is remembered, so that nothing is claimed: alarms from before are cleared.
 
 Not here: which file a tool edits (agents/), which worktree a directory is in (daemon/worktrees.py), claims.
@@ -16,6 +18,8 @@ import re
 
 from headcount.core.activity import Doing
 from headcount.core.events import EventType
+from headcount.core.granting import others_in_the_way
+from headcount.core.item import Item
 from headcount.core.report import Report, Turn, Worktree
 from headcount.core.session import Session, SessionId
 from headcount.core.traces import Pair, Place
@@ -23,6 +27,7 @@ from headcount.core.world import Draft, World
 from headcount.times import COLLISION_WITHIN
 
 AT_WORK = frozenset({Doing.WORKING, Doing.WAITING})
+BETWEEN_TURNS = frozenset({Turn.STARTED, Turn.PROMPTED, Turn.STOPPED, Turn.FAILED})
 WORKING_TURNS = frozenset({Turn.PROMPTED, Turn.TOOL, Turn.ASKED, Turn.TOOL_DONE})
 OURS = re.compile(r"(?:also edited by \S+.*: /.*|also at work in .+: \S+.*)")
 
@@ -32,16 +37,31 @@ def notice(draft: Draft, id: SessionId | None, report: Report, now: float) -> No
     session = draft.sessions.get(id) if id is not None else None
     if session is None or not session.is_open or session.process is None:
         return  # whether it lives is not known
-    edited_at = min(report.at, now) if report.edits else 0.0
-    if report.edits:
-        _meet(draft, session, Place("same-file", report.edits), edited_at, now)
-    if report.worktree is not None and (report.edits or report.says in WORKING_TURNS):
+    if report.says in BETWEEN_TURNS:
+        draft.traces.drop_wishes(session.id)
+    file = report.edits or (report.would_edit if _may_edit(draft, session, report) else None)
+    edited_at = min(report.at, now) if file else 0.0
+    if file:
+        place = Place("same-file", file)
+        note = draft.traces.made if report.edits else draft.traces.wish
+        note(place, session.id)
+        _meet(draft, session, place, edited_at, now)
+    if report.worktree is not None and (file or report.says in WORKING_TURNS):
         _meet(draft, session, _place(report.worktree), edited_at, now)
+
+
+def _may_edit(draft: Draft, session: Session, report: Report) -> bool:
+    """Whether nobody else has claimed the file that it is about to edit."""
+    if report.would_edit is None or session.process is None:
+        return False
+    return not others_in_the_way(draft, Item(f"path:{report.would_edit}"), session.process)
 
 
 def settle(draft: Draft, now: float) -> None:
     """Clears the alarms of those who no longer meet. Cheap: it looks at raised alarms only."""
     traces = draft.traces
+    for id in [id for id in traces.wishes if not _is_open(draft, id)]:
+        traces.drop_wishes(id)
     for key, pair in list(traces.pairs.items()):
         if _still_meet(draft, pair, now):
             _forget_old_edits(draft, pair, now)
@@ -51,6 +71,11 @@ def settle(draft: Draft, now: float) -> None:
         ]
         if not any(left):  # what was cleared is committed: a failed commit finds the pair again
             del traces.pairs[key]
+
+
+def _is_open(draft: Draft, id: SessionId) -> bool:
+    session: Session | None = draft.sessions.get(id)
+    return session is not None and session.is_open
 
 
 def forget(draft: Draft, now: float) -> None:

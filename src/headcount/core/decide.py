@@ -106,7 +106,7 @@ def next_deadline(world: World) -> float | None:
 
 def _report(draft: Draft, report: Report, now: float) -> SessionId | None:
     session = hear_report(draft, report, now)
-    if report.edits or report.worktree:
+    if report.edits or report.would_edit or report.worktree or session in draft.traces.wishes:
         collision.notice(draft, session, report, now)
     return session
 

@@ -107,9 +107,7 @@ class Report(Struct, frozen=True):
     background_started: Background | None = None
     background_ended: str | None = None
     edits: str | None = None  # the file that a tool has edited, absolute; kept in memory only
-    would_edit: str | None = (
-        None  # the file that a tool asks to edit: it may be denied, and then nothing was edited
-    )
+    would_edit: str | None = None  # the file that a tool is about to edit, if nobody denies it
     worktree: Worktree | None = None
     beside: bool = False  # its process has several conversations at once: it supersedes none
     details: Details = field(default_factory=Details)

@@ -34,6 +34,27 @@ class Traces(Struct):
 
     places: dict[Place, dict[SessionId, float]] = field(default_factory=dict)  # -> when it last edited there
     pairs: dict[tuple[Place, SessionId, SessionId], Pair] = field(default_factory=dict)
+    wishes: dict[SessionId, dict[Place, float]] = field(default_factory=dict)
+    """What each is about to edit -> when it had edited there before; 0: never."""
+
+    def wish(self, place: Place, session: SessionId) -> None:
+        before = self.places.get(place, {}).get(session, 0.0)
+        self.wishes.setdefault(session, {}).setdefault(place, before)
+
+    def made(self, place: Place, session: SessionId) -> None:
+        wishes = self.wishes.get(session, {})
+        wishes.pop(place, None)
+        if not wishes:
+            self.wishes.pop(session, None)
+
+    def drop_wishes(self, session: SessionId) -> None:
+        """Whatever it was about to edit it did not."""
+        for place, before in self.wishes.pop(session, {}).items():
+            seen = self.places.get(place, {})
+            if session in seen and before:
+                seen[session] = before
+            else:
+                seen.pop(session, None)
 
     def note(self, place: Place, session: SessionId, edited_at: float) -> dict[SessionId, float]:
         seen = self.places.pop(place, {})  # the newest place stands last

@@ -34,7 +34,7 @@ class Worktrees:
     async def settled(self, reports: Sequence[Report]) -> list[Report]:
         """The reports with their worktree, and with the real path of what they edit."""
         directories = {each.details.cwd for each in reports if each.details.cwd and _tells(each)}
-        paths = {each.edits for each in reports if each.edits}
+        paths = {path for each in reports for path in (each.edits, each.would_edit) if path}
         if not directories and not paths:
             return list(reports)
         repos, real = await self._look(directories, paths)
@@ -88,13 +88,15 @@ def _real(path: str) -> str:
 
 
 def _tells(report: Report) -> bool:
-    return report.says is not None or report.edits is not None
+    return report.says is not None or report.edits is not None or report.would_edit is not None
 
 
 def _settled(report: Report, repos: dict[str, Repo | None], real: dict[str, str]) -> Report:
     repo = repos.get(report.details.cwd or "")
-    if repo is None and report.edits is None and report.worktree is None:
+    edits, would_edit = (
+        real.get(path, os.path.normpath(path)) if path else None for path in (report.edits, report.would_edit)
+    )
+    if repo is None and report.worktree is None and (edits, would_edit) == (report.edits, report.would_edit):
         return report
-    edits = real.get(report.edits, os.path.normpath(report.edits)) if report.edits else None
     worktree = Worktree(repo.top, repo.branch, repo.name) if repo else None
-    return replace(report, edits=edits, worktree=worktree)
+    return replace(report, edits=edits, would_edit=would_edit, worktree=worktree)
