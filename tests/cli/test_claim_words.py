@@ -63,6 +63,30 @@ def test_whoever_handed_a_claim_over_is_not_told_that_it_is_theirs(
     assert again["because"] == "It is theirs already."
 
 
+# --- the line ----------------------------------------------------------------------------------------
+
+
+def test_whoever_comes_after_one_in_line_is_told_of_that_one_and_of_no_holder(
+    daemon: Daemon, two: tuple[Agent, Agent], tmp_path: Path
+) -> None:
+    holds, _ = two
+    inside(holds, daemon, "claim", f"path:{tmp_path}/a")
+    tree = f"path:{tmp_path}/**"
+    words = command("claim", tree, "--wait", "60", "--as", "flaky-ci")
+    asked = subprocess.Popen(words, env=environment(daemon), stderr=subprocess.DEVNULL)
+    try:
+        eventually(lambda: daemon.get("/v1/claims")["claims"][0]["waiting"] == 1)
+        refused = outside(daemon, "hold", f"path:{tmp_path}/b", "--", "true")
+        assert refused.code == 3
+        assert "Nobody holds it, but" in refused.err and "flaky-ci" in refused.err
+        assert f"came first and waits for {tree}" in refused.err and "auth-refactor" not in refused.err
+        assert "or wait: headcount hold" in refused.err
+        assert inside(holds, daemon, "claim", f"path:{tmp_path}/b").code == 0, "it waits for this one itself"
+    finally:
+        asked.kill()
+        asked.wait()
+
+
 # --- the list ----------------------------------------------------------------------------------------
 
 

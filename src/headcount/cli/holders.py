@@ -92,9 +92,10 @@ def waiting(item: object, again: str = "claim {}") -> str:
 def held_lines(client: Client, item: str, answer: dict[str, Any], again: str = "claim {}") -> list[str]:
     """The refusal: who holds it, and that one may wait. `again`: the call that was refused, `{}` for its item."""
     holder = answer.get("holder")
-    if not isinstance(holder, dict):
-        return [clean(answer.get("because")) or f"{clean(item)} cannot be had now."]
     wait = f"Pick other work, or wait: {waiting(item, again)}"
+    if not isinstance(holder, dict):
+        why = clean(answer.get("because")) or f"{clean(item)} cannot be had now."
+        return [why, wait] if answer.get("code") == "held" else [why]
     if is_elsewhere(holder):  # the daemon's own sentence: how its host stands is a part of it
         return [clean(answer.get("because")), wait]
     row = row_of(client, holder)

@@ -9,6 +9,7 @@ Not here: deciding (core/ledger.py), sessions and events (view.py), words of the
 """
 
 from headcount.agents.label import one_line
+from headcount.core.book import Page
 from headcount.core.claim import Claim, Granted, Held, Refused
 from headcount.core.item import Item
 from headcount.core.plain import clean
@@ -32,7 +33,7 @@ def claim_row(claim: Claim, world: World) -> ClaimRow:
         holder=holder_row(claim, world),
         since=time_text(claim.since),
         note=claim.note,
-        waiting=len(world.book.waiting.get(claim.item, ())),
+        waiting=len(Page(world.book).waiters_of(claim.item)),
     )
 
 
