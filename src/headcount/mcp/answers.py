@@ -75,7 +75,7 @@ def asked(claim: Claim, holder: Session | None, waited: float) -> Answer:
 
 
 def given_back(item: str) -> Answer:
-    return _said(f"{_tame(item)} is free again.", {"item": _tame(item), "released": True})
+    return _said(f"{_tame(item)} is given back.", {"item": _tame(item), "released": True})
 
 
 def handed(claim: Claim) -> Answer:
