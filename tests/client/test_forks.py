@@ -311,7 +311,7 @@ async def main():
     async with headcount.AsyncClient(autostart=False) as client:
         events = client.events()
         await anext(events)
-        listening = await client.on_end(print)
+        listening = await client.on_end(lambda _: None)
         async with await client.claim("task:A", own=True) as claim:
             await asyncio.gather(*(client.claims() for _ in range(8)))  # several connections are kept
             os.waitpid(in_child(lambda: asyncio.run(child(client, claim))), 0)

@@ -217,3 +217,25 @@ def test_who_could_not_be_proved_is_told_that_at_its_deadline():
     desk.release(TASK, A)
     desk.pass_time(61.0)
     assert desk.answers["b"].code == "unverified"
+
+
+def test_one_below_works_under_what_the_agent_above_takes_past_it():
+    desk = Desk()
+    desk.acquire("path:/a/f", A)
+    asks = Acquire(Item("path:/a/**"), Caller(B, above=(A,)), "inner", wait_until=desk.now + 60)
+    assert desk.tell(asks) == [Waiting("inner")]
+    tree = desk.acquire("path:/a/**", A).claim
+    assert desk.answers["inner"] == Granted(tree, again=True, under=True)
+
+
+def test_a_retry_that_is_granted_at_once_leaves_nobody_in_line():
+    desk = Desk()
+    desk.acquire(TASK, A)
+    desk.acquire(TASK, B, wait=60, request="b")
+    desk.hidden.add(B)
+    desk.release(TASK, A)
+    desk.hidden.discard(B)
+    granted = desk.acquire(TASK, B, wait=60, request="b")
+    assert desk.answers["b"] == granted
+    desk.release(TASK, B)
+    assert desk.holder(TASK) is None

@@ -105,6 +105,7 @@ def test_a_person_on_a_kept_connection_is_one_only_while_nothing_new_is_said_or_
         assert [connection.call(*me).data["kind"] for _ in range(2)] == ["operator", "operator"]
         offered = Connection(str(daemon.socket), "Headcount-Session no-such-token")
         offered._socket, offered._reader = connection._socket, connection._reader  # the same line
+        offered._opened_by = connection._opened_by
         assert offered.call(*me).data["kind"] == "nobody"
         assert connection.call(*me).data["kind"] == "operator"
         wish = {"agent": "custom", "conversation": "above-it", "pid": os.getpid()}

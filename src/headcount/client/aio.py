@@ -25,11 +25,11 @@ from headcount.client import ledger
 from headcount.client.aio_connection import Links
 from headcount.client.api import environment, heard_of
 from headcount.client.faults import Broken, NotRunning, Refused, Unavailable
-from headcount.client.reach import Client as Reach
 from headcount.client.reach import quoted, reach
 from headcount.client.token import credential
 from headcount.client.values import Claim, Event, Me, Session, claim_fields, is_over, listed
 from headcount.client.wish import NOT_AN_AGENT, check_here, check_item, check_wish, in_python
+from headcount.paths import Places
 
 log = logging.getLogger("headcount.client")
 
@@ -39,16 +39,24 @@ OnSession = Callable[[Session], object | Awaitable[object]]
 class Life:
     """What one process has of a client."""
 
-    __slots__ = ("before", "links", "listening", "meeting", "met", "pid", "reach")
+    __slots__ = ("before", "links", "listening", "meeting", "met", "pid")
 
     def __init__(self, env: Mapping[str, str], autostart: bool, before: "Life | None" = None) -> None:
         self.pid = os.getpid()
-        self.reach: Reach = reach(env, autostart=autostart)
-        self.links = Links(self.reach.places.socket, credential(env))
+        self.links = Links(Places.from_environ(env).socket, credential(env))
         self.meeting = asyncio.Lock()
         self.met = False
         self.listening: set[asyncio.Task[None]] = set()
         self.before = before  # whom we were forked from: its tasks are not ours to end, nor to lose
+
+
+def _greet(env: Mapping[str, str], autostart: bool) -> None:
+    """In a thread, which nobody can cancel: what it opens it closes itself."""
+    one = reach(env, autostart=autostart)
+    try:
+        one.get("/healthz")
+    finally:
+        one.close()
 
 
 class AsyncClient:
@@ -163,7 +171,6 @@ class AsyncClient:
             task.cancel()
         await asyncio.gather(*life.listening, return_exceptions=True)
         life.links.close()
-        life.reach.close()
 
     async def __aenter__(self) -> "AsyncClient":
         return self
@@ -174,32 +181,32 @@ class AsyncClient:
     # --- asking --------------------------------------------------------------------------------------
 
     async def _ask(self, question: ledger.Question) -> dict[str, Any]:
-        life, began = self._here(), time.monotonic()
-        await self._meet(life)
-        try:
-            return ledger.understood(await life.links.call(question))
-        except NotRunning:
-            pass  # it stopped since: start one, as the plain client does
-        except Broken:
-            if not question.again and question.method != "GET":
-                raise
-            await asyncio.sleep(times.CONNECT_RETRY_EVERY)
-        life.met = False
-        await self._meet(life)
-        return ledger.understood(await life.links.call(question.after(time.monotonic() - began)))
+        life, began, spent = self._here(), time.monotonic(), 0.0
+        was_started = False
+        while True:
+            await self._meet(life)
+            try:
+                return ledger.understood(await life.links.call(question.after(spent)))
+            except NotRunning:  # it stopped since: start one, as the plain client does
+                if was_started:
+                    raise
+                was_started = True
+            except Broken:
+                if (not question.again and question.method != "GET") or spent >= question.within:
+                    raise
+                await asyncio.sleep(times.CONNECT_RETRY_EVERY)
+            life.met = False
+            spent = time.monotonic() - began
 
     async def _meet(self, life: Life) -> None:
         async with life.meeting:
             if not life.met:
-                life.reach.started = False
-                await asyncio.to_thread(life.reach.get, "/healthz")
-                life.reach.close()
+                await asyncio.to_thread(_greet, self._env, self._autostart)
                 life.met = True
 
     def _here(self) -> Life:
         if self._life.pid != os.getpid():
             self._life.links.close()
-            self._life.reach.close()
             self._life = Life(self._env, self._autostart, self._life)
         return self._life
 

@@ -155,7 +155,7 @@ class Client:
         """Claims stay: they belong to the process, not to the connection."""
         for listening in self._listening:
             listening.close()
-        self._line().reach.close()
+        self._line().reach.leave()
 
     def __enter__(self) -> "Client":
         return self

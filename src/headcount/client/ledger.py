@@ -16,7 +16,7 @@ from typing import Any
 
 from headcount import times
 from headcount.client.connection import Answer
-from headcount.client.faults import refusal
+from headcount.client.faults import WrongCall, refusal
 from headcount.client.reach import Client, quoted, rest, time_left
 
 CLAIMS = "/v1/claims"
@@ -37,7 +37,12 @@ def item_here(item: str, directory: str | None = None) -> str:
         value = os.path.expanduser(value)  # noqa: PTH111
     tail = "/**" if value.endswith("/**") or value == "**" else ""
     inside = value.removesuffix("**").rstrip("/") if tail else value
-    here = directory or os.getcwd()  # noqa: PTH109
+    try:
+        here = directory or os.getcwd()  # noqa: PTH109
+    except OSError:
+        raise WrongCall(
+            f"The directory you are in is gone, so {item} is nowhere.", "Write it from /"
+        ) from None
     return f"path:{os.path.normpath(os.path.join(here, inside or '.'))}{tail}"  # noqa: PTH118
 
 

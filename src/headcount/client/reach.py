@@ -42,6 +42,7 @@ class Client:
     ) -> None:
         self.places = places
         self.started = False  # whether we had to start the daemon
+        self._has_left = False
         self.meanwhile: Callable[[], object] | None = None  # done while a daemon that we started gets ready
         self._env = env
         self._autostart = autostart
@@ -112,6 +113,11 @@ class Client:
     def close(self) -> None:
         self._connection.close()
 
+    def leave(self) -> None:
+        """Close it for good, also under a call of another thread: that one does not ask again."""
+        self._has_left = True
+        self._connection.close()
+
     def start(self) -> None:
         from headcount.client.start import start  # 6 ms of imports, and nearly never needed
 
@@ -144,6 +150,7 @@ class Client:
     ) -> Answer:
         """An answer of a daemon, started now if nobody listens."""
         began = time.monotonic() - spent
+        self._has_left = False
         while True:
             try:
                 return self._connection.call(method, path, rest(body, spent), time_left(within, spent))
@@ -152,7 +159,7 @@ class Client:
                     raise
                 self.start()
             except Broken:  # it was stopping; soon somebody else listens, or nobody
-                if not again or time.monotonic() >= began + within:
+                if self._has_left or not again or time.monotonic() >= began + within:
                     raise
                 time.sleep(times.CONNECT_RETRY_EVERY)
             spent = time.monotonic() - began

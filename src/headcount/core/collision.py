@@ -47,7 +47,7 @@ def notice(draft: Draft, id: SessionId | None, report: Report, now: float) -> No
         note(place, session.id)
         _meet(draft, session, place, edited_at, now)
     if report.worktree is not None and (file or report.says in WORKING_TURNS):
-        _meet(draft, session, _place(report.worktree), edited_at, now)
+        _meet(draft, session, _place(report.worktree), edited_at if report.edits else 0.0, now)
 
 
 def _may_edit(draft: Draft, session: Session, report: Report) -> bool:

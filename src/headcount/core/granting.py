@@ -89,6 +89,8 @@ def grant(draft: Draft, asks: Acquire, now: float) -> Granted:
     running = () if mine else still_running(draft, asks.item)
     claim = mine or give(draft, asks.item, asks.caller, now, asks.note, asks.request, asks.until_empty)
     draft.page.remember(asks.request, claim, now)
+    if mine is None and draft.page.waiters_of(asks.item):
+        draft.page.freed.append(asks.item)  # not free: but one below the new holder may work under it now
     return Granted(claim, again=mine is not None, still_running=running)
 
 

@@ -34,6 +34,9 @@ OPERATOR_ONLY = Refused("operator-only", "Releasing by force is for people.")
 
 def acquire(draft: Draft, asks: Acquire, now: float) -> Answer:
     answer = _acquire(draft, asks, now)
+    waiter = draft.page.waiter(asks.request)
+    if isinstance(answer, Granted) and waiter is not None:
+        draft.page.answer(waiter, answer)  # it waited by this very request: one question, one answer
     if isinstance(answer, Refused):
         draft.count("claims_refused")
     elif isinstance(answer, Held):

@@ -1,7 +1,7 @@
 """Traces: who was lately at work where, and which alarms stand for it. Memory only.
 
 Rules of this file
-  1. Nothing of it is stored: a restart forgets it, and a batch that is decided twice notes the same.
+  1. Nothing of it is stored: a restart forgets it, and a batch that is decided twice notes the same, within its own time.
   2. Bounded: of more than TRACES_MOST places the one longest untouched goes.
 
 Not here: what follows from a trace (collision.py).

@@ -169,10 +169,11 @@ class SharedClaims:
         self._open[asks.request] += 1
         answer: Answer | None = None
         in_line = False
+        over = self._clock.boottime() + until - self._clock.now()  # by the clock that nobody sets
         try:
             while True:
                 bell.clear()
-                left = until - self._clock.now()
+                left = over - self._clock.boottime()
                 answer = await self._finished(self._commit(asks, left if left > 0 else None))
                 if not isinstance(answer, Waiting) and not (in_line and left > 0 and _is_doubt(answer)):
                     return answer
