@@ -3,6 +3,7 @@
 import asyncio
 import json
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ import pytest
 import headcount
 from headcount import times
 from headcount.client import ledger
-from headcount.client.faults import Unavailable
+from headcount.client.faults import Broken, Unavailable
 from headcount.client.reach import Client, reach
 from headcount.paths import Places
 from tests.client.wire_server import WireServer, answer
@@ -25,28 +26,31 @@ WAIT = 3.0
 
 
 class Cut:
-    """Says nothing for a while at the first wish, and closes; says no to the next."""
+    """Says nothing for a while at the first wishes, and closes; says no to the next."""
 
-    def __init__(self) -> None:
+    def __init__(self, cuts: int = 1) -> None:
         self.wishes: list[dict[str, object]] = []
+        self.cuts = cuts
 
     def __call__(self, line: str, _headers: object, body: bytes, _conn: object) -> bytes | None:
         if not line.startswith("POST /v1/claims"):
             return answer({})
         self.wishes.append(json.loads(body))
-        if len(self.wishes) == 1:
+        if len(self.wishes) <= self.cuts:
             time.sleep(PAUSE)
             return None
         return answer({"item": "task:A", "granted": False, "because": "held", "code": "held"}, 409)
 
     def check(self) -> None:
-        first, second = self.wishes
-        assert first["wait"] == 60 and first["request"] == second["request"]
-        assert isinstance(second["wait"], float) and 0 < second["wait"] <= 60 - PAUSE
+        first, *_, last = self.wishes
+        assert len(self.wishes) == self.cuts + 1
+        assert first["wait"] == 60 and first["request"] == last["request"]
+        assert isinstance(last["wait"], float) and 0 < last["wait"] <= 60 - PAUSE * self.cuts
 
 
-def test_a_wish_that_was_cut_off_asks_for_the_rest_of_its_time(tmp_path: Path) -> None:
-    cut = Cut()
+@pytest.mark.parametrize("cuts", [1, 3])
+def test_a_wish_that_was_cut_off_asks_for_the_rest_of_its_time(tmp_path: Path, cuts: int) -> None:
+    cut = Cut(cuts)
     with WireServer(str(tmp_path / "headcount.sock"), cut):
         client = Client(
             Places.below(str(tmp_path)), {}, autostart=False, say=lambda line: None, version="0.1.0"
@@ -56,16 +60,50 @@ def test_a_wish_that_was_cut_off_asks_for_the_rest_of_its_time(tmp_path: Path) -
     cut.check()
 
 
-@pytest.mark.parametrize("kept", [False, True])
-async def test_the_async_client_asks_for_the_rest_too(tmp_path: Path, kept: bool) -> None:
-    """Both where it has a connection already, and where it opens one."""
-    cut = Cut()
+@pytest.mark.parametrize(("kept", "cuts"), [(False, 1), (True, 1), (True, 3)])
+async def test_the_async_client_asks_for_the_rest_too(tmp_path: Path, kept: bool, cuts: int) -> None:
+    """Both where it has a connection already, and where it opens one; however often it is cut off."""
+    cut = Cut(cuts)
     with WireServer(str(tmp_path / "headcount.sock"), cut):
         async with headcount.AsyncClient(str(tmp_path), autostart=False, env={}) as client:
             if kept:
                 await client.claims()
             assert not await client.claim("task:A", own=True, wait=60)
     cut.check()
+
+
+def test_a_client_that_is_closed_ends_the_wait_of_another_thread_and_does_not_ask_again(
+    tmp_path: Path,
+) -> None:
+    asked, go_on = threading.Event(), threading.Event()
+    wishes = []
+
+    def says(line: str, *_: object) -> bytes | None:
+        if not line.startswith("POST /v1/claims"):
+            return answer({})
+        wishes.append(line)
+        asked.set()
+        go_on.wait(20)
+        return None
+
+    with WireServer(str(tmp_path / "headcount.sock"), says):
+        client = headcount.Client(str(tmp_path), autostart=False, env={})
+        ended: list[Exception] = []
+
+        def wait() -> None:
+            try:
+                client.claim("task:A", own=True, wait=60)
+            except Exception as error:
+                ended.append(error)
+
+        waiting = threading.Thread(target=wait)
+        waiting.start()
+        assert asked.wait(20)
+        client.close()
+        waiting.join(20)
+        go_on.set()
+        assert not waiting.is_alive() and isinstance(ended[0], Broken)
+    assert len(wishes) == 1
 
 
 def test_when_its_time_is_over_it_is_asked_without_waiting_and_has_time_for_its_answer() -> None:

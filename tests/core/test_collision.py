@@ -152,3 +152,38 @@ def test_a_session_without_a_process_raises_nothing() -> None:
     scene = Scene()
     scene.hear(edit("conv-a", Anchor()), edit("conv-b", bound(B)), now=T0)
     assert [each.alarms for each in both(scene)] == [(), ()]
+
+
+def refused(scene: Scene) -> None:
+    """A session that was about to edit, and whose turn ended without it."""
+    for at, says, path in (
+        (0, Turn.PROMPTED, None),
+        (1, Turn.TOOL, "/src/web/fr.json"),
+        (2, Turn.STOPPED, None),
+    ):
+        scene.hear(
+            report(
+                at=T0 + at, conversation="conv-a", anchor=bound(A), says=says, would_edit=path, worktree=HERE
+            ),
+            now=T0 + at,
+        )
+
+
+def test_what_was_not_edited_counts_neither_for_the_file_nor_for_its_worktree() -> None:
+    scene = Scene()
+    refused(scene)
+    later = T0 + 60
+    scene.hear(
+        report(at=later, conversation="conv-b", anchor=bound(B), says=Turn.PROMPTED, worktree=HERE),
+        edit("conv-b", bound(B), at=later),
+        now=later,
+    )
+    assert [each.alarms for each in both(scene)] == [(), ()]
+
+
+def test_an_edit_that_was_made_before_stands_when_the_next_is_refused() -> None:
+    scene = Scene()
+    scene.hear(edit("conv-a", bound(A), at=T0 - 1), now=T0 - 1)
+    refused(scene)
+    scene.hear(edit("conv-b", bound(B), at=T0 + 60), now=T0 + 60)
+    assert all(each.alarms for each in both(scene))
