@@ -9,6 +9,7 @@ import pytest
 
 from tests.rig.agent import Agent
 from tests.rig.daemon import Daemon
+from tests.rig.inside import settled
 from tests.rig.left_behind import repo  # noqa: F401
 from tests.rig.noticed import receiver  # noqa: F401
 from tests.rig.postgres import Postgres
@@ -39,6 +40,15 @@ def agent(tmp_path: Path) -> Iterator[Callable[..., Agent]]:
     yield make
     for each in made:
         each.close()
+
+
+@pytest.fixture
+def two(daemon: Daemon, agent: Callable[..., Agent]) -> tuple[Agent, Agent]:
+    """Two agents at rest, by the names of the documents."""
+    first, second = agent(), agent()
+    settled(first, daemon, session_title="auth-refactor")
+    settled(second, daemon, session_title="flaky-ci")
+    return first, second
 
 
 @pytest.fixture(scope="session")

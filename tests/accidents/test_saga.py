@@ -38,14 +38,6 @@ def office(daemon: Daemon, agent: Make, tmp_path: Path) -> callers.Office:
     return callers.Office(daemon, tmp_path / "errands", agent)
 
 
-@pytest.fixture
-def two(daemon: Daemon, agent: Make) -> tuple[Agent, Agent]:
-    first, second = agent(), agent()
-    settled(first, daemon, session_title="auth-refactor")
-    settled(second, daemon, session_title="flaky-ci")
-    return first, second
-
-
 def held(daemon: Daemon) -> dict[str, int]:
     """Item and pid of whoever holds it, as people are shown."""
     return {row["item"]: row["holder"]["pid"] for row in daemon.get("/v1/claims")["claims"]}

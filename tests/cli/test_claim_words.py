@@ -18,14 +18,6 @@ pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="st
 MakeAgent = Callable[..., Agent]
 
 
-@pytest.fixture
-def two(daemon: Daemon, agent: MakeAgent) -> tuple[Agent, Agent]:
-    first, second = agent(), agent()
-    settled(first, daemon, session_title="auth-refactor")
-    settled(second, daemon, session_title="flaky-ci")
-    return first, second
-
-
 # --- handing over ------------------------------------------------------------------------------------
 
 

@@ -14,19 +14,11 @@ import pytest
 from headcount.cli.commands import launch
 from tests.rig.agent import Agent
 from tests.rig.daemon import Daemon, eventually
-from tests.rig.inside import command, environment, inside, outside, settled, shell
+from tests.rig.inside import command, environment, inside, outside, shell
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="stand-ins need Linux's /proc")
 
 MakeAgent = Callable[..., Agent]
-
-
-@pytest.fixture
-def two(daemon: Daemon, agent: MakeAgent) -> tuple[Agent, Agent]:
-    first, second = agent(), agent()
-    settled(first, daemon, session_title="auth-refactor")
-    settled(second, daemon, session_title="flaky-ci")
-    return first, second
 
 
 def test_a_claim_is_granted_once_and_the_refusal_names_the_holder_and_waiting(

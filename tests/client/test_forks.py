@@ -1,75 +1,15 @@
-"""Forks: a copy of a process is another process. Real forks, a real daemon; the naive client fails the same scene.
+"""Forks: a copy of a process is another process. Real forks, a real daemon; the naive client fails the same scene."""
 
-Each scene is a program of its own: a test process with threads is no place to fork.
-"""
-
-import json
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.rig.daemon import Daemon
-from tests.rig.inside import MARKS, environment
+from tests.rig.forked import played
 
 pytestmark = pytest.mark.skipif(
     not Path("/proc/self/stat").exists(), reason="callers are known by Linux's /proc"
 )
-
-BEGIN = """
-import asyncio, json, multiprocessing, os, signal, sys, threading, time
-import headcount
-from headcount.client.faults import ClientFault, WrongCall
-
-def say(*words):
-    os.write(1, json.dumps(words).encode() + b"\\n")
-
-def in_child(scene):
-    '''Runs it in a forked copy, which has an end.'''
-    pid = os.fork()
-    if pid == 0:
-        signal.alarm(20)
-        try:
-            scene()
-        except BaseException as error:
-            say("failed", repr(error))
-        os._exit(0)
-    return pid
-
-def eventually(ask):
-    deadline = time.monotonic() + 20
-    while not (answer := ask()) and time.monotonic() < deadline:
-        time.sleep(0.005)
-    return answer
-
-client = headcount.Client(autostart=False)
-client.claims()  # its connection is open
-"""
-
-NAIVE = """
-from headcount.client.connection import Connection
-Connection._is_ours = lambda self: True
-first = os.getpid()
-headcount.client.api.os = type("os", (), {**vars(os), "getpid": staticmethod(lambda: first)})
-headcount.client.wish.os = headcount.client.api.os
-"""
-
-
-def played(daemon: Daemon, scene: str, naive: bool = False) -> list[Any]:
-    """What the program said, line by line."""
-    env = {name: value for name, value in environment(daemon).items() if name not in MARKS}
-    done = subprocess.run(
-        [sys.executable, "-c", BEGIN + (NAIVE if naive else "") + scene],
-        env=env,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert done.returncode == 0, done.stderr
-    return [json.loads(line) for line in done.stdout.splitlines()]
-
 
 CHILD_CLAIMS = """
 def child():
@@ -259,106 +199,3 @@ for pid in (holding, copy):
 def test_whoever_stops_waiting_leaves_the_line_though_a_copy_has_the_descriptor(daemon: Daemon) -> None:
     """And the next answer on that client is the one to the next question."""
     assert played(daemon, LEAVES_THE_LINE) == [["enough"], ["left", True]]
-
-
-STREAM = """
-events = client.events()
-next(events)
-ended = []
-listening = client.on_end(ended.append)
-inbox, outbox = os.pipe()
-def next_claim():
-    return next(each for each in events if each.type == "claim.granted").item
-def child():
-    os.read(inbox, 1)
-    say("child", next_claim())
-    client.close()
-pid = in_child(child)
-client.claim("task:A", own=True)
-say("parent", next_claim())
-os.write(outbox, b"x")
-os.waitpid(pid, 0)
-client.claim("task:B", own=True)
-say("parent", next_claim())
-say("listens", listening.is_open)
-"""
-
-
-def test_an_event_stream_is_not_read_by_two_and_a_copy_goes_on_with_its_own(daemon: Daemon) -> None:
-    said = played(daemon, STREAM)
-    assert said == [["parent", "task:A"], ["child", "task:A"], ["parent", "task:B"], ["listens", True]]
-
-
-def test_control_two_that_read_one_stream_miss_events(daemon: Daemon) -> None:
-    taken = STREAM.replace('say("parent", next_claim())\nos.write', "os.write")  # the copy reads first
-    said = played(daemon, taken.replace("client.close()", ""), naive=True)
-    assert ["parent", "task:A"] not in said
-
-
-ASYNC = """
-client.close()
-async def child(client, outer):
-    async with await client.claim("task:B", own=True) as claim:
-        say("child", claim.holder.pid == os.getpid(), await outer.is_current())
-    try:
-        await outer.release()
-    except WrongCall:
-        say("not its own")
-    await outer.__aexit__()
-    await client.close()
-
-async def main():
-    async with headcount.AsyncClient(autostart=False) as client:
-        events = client.events()
-        await anext(events)
-        listening = await client.on_end(lambda _: None)
-        async with await client.claim("task:A", own=True) as claim:
-            await asyncio.gather(*(client.claims() for _ in range(8)))  # several connections are kept
-            os.waitpid(in_child(lambda: asyncio.run(child(client, claim))), 0)
-            async with asyncio.timeout(20):
-                say("parent", await claim.is_current(), [each.item for each in await client.claims()])
-                await asyncio.gather(*(client.claims() for _ in range(8)))
-                seen = []
-                async for event in events:
-                    seen.append((event.type, event.item))
-                    if event.type == "claim.released":
-                        break
-                say(seen)
-            say("listens", not listening.done())
-        say([each.item for each in await client.claims()])
-asyncio.run(main())
-"""
-
-
-def test_the_async_client_is_forked_likewise_and_the_parents_loop_feels_nothing(daemon: Daemon) -> None:
-    assert played(daemon, ASYNC) == [
-        ["child", True, True],
-        ["not its own"],
-        ["parent", True, ["task:A"]],
-        [[["claim.granted", "task:A"], ["claim.granted", "task:B"], ["claim.released", "task:B"]]],
-        ["listens", True],
-        [[]],
-    ]
-
-
-ASYNC_STREAM = """
-async def go_on(events):
-    async with asyncio.timeout(20):
-        async for event in events:
-            if event.type == "claim.granted":
-                return event.item
-
-async def main():
-    aio = headcount.AsyncClient(autostart=False)
-    events = aio.events()
-    await anext(events)
-    client.claim("task:A", own=True)
-    os.waitpid(in_child(lambda: say("child", asyncio.run(go_on(events)))), 0)
-    say("parent", await go_on(events))
-    await aio.close()
-asyncio.run(main())
-"""
-
-
-def test_an_async_event_stream_goes_on_in_both(daemon: Daemon) -> None:
-    assert played(daemon, ASYNC_STREAM) == [["child", "task:A"], ["parent", "task:A"]]

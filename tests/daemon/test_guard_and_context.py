@@ -36,14 +36,6 @@ def edit(agent: Agent, path: Path | str, tool: str = "Edit", **more: Any) -> str
     return agent.payload("PreToolUse", tool_name=tool, tool_input={field: str(path), **more})
 
 
-@pytest.fixture
-def two(daemon: Daemon, agent: MakeAgent) -> tuple[Agent, Agent]:
-    first, second = agent(), agent()
-    settled(first, daemon, session_title="auth-refactor")
-    settled(second, daemon, session_title="flaky-ci")
-    return first, second
-
-
 @pytest.mark.parametrize("tool", ["Edit", "Write", "MultiEdit", "NotebookEdit"])
 def test_an_edit_of_anothers_path_is_denied_and_names_the_holder(
     daemon: Daemon, two: tuple[Agent, Agent], tmp_path: Path, tool: str

@@ -41,7 +41,7 @@ class Life:
 
     __slots__ = ("before", "links", "listening", "meeting", "met", "pid")
 
-    def __init__(self, env: Mapping[str, str], autostart: bool, before: "Life | None" = None) -> None:
+    def __init__(self, env: Mapping[str, str], before: "Life | None" = None) -> None:
         self.pid = os.getpid()
         self.links = Links(Places.from_environ(env).socket, credential(env))
         self.meeting = asyncio.Lock()
@@ -72,7 +72,7 @@ class AsyncClient:
     ) -> None:
         self._env = environment(home, env)
         self._autostart = autostart
-        self._life = Life(self._env, autostart)
+        self._life = Life(self._env)
 
     # --- claims --------------------------------------------------------------------------------------
 
@@ -207,7 +207,7 @@ class AsyncClient:
     def _here(self) -> Life:
         if self._life.pid != os.getpid():
             self._life.links.close()
-            self._life = Life(self._env, self._autostart, self._life)
+            self._life = Life(self._env, self._life)
         return self._life
 
     async def _follow(self, since: int | None) -> AsyncIterator[dict[str, Any]]:

@@ -128,9 +128,10 @@ def check(item: str, fence: int) -> Question:
     return Question("POST", f"{_of(item)}/check", {"fence": fence}, again=True)
 
 
-def hand_off(item: str, to: str, *, fence: int | None = None) -> Question:
+def hand_off(item: str, to: str, *, fence: int | None = None, acting_as: str | None = None) -> Question:
     body: dict[str, Any] = {"to": to} if fence is None else {"to": to, "fence": fence}
-    return Question("POST", f"{_of(item)}/handoff", body)
+    query = f"?as={quoted(acting_as)}" if acting_as else ""
+    return Question("POST", f"{_of(item)}/handoff{query}", body)
 
 
 def held(history: str | None = None) -> Question:

@@ -80,7 +80,7 @@ class Waits(Struct, frozen=True):
 class Held(Struct, frozen=True):
     claim: Claim | None  # what stands in the way; None: only others who wait
     ahead: int = 0  # how many came earlier and wait for something of the same
-    first: "Waits | None" = None  # of those the first, where nothing but them stands in the way
+    first: Waits | None = None  # of those the first, where nothing but them stands in the way
 
 
 class Refused(Struct, frozen=True):

@@ -7,8 +7,8 @@ Rules of this file
      ended, or no longer works there.
   3. A session and those that it started are one: who asks a child to work is not surprised by it.
   4. An edit counts from when a tool is about to make it: an alarm is worth most before. If the turn ends and it was not
-     made, because its user said no or it failed, it does not count. Where another holds the file, who is most likely
-     denied it by a guard, it counts only once it was made.
+     made, because its user said no or it failed, it does not count. Where another has claimed the file a guard most likely
+     denies it: there it counts only once it was made.
   5. After a restart nothing is remembered, so that nothing is claimed: alarms from before are cleared.
 
 Not here: which file a tool edits (agents/), which worktree a directory is in (daemon/worktrees.py), claims.

@@ -66,7 +66,6 @@ def handed(answer: Granted, item: Item, world: World) -> ClaimAnswer:
 
 def refused(answer: Held | Refused, item: Item, world: World) -> ClaimAnswer:
     claim = answer.claim if answer.claim is not None and answer.claim.is_held else None
-    is_held = isinstance(answer, Held)
     return ClaimAnswer(
         item=item,
         granted=False,
@@ -78,7 +77,7 @@ def refused(answer: Held | Refused, item: Item, world: World) -> ClaimAnswer:
         under=None,
         still_running=[],
         held_item=claim.item if claim and claim.item != item else None,
-        ahead=answer.ahead if is_held and isinstance(answer, Held) else 0,
+        ahead=answer.ahead if isinstance(answer, Held) else 0,
         note=claim.note if claim else None,
     )
 
@@ -88,7 +87,7 @@ def _in_the_way(answer: Held, claim: Claim | None, world: World) -> str:
         return held_sentence(claim, world)
     first = answer.first
     session = world.sessions.get(first.session) if first.session else None
-    who = f"{session.id[:4]} {session.name or session.agent}" if session else f"process {first.process.pid}"
+    who = _called(session) if session else f"process {first.process.pid}"
     return f"Nobody holds it, but {who}{_doing(session)} came first and waits for {first.item}."
 
 
@@ -124,6 +123,10 @@ def _name(claim: Claim, session: Session | None) -> str:
         return f"{claim.session[:4]} on {claim.host}"
     if session is None:
         return f"process {claim.holder.pid}" if claim.holder else "nobody"
+    return _called(session)
+
+
+def _called(session: Session) -> str:
     return f"{session.id[:4]} {session.name or session.agent}"
 
 

@@ -10,7 +10,6 @@ from headcount.cli.commands.check import fence
 from headcount.cli.holders import name_of
 from headcount.cli.sanitize import clean
 from headcount.client import ledger
-from headcount.client.reach import quoted
 from headcount.wire import codes
 
 if TYPE_CHECKING:
@@ -30,9 +29,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
 
 
 def run(args: Any) -> int:
-    question = ledger.hand_off(args.item, args.to, fence=args.fence)
-    if args.acting_as:
-        question.path += f"?as={quoted(args.acting_as)}"
+    question = ledger.hand_off(args.item, args.to, fence=args.fence, acting_as=args.acting_as)
     answer = ledger.ask(printing.client(), question)
     if args.json:
         printing.print_document(answer)
