@@ -27,6 +27,7 @@ class Places(NamedTuple):  # a tuple, not a dataclass: importing dataclasses cos
     flag: str  # while it exists hooks also drop per-tool events; a crash leaves it, `down` removes it
     log: str
     config: str
+    record: str  # in which namespaces the daemon runs
     home: str | None  # $HEADCOUNT_HOME, made absolute; None: the XDG places
 
     @classmethod
@@ -54,6 +55,7 @@ class Places(NamedTuple):  # a tuple, not a dataclass: importing dataclasses cos
             flag=f"{state}/mailbox/.listening",
             log=f"{state}/log/headcount.log",
             config=config,
+            record=f"{state}/namespaces",
             home=home,
         )
 

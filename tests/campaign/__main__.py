@@ -20,6 +20,7 @@ CAMPAIGNS = {  # and what each counts
     "wrong_kill": "ends wanted",
     "fleet_partitions": "rounds",
     "double_starts": "rounds",
+    "upgrades": "rounds",
     "slow_loris": "connections",
     "headers": "requests",
     "canaries": "canaries",

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from headcount import origin
 from headcount.client.connection import Connection
 from headcount.client.faults import ClientFault, NotRunning
 from headcount.client.reach import VERSION_HEADER
@@ -41,13 +42,15 @@ class HookFacts:
     inactive: str = ""  # why its agent does not run them, although they are installed
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
     running: bool  # somebody listens
-    fault: ClientFault | None  # why there was no answer
-    took: float  # seconds to the answer
-    version: str | None
-    status: dict[str, Any]
+    fault: ClientFault | None = None  # why there was no answer
+    took: float = 0.0  # seconds to the answer
+    version: str | None = None
+    origin: "origin.Origin | None" = None
+    pid: int | None = None  # of the daemon, as seen from here
+    status: dict[str, Any] = field(default_factory=dict)
     socket: FileFacts | None
     state: FileFacts | None
     mailbox: FileFacts | None
@@ -59,20 +62,16 @@ class Facts:
     errors: tuple[str, ...] = ()  # lines of the log's tail
     hooks: tuple[HookFacts, ...] = ()  # one for each settings file of an agent
     locked: str | None = None  # the directory that keeps us from having one of our own
-    places: Places = field(kw_only=True)
+    places: Places
 
 
 def examine(env: Mapping[str, str]) -> Facts:
     places = Places.from_environ(env)
-    running, fault, took, version, status = _asked(places)
+    seen = _asked(places)
     waiting, oldest = _mailbox(places)
     nearest = _nearest(places.state)
     return Facts(
-        running=running,
-        fault=fault,
-        took=took,
-        version=version,
-        status=status,
+        **seen,
         socket=_file(places.socket),
         state=_file(places.state),
         mailbox=_file(places.mailbox),
@@ -81,7 +80,7 @@ def examine(env: Mapping[str, str]) -> Facts:
         waiting=waiting,
         oldest=oldest,
         free=_free(nearest),
-        descriptors=_descriptors(status.get("pid")),
+        descriptors=_descriptors(seen.get("pid")),
         errors=bad_lines(_tail(places.log)),
         hooks=_hooks(),
         places=places,
@@ -117,19 +116,27 @@ def _bad_line(line: str) -> str:
     return ": ".join([str(entry.get("message")).strip(), *cause])
 
 
-def _asked(places: Places) -> tuple[bool, ClientFault | None, float, str | None, dict[str, Any]]:
+def _asked(places: Places) -> dict[str, Any]:
+    """What the daemon's answer shows, as fields of the facts."""
     connection = Connection(places.socket)
     began = time.monotonic()
     try:
         answer = connection.call("GET", "/v1/status")
     except NotRunning as fault:
-        return False, fault, 0.0, None, {}
+        return {"running": False, "fault": fault}
     except ClientFault as fault:
-        return True, fault, time.monotonic() - began, None, {}
+        return {"running": True, "fault": fault, "took": time.monotonic() - began}
     finally:
         connection.close()
     status = answer.data if answer.status == 200 and isinstance(answer.data, dict) else {}
-    return True, None, time.monotonic() - began, answer.headers.get(VERSION_HEADER), status
+    return {
+        "running": True,
+        "took": time.monotonic() - began,
+        "version": answer.headers.get(VERSION_HEADER),
+        "origin": origin.from_header(answer.headers.get(origin.HEADER)),
+        "pid": connection.daemon_pid or status.get("pid"),
+        "status": status,
+    }
 
 
 def _file(path: str) -> FileFacts | None:

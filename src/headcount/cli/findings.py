@@ -10,7 +10,7 @@ Not here: looking (examine.py), printing (commands/doctor.py).
 
 from typing import NamedTuple
 
-from headcount import __version__, times
+from headcount import __version__, origin, times
 from headcount.cli import moments
 from headcount.cli.examine import Facts, FileFacts, HookFacts
 from headcount.client.faults import Deaf
@@ -73,6 +73,13 @@ def _daemon(facts: Facts) -> Finding:
             "whoever answers on the socket is not headcount",
             f"look at {facts.places.socket}",
         )
+    if origin.is_enclosed(facts.origin, facts.pid or 0):
+        return Finding(
+            "daemon",
+            "finding",
+            f"pid {facts.pid} runs in a sandbox or container and does not see the agents out here",
+            "headcount up replaces it",
+        )
     if facts.took > times.SLOW_ANSWER:
         return Finding(
             "daemon",
@@ -80,11 +87,20 @@ def _daemon(facts: Facts) -> Finding:
             f"answers slowly: {facts.took * 1000:.0f} ms",
             "look at the machine's load and the log",
         )
-    return Finding("daemon", "ok", f"pid {facts.status.get('pid')} answered in {facts.took * 1000:.0f} ms")
+    return Finding("daemon", "ok", f"pid {facts.pid} answered in {facts.took * 1000:.0f} ms")
 
 
 def _version(facts: Facts) -> Finding:
     theirs = facts.version or str(facts.status.get("version"))
+    if facts.origin is not None and facts.origin.installation != origin.ours().installation:
+        return Finding(
+            "version",
+            "finding",
+            f"the daemon is {theirs} of another installation (see: which -a headcount)",
+            "to run this one: headcount down, then headcount up",
+        )
+    if theirs == __version__ and facts.origin is not None and facts.origin.build != origin.ours().build:
+        return Finding("version", "finding", f"{theirs}, but of an older build", "headcount up restarts it")
     if theirs == __version__:
         return Finding("version", "ok", theirs)
     if order(theirs) < order(__version__):

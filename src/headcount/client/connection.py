@@ -54,6 +54,7 @@ class Connection:
         self._credential = f"authorization: {credential}\r\n" if credential else ""
         self._socket: _socket.socket | None = None
         self._opened_by = 0  # the pid of the process whose socket that is
+        self.daemon_pid = 0  # who listens, by the kernel; 0: not known, or not visible from here
         self._reader: Reader | None = None
         self._deadline = 0.0
         self._allowed = 0.0  # how long one step of the socket may take
@@ -106,6 +107,18 @@ class Connection:
                 sock.shutdown(_socket.SHUT_RDWR)
             except OSError:
                 return  # it is over already
+
+    def terminate_listener(self) -> None:
+        """Ask whoever listens to end, by a signal through the kernel's handle of that very process."""
+        from headcount.system.signals import Sent, terminate_listener  # lazy import: rarely used, slow
+
+        assert self._socket is not None
+        sent = terminate_listener(self._socket)
+        if not isinstance(sent, Sent) and not sent.over:
+            raise Unavailable(
+                f"The daemon (pid {self.daemon_pid}) could not be stopped: {sent.why}.",
+                f"End it by hand: kill {self.daemon_pid}",
+            )
 
     def close(self) -> None:
         """The owner ends it, also where a forked copy of this process still has the descriptor: only then the daemon
@@ -187,7 +200,7 @@ class Connection:
                 self._limit(sock)
                 try:
                     connect_unix(sock, self._path)
-                    check_peer(sock, self._path)
+                    self.daemon_pid = check_peer(sock, self._path)
                     return sock
                 except BlockingIOError:  # its queue is full: unix sockets say so at once instead of waiting
                     time.sleep(times.CONNECT_RETRY_EVERY)
@@ -229,13 +242,15 @@ def connect_unix(sock: _socket.socket, path: str) -> None:
         os.close(fd)
 
 
-def check_peer(sock: "_socket.socket | socket", path: str) -> None:
-    """Whoever listens there is told secrets and believed: it must be our own user (unix(7), SO_PEERCRED)."""
+def check_peer(sock: "_socket.socket | socket", path: str) -> int:
+    """The pid that listens there. It is told secrets and believed: it must be our own user (unix(7), SO_PEERCRED)."""
     if PEERCRED is None:
-        return
-    uid = int.from_bytes(sock.getsockopt(_socket.SOL_SOCKET, PEERCRED, 12)[4:8], sys.byteorder)
+        return 0
+    credentials = sock.getsockopt(_socket.SOL_SOCKET, PEERCRED, 12)
+    uid = int.from_bytes(credentials[4:8], sys.byteorder)
     if uid != os.getuid():
         raise PermissionError(errno.EPERM, f"another user (uid {uid}) listens there", path)
+    return int.from_bytes(credentials[:4], sys.byteorder)
 
 
 def request(method: str, path: str, body: Any, more: str = "") -> bytes:

@@ -1,10 +1,12 @@
-"""Reaching the daemon: ask, start it when nobody listens, replace it when it is older than we are.
+"""Reaching the daemon: ask, start it when nobody listens, replace it when its code is older than ours.
 
 Rules of this file
   1. A real request decides whether there is a daemon, never a file (accident H3).
-  2. The version is compared at the first answer (H10). An older daemon is restarted once; a newer one
-     is used as it is; each is said in one line.
+  2. Version and build are compared at the first answer (H10). A daemon of this installation that runs older code is
+     restarted; a newer one, and one of another installation, is used as it is; each is said in one line.
   3. One question, one round trip: the first answer is the version check.
+  4. A daemon inside a sandbox or a container does not see our agents and cannot see us. Whoever meets it from outside
+     says so; `up` and `down` end it through the kernel's handle of whoever listens.
 
 Not here: HTTP (connection.py), how a daemon is started (start.py).
 """
@@ -13,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from headcount import __version__, times
+from headcount import __version__, origin, times
 from headcount.client.connection import Answer, Connection, Listener
 from headcount.client.faults import Broken, NotRunning, Refused, Unavailable, refusal
 from headcount.client.sse import ServerSentEvent
@@ -42,6 +44,7 @@ class Client:
     ) -> None:
         self.places = places
         self.started = False  # whether we had to start the daemon
+        self.openly = False  # `up`: a person asks for a daemon here, and not only for an answer
         self._has_left = False
         self.meanwhile: Callable[[], object] | None = None  # done while a daemon that we started gets ready
         self._env = env
@@ -121,29 +124,50 @@ class Client:
     def start(self) -> None:
         from headcount.client.start import start  # 6 ms of imports, and nearly never needed
 
+        if not self.openly and origin.is_foreign(self.places.record):
+            raise NotRunning(
+                "No headcount daemon is running, and none is started here: this home belongs to a daemon outside of "
+                "this sandbox or container.",
+                "Start it outside, or run one of its own here: HEADCOUNT_HOME=/a/directory headcount up",
+            )
         start(self.places, self._env, self.meanwhile)
         self.started = True
 
-    def stop(self) -> bool:
-        """Ask the daemon to stop and wait until it is gone; False: there was none."""
+    def stop(self, only: origin.Origin | None = None) -> bool:
+        """Ask the daemon to stop and wait until it is gone; False: there was none, or not the `only` one that is meant
+        (several callers may meet an older daemon at once, and the first of them replaces it)."""
         from headcount.client.gone import Departure
 
         try:
-            health = self._connection.call("GET", "/healthz").data
+            health = self._connection.call("GET", "/healthz")
         except NotRunning:
             return False
-        with Departure(
-            health.get("pid") if isinstance(health, dict) else None, self.places.socket
-        ) as departure:
-            try:
-                answer = self._connection.call("POST", "/v1/stop", {})
-                if answer.status >= 400:
-                    raise refusal(answer.status, answer.data)
-            except Broken:
-                pass  # it was quicker than its answer
+        theirs = origin.from_header(health.headers.get(origin.HEADER))
+        if only is not None and theirs != only:
+            return False
+        enclosed = origin.is_enclosed(theirs, self.daemon_pid)
+        own_word = health.data.get("pid") if isinstance(health.data, dict) else None
+        with Departure(self.daemon_pid if enclosed else own_word, self.places.socket) as departure:
+            if enclosed:
+                self._connection.terminate_listener()  # it cannot see who asks, so it would refuse
+            else:
+                self._ask_to_stop()
             self.close()
             departure.wait()
         return True
+
+    def _ask_to_stop(self) -> None:
+        try:
+            answer = self._connection.call("POST", "/v1/stop", {})
+        except Broken:
+            return  # it was quicker than its answer
+        if answer.status >= 400:
+            raise refusal(answer.status, answer.data)
+
+    @property
+    def daemon_pid(self) -> int:
+        """Of whoever listens, as it is seen from here; 0: it is not known."""
+        return self._connection.daemon_pid
 
     def _met(
         self, method: str, path: str, body: Any, within: float, again: bool, spent: float = 0.0
@@ -170,24 +194,48 @@ class Client:
             raise Unavailable(
                 "Something that is not headcount answers on the socket.", "See: headcount doctor"
             )
-        if theirs == self._version:
+        came, ours = origin.from_header(answer.headers.get(origin.HEADER)), origin.ours()
+        if origin.is_enclosed(came, self.daemon_pid):
+            return self._replaced_enclosed()
+        if came is not None and came.installation != ours.installation:
+            self._say(
+                f"The daemon is headcount {theirs} of another installation. To run this one ({self._version}): "
+                "headcount down, then headcount up"
+            )
             return False
-        if order(theirs) >= order(self._version):
+        if theirs == self._version and (came is None or came.build == ours.build):
+            return False
+        if order(theirs) > order(self._version):
             self._say(f"The daemon is headcount {theirs}, newer than this command ({self._version}).")
             return False
-        return self._restart(theirs)
+        return self._restart(theirs, came)
 
-    def _restart(self, theirs: str) -> bool:
+    def _replaced_enclosed(self) -> bool:
+        pid = self.daemon_pid
+        if not self.openly:
+            self._say(
+                f"The daemon (pid {pid}) runs in a sandbox or container and does not see the agents out here. "
+                "Replace it: headcount up"
+            )
+            return False
+        self.stop()
+        self.start()
+        self._say(f"Replaced the daemon (pid {pid}): it ran in a sandbox or container.")
+        return True
+
+    def _restart(self, theirs: str, came: origin.Origin | None) -> bool:
+        older = f"headcount {theirs}" if theirs != self._version else "of an older build"
         if self.started or not self._autostart:
-            self._say(f"The daemon is headcount {theirs}, older than this command ({self._version}).")
+            self._say(f"The daemon is {older}, older than this command ({self._version}).")
             return False
         try:
-            self.stop()
+            stopped = self.stop(came)
         except Refused:
-            self._say(f"The daemon is headcount {theirs} and refused to be restarted as {self._version}.")
+            self._say(f"The daemon is {older} and refused to be restarted as {self._version}.")
             return False
         self.start()
-        self._say(f"Restarted the daemon: it was headcount {theirs}, now {self._version}.")
+        if stopped:
+            self._say(f"Restarted the daemon: it was {older}, now {self._version}.")
         return True
 
 

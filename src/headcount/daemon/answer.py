@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from headcount import __version__
+from headcount import __version__, origin
 
 Headers = tuple[tuple[bytes, bytes], ...]
 
@@ -79,6 +79,7 @@ def head(status: int, media: str, headers: Headers, closing: bool) -> bytes:
         lines.append(b"content-type: " + media.encode())
     lines += [name + b": " + value for name, value in headers]
     lines.append(b"headcount-version: " + __version__.encode())
+    lines.append(f"{origin.HEADER}: {origin.ours().to_header()}".encode("ascii"))
     if closing and CLOSE not in headers:
         lines.append(b": ".join(CLOSE))
     return b"\r\n".join(lines) + b"\r\n"

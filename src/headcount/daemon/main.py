@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from headcount import __version__
+from headcount import __version__, origin
 from headcount.paths import Places
 from headcount.times import WELL_AFTER
 
@@ -41,6 +41,7 @@ GARBAGE_AFTER = 10_000  # objects more than were freed; Python's own 700 is once
 
 
 def main() -> int:
+    origin.ours()  # before the code that it names is imported
     args = arguments(sys.argv[1:])
     if args is None:
         print(USAGE, file=sys.stderr)
@@ -120,6 +121,7 @@ def _serve_alone(word: Word, tell: bool) -> int:
         if tell:  # a detached one's starter asks the one that serves
             _tell_who(holder_of(Path(places.lock)), places.state)
         return EXIT_BUSY
+    origin.record(places.record)
     gc.disable()  # nothing that a start makes is garbage, and looking for some is a tenth of it
     from headcount.daemon.logs import open_log
     from headcount.daemon.running import StoreDamaged, run

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from headcount import __version__
+from headcount import __version__, origin
 from headcount.agents.guarded import Guarded
 from headcount.agents.table import AGENTS
 from headcount.core.events import Event, EventType
@@ -101,6 +101,7 @@ class Service(Struct):
         return Status(
             pid=os.getpid(),
             version=__version__,
+            build=origin.ours().build,
             uptime_s=round(self.clock.boottime() - self.began, 3),
             started_at=time_text(self.started_at),
             socket=self.places.socket,

@@ -10,6 +10,7 @@ Rules of this file
 Not here: what a peer may do (daemon/), walking up from it (processes/ancestry.py).
 """
 
+import _socket
 import os
 import socket
 import struct
@@ -37,7 +38,7 @@ class Peer(Struct):
     _inode: int | None = None  # of the pidfd, once it was asked
 
     @classmethod
-    def of(cls, sock: socket.socket, with_pidfd: bool = True) -> "Peer":
+    def of(cls, sock: _socket.socket, with_pidfd: bool = True) -> "Peer":
         """Of a connected unix socket; an OSError says that it is none, or that no descriptor was left."""
         pid, uid, gid = _darwin(sock) if sys.platform == "darwin" else _linux(sock)
         return cls(pid, uid, gid, _peer_pidfd(sock) if with_pidfd else None)
@@ -74,19 +75,19 @@ class Peer(Struct):
             self.pidfd = None
 
 
-def _linux(sock: socket.socket) -> tuple[int, int, int]:
+def _linux(sock: _socket.socket) -> tuple[int, int, int]:
     data = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, LINUX_CREDENTIALS.size)
     pid, uid, gid = LINUX_CREDENTIALS.unpack(data)
     return pid, uid, gid
 
 
-def _darwin(sock: socket.socket) -> tuple[int, int, int]:
+def _darwin(sock: _socket.socket) -> tuple[int, int, int]:
     data = sock.getsockopt(DARWIN_LOCAL, DARWIN_PEERCRED, 76)
     _, uid, _, gid = DARWIN_CREDENTIALS.unpack(data[: DARWIN_CREDENTIALS.size])
     return sock.getsockopt(DARWIN_LOCAL, DARWIN_PEERPID), uid, gid
 
 
-def _peer_pidfd(sock: socket.socket) -> int | None:
+def _peer_pidfd(sock: _socket.socket) -> int | None:
     """None on a kernel before 6.5, and for a peer that is over on one before 6.16. With no descriptor left there is no
     answer: who is not pinned may be another by the next request."""
     try:

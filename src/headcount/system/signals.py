@@ -8,9 +8,9 @@ Rules of this file
 Not here: deciding that somebody should be signalled (always a person's wish).
 """
 
+import _socket
 import os
 import signal
-import socket
 from typing import Protocol
 
 from msgspec import Struct
@@ -56,7 +56,7 @@ def send(handle: Handle, number: signal.Signals) -> Sent | NotSent:
     return Sent(handle.pid)
 
 
-def terminate_listener(sock: socket.socket) -> Sent | NotSent:
+def terminate_listener(sock: _socket.socket) -> Sent | NotSent:
     """Asks whoever listens at the other end of a connected unix socket to stop."""
     try:
         peer = Peer.of(sock)

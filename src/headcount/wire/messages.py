@@ -175,6 +175,7 @@ class Health(msgspec.Struct, kw_only=True):
 class Status(msgspec.Struct, kw_only=True):
     pid: int
     version: str
+    build: str  # changes with the code of the installation that runs
     uptime_s: float
     started_at: str
     socket: str

@@ -18,7 +18,11 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
 
 
 def run(args: Any) -> int:
-    status = printing.client(autostart=False).get("/v1/status")
+    client = printing.client(autostart=False)
+    status = client.get("/v1/status")
+    status["pid"] = (
+        client.daemon_pid or status["pid"]
+    )  # as seen from here: it may run in another pid namespace
     if args.json:
         printing.print_document(status)
     else:

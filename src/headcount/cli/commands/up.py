@@ -35,6 +35,7 @@ def run(args: Any) -> int:
         return _foreground()
     began = time.monotonic()
     client = printing.client()
+    client.openly = True
     client.meanwhile = None if args.json else _hooks_are_there
     client.get("/healthz")
     took = time.monotonic() - began

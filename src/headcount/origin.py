@@ -1,0 +1,111 @@
+"""Where a Headcount process comes from: its installation, the state of its code, its namespaces.
+
+Rules of this file
+  1. An installation is the directory of the package. Its build changes with any of its files (name, size, time of
+     change), so that an upgrade in a checkout shows although the version stays the same.
+  2. The daemon takes its build before it imports the rest, so that it never claims newer code than it runs.
+  3. What cannot be read is empty: a process without `/proc` does not know its namespaces.
+  4. Imports next to nothing: the command line's hot path reads it.
+
+Not here: what follows from a difference (client/reach.py, client/start.py).
+"""
+
+import os
+from functools import cache
+from typing import NamedTuple
+from zlib import crc32
+
+HEADER = "headcount-origin"
+INITIAL = "4026531836.4026531837"  # the first pid and user namespace of every boot (linux/proc_ns.h)
+BOOT_ID = "/proc/sys/kernel/random/boot_id"
+
+
+class Origin(NamedTuple):
+    build: str
+    namespaces: str  # pid.user
+    installation: str  # a digest of its directory: other users may see an answer's head
+
+    def to_header(self) -> str:
+        return f"{self.build} {self.namespaces} {self.installation}"
+
+
+def from_header(text: str | None) -> Origin | None:
+    """None: a daemon from before there were builds."""
+    parts = (text or "").split(" ")
+    return Origin(*parts) if len(parts) == 3 else None
+
+
+@cache
+def ours() -> Origin:
+    package = os.path.dirname(__file__)  # noqa: PTH120 (pathlib costs more than this)
+    return Origin(_build(package), _namespaces(), f"{crc32(os.fsencode(package)):08x}")
+
+
+def record(path: str) -> None:
+    """Remember in which namespaces of this boot the daemon of a home runs."""
+    from headcount.own_files import open_anew
+
+    fd = open_anew(path)
+    try:
+        os.write(fd, f"{_boot()} {ours().namespaces}\n".encode())
+    finally:
+        os.close(fd)
+
+
+def is_foreign(path: str) -> bool:
+    """Whether the daemon of that home last ran, in this boot, in namespaces that we are not in. The initial ones
+    are nowhere foreign: what runs elsewhere can be seen and replaced from there."""
+    from headcount.own_files import read
+
+    try:
+        boot, _, namespaces = read(path, 200).decode("ascii", "replace").strip().partition(" ")
+    except OSError:
+        return False
+    here = ours().namespaces
+    return _boot() in ("", boot) and here not in (namespaces, INITIAL)
+
+
+def is_enclosed(theirs: Origin | None, pid: int) -> bool:
+    """Whether a daemon runs in namespaces below ours, in a sandbox or a container: the kernel shows us its pid, and our
+    user namespace is the initial one or the same as its own."""
+    here = ours().namespaces
+    if theirs is None or not pid or "" in (here, theirs.namespaces) or theirs.namespaces == here:
+        return False
+    (_, our_users), (_, their_users) = here.split("."), theirs.namespaces.split(".")
+    return our_users in (their_users, INITIAL.split(".")[1])
+
+
+def _build(package: str) -> str:
+    try:
+        return f"{crc32(repr(sorted(_files(package))).encode()):08x}"
+    except OSError:  # inside an archive
+        return ""
+
+
+def _files(directory: str) -> list[tuple[str, int, int]]:
+    found = []
+    with os.scandir(directory) as entries:
+        for entry in entries:
+            if entry.name == "__pycache__":
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                found += [(f"{entry.name}/{name}", size, at) for name, size, at in _files(entry.path)]
+            else:
+                facts = entry.stat()
+                found.append((entry.name, facts.st_size, facts.st_mtime_ns))
+    return found
+
+
+def _namespaces() -> str:
+    try:
+        return ".".join(str(os.stat(f"/proc/self/ns/{kind}").st_ino) for kind in ("pid", "user"))  # noqa: PTH116
+    except OSError:
+        return ""
+
+
+def _boot() -> str:
+    try:
+        with open(BOOT_ID, encoding="ascii") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
