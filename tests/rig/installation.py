@@ -19,11 +19,11 @@ from tests.rig.inside import Said
 
 
 class Installation:
-    def __init__(self, directory: Path, home: Path) -> None:
+    def __init__(self, directory: Path, home: Path, source: Path | None = None) -> None:
+        """`source`: the package that is copied; without it the one that is tested."""
         self.package = directory / "code" / "headcount"
-        shutil.copytree(
-            Path(headcount.__file__).parent, self.package, ignore=shutil.ignore_patterns("__pycache__")
-        )
+        source = source or Path(headcount.__file__).parent
+        shutil.copytree(source, self.package, ignore=shutil.ignore_patterns("__pycache__"))
         venv.create(directory / "venv", symlinks=True)
         self.python = str(directory / "venv" / "bin" / "python")
         library = f"lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages"
