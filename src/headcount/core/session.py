@@ -133,7 +133,7 @@ class Registration(Struct, frozen=True, omit_defaults=True):
     """What it was registered with, by itself or by whoever launched it."""
 
     at: float
-    by: str  # "operator", or the session that registered it
+    by: str  # "operator", or the session that launched or registered it
     name: str | None = None
     role: str | None = None
     groups: tuple[str, ...] = ()

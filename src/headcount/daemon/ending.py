@@ -48,11 +48,17 @@ class Target(Struct, frozen=True):
 
 class Wish(Struct, frozen=True):
     verb: str
-    by: str  # "operator", or "policy"
+    by: str  # "operator", "policy", or the session of the agent that asked
     above: tuple[ProcessIdentity, ...] = ()  # the caller and its ancestors: never ended
     kill_after: float | None = None
     all: bool = False  # an agent is ended also if other living sessions are in its process or below it
     still: Callable[[], bool] = lambda: True  # asked last before an agent is signalled
+    caller: dict[str, Any] | None = None  # for the audit: its ancestors and its terminal
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Who asked, for the audit."""
+        return {"verb": self.verb, "by": self.by} | ({"caller": self.caller} if self.caller else {})
 
 
 class Result(Struct, frozen=True):
@@ -226,9 +232,7 @@ def _not_held(target: Target, held: NotHeld) -> Result:
 
 def _facts(target: Target, wish: Wish) -> dict[str, Any]:
     process = target.process
-    return {
-        "verb": wish.verb,
-        "by": wish.by,
+    return wish.facts | {
         "pid": process.pid,
         "started": process.started,
         "inode": process.inode,

@@ -17,6 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from headcount.agents.marks import LAUNCHED, MARKS, NAMES, Mark
+from headcount.core.descent import descends
 from headcount.core.identity import ProcessFacts
 from headcount.core.session import Session, SessionId
 from headcount.core.verdict import Standing
@@ -137,11 +138,9 @@ def _agrees(mark: Mark, found: dict[str, str], session: Session) -> bool:
 
 def _is_above(marked: Marked, named: dict[SessionId, Marked], world: World) -> bool:
     """Whether another of those named was started inside it."""
-    assert marked.session is not None
-    for each in named.values():
-        session = each.session
-        while session is not None and session.parent is not None:
-            session = world.sessions.get(session.parent)
-            if session is not None and session.process == marked.session.process:
-                return True
-    return False
+    assert marked.session is not None and marked.session.process is not None
+    process = marked.session.process
+    return any(
+        each.session is not None and descends(each.session, process, world.sessions)
+        for each in named.values()
+    )
