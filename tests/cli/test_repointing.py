@@ -3,6 +3,7 @@
 With another HEADCOUNT_HOME no daemon knows the agent: the command line looks for itself.
 """
 
+import os
 import shlex
 import subprocess
 from collections.abc import Callable
@@ -103,8 +104,9 @@ def test_an_agent_may_not_make_a_strict_guard_lax(stage: Stage) -> None:
 
 def test_marks_on_whoever_started_the_shell_are_seen_without_a_daemon(tmp_path: Path) -> None:
     """The caller took them off itself; the shell above it, which is no agent, carries them."""
+    path = {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ}
     inner = shlex.join(["env", "-u", "CLAUDE_CODE_SESSION_ID", *command("hooks", "uninstall")])
-    env = {**bare(), "HOME": str(tmp_path), "HEADCOUNT_HOME": str(tmp_path / "hc")}
+    env = {**bare(), "HOME": str(tmp_path), "HEADCOUNT_HOME": str(tmp_path / "hc"), **path}
     said = tmp_path / "said"
     for marks, code in (({}, "0"), ({"CLAUDE_CODE_SESSION_ID": "gone"}, "3")):
         said.unlink(missing_ok=True)

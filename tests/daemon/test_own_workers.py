@@ -5,6 +5,7 @@ import os
 import shlex
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from tests.rig.inside import inside
 from tests.rig.left import left_by
 from tests.rig.scenes import Make, seated
 from tests.rig.tmux import Server, has_ended
+
+TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Crew:
@@ -45,6 +48,11 @@ class Crew:
         self.daemon.call("GET", "/v1/sessions")
         detached(Errand(self.directory, self.daemon.socket, [Request("GET", "/v1/sessions/me?explain=1")]))
         return eventually(lambda: self.daemon.sessions(pid=pid), within=40)[0]
+
+
+def start_of(pid: int) -> int:
+    """In ticks since boot, which is as fine as the kernel tells it."""
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
 
 
 def _text(path: Path) -> str:
@@ -225,3 +233,33 @@ def test_the_audit_of_an_agents_ending_names_the_agent(crew: Crew) -> None:
     assert facts["by"] == crew.id
     assert crew.boss.pid in [each["pid"] for each in facts["caller"]["chain"]]
     assert facts["caller"]["chain"][0]["program"] == os.path.basename(os.path.realpath(sys.executable))[:15]
+
+
+def test_a_process_that_resumed_a_conversation_inherits_nothing_by_marks_without_a_pid(crew: Crew) -> None:
+    """Some agents' marks name the conversation alone. Whoever is younger than the carrier did not start it."""
+    mark, go = f"CLAUDE_CODE_SESSION_ID={crew.boss.conversation}", crew.boss.cwd / "go"
+    worker = crew.worker("env", mark, "setsid", "-f")
+    asked = [Request("GET", "/v1/sessions/me?explain=1"), Request("POST", "/v1/claims", {"item": "task:X"})]
+    errand = Errand(crew.directory, crew.daemon.socket, asked)
+    waiting = f"echo $$ >carrier; while [ ! -e {go} ]; do sleep 0.05; done; exec {errand.line}"
+    crew.boss.run(f"env {mark} setsid -f /bin/sh -c {shlex.quote(waiting)} <&- >&- 2>&-")
+    carrier = int(eventually(lambda: _text(crew.boss.cwd / "carrier")))
+    eventually(lambda: int(time.clock_gettime(time.CLOCK_BOOTTIME) * TICKS) > start_of(carrier) + 1)
+    heir = crew.make()
+    heir.conversation = crew.boss.conversation
+    crew.boss.kill()
+    crew.daemon.session(id=crew.id, liveness="ended")
+    heir.hook(crew.daemon.mailbox, "SessionStart", source="resume")
+    eventually(lambda: crew.daemon.sessions(pid=heir.pid, conversation=heir.conversation))
+    assert crew.end(heir, "stop", worker["id"]).status == 403
+    go.touch()
+    me, claim = errand.answers()
+    assert (me.data["kind"], claim.status) == ("nobody", 403), me
+    (ended,) = detached(
+        Errand(
+            crew.directory,
+            crew.daemon.socket,
+            [Request("POST", f"/v1/sessions/{worker['id']}/stop", {"kill_after": 2})],
+        )
+    )
+    assert ended.status == 200

@@ -40,11 +40,11 @@ def parse_plain(words: list[str]) -> SimpleNamespace | None:
 
 def run(args: Any) -> int:
     client = printing.client()
-    if args.force and not args.yes:
-        _agree(client, args.item)
+    shown = _agree(client, args.item) if args.force and not args.yes else None
+    fence_of = shown if args.fence is None else args.fence
     answer = ledger.ask(
         client,
-        ledger.release(args.item, fence=args.fence, force=args.force, acting_as=args.acting_as),
+        ledger.release(args.item, fence=fence_of, force=args.force, acting_as=args.acting_as),
     )
     if args.json:
         printing.print_document(answer)
@@ -55,19 +55,22 @@ def run(args: Any) -> int:
     return codes.DONE
 
 
-def _agree(client: Client, item: str) -> None:
-    """A person at a terminal sees whose claim it is, and what else that session holds."""
+def _agree(client: Client, item: str) -> int | None:
+    """A person at a terminal sees whose claim it is, and what else that session holds. Returns the number of the
+    claim that was shown: no other is released."""
     from headcount.cli import endings
     from headcount.cli.holders import row_of, with_pid
 
     if not endings.is_asked():
-        return
+        return None
     here = ledger.ask(client, ledger.check(item, 0)).get("item")  # as the daemon follows its links
     held = [each for each in ledger.ask(client, ledger.held())["claims"] if each.get("item") == here]
-    for holder in (each.get("holder") or {} for each in held):
-        row = row_of(client, holder)
-        whom = endings.told(row) if row else with_pid(holder)
+    for claim in held:
+        row = row_of(client, claim.get("holder"))
+        whom = endings.told(row) if row else with_pid(claim.get("holder"))
         endings.agree(f"release --force: take {clean(here)} from {whom}")
+        return int(claim["fence"])
+    return None
 
 
 def _became(answer: dict[str, Any]) -> str:

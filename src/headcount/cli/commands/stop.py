@@ -15,6 +15,7 @@ NOTE = (
     "SIGTERM to the agent's own process and to nothing else. Its claims fall when it is dead, not before.\n"
     "A process that other living sessions are in, or run below, is ended only with --all.\n"
     "On a terminal you are asked if it works or holds something; --yes skips that.\n"
+    "Inside an agent: only sessions that it launched or that run below it.\n"
     "Exit codes: 0 ended, 1 it survived, 2 usage, 3 refused, 4 daemon unavailable, 5 not found or ended before."
 )
 
