@@ -169,6 +169,23 @@ def left(daemon: Daemon, pid: int | None = None, session: str | None = None) -> 
     ]
 
 
+def test_what_an_agents_background_service_runs_is_not_its_workers(crew: Crew) -> None:
+    """The service is the child of whichever session happened to start it, and serves all of them."""
+    inner, place = program(crew.boss.cwd / "nested"), crew.boss.cwd / "service"
+    place.mkdir()
+    (place / "daemon").write_text(f"/bin/sh -c 'echo $$ >pid; exec {inner} -c \"sleep 60; :\"'; :\n")
+    crew.boss.run(f"cd {place} && {inner} daemon <&- >&- 2>&- & true")
+    pid = int(eventually(lambda: _text(place / "pid")))
+    eventually(lambda: Path(f"/proc/{pid}/comm").read_text().strip() == "claude")
+    row = eventually(lambda: crew.daemon.sessions(pid=pid), within=40)[0]
+    try:
+        assert crew.end(crew.boss, "stop", row["id"]).status == 403
+    finally:
+        request = Request("POST", f"/v1/sessions/{row['id']}/stop", {"kill_after": 2})
+        (ended,) = detached(Errand(crew.directory, crew.daemon.socket, [request]))
+    assert ended.status == 200
+
+
 def launched(daemon: Daemon, boss: Agent, tmux: Server, bin: Path) -> dict[str, Any]:
     """`headcount launch --tmux` run by the agent's shell."""
     program(bin)

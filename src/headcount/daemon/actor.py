@@ -20,6 +20,7 @@ from functools import lru_cache
 from msgspec import Struct
 
 from headcount.agents.marks import LAUNCHED
+from headcount.agents.table import AGENTS
 from headcount.core.descent import descends, is_of
 from headcount.core.identity import Match, ProcessFacts, ProcessIdentity, same_process
 from headcount.core.session import Session, SessionId
@@ -141,11 +142,18 @@ class Actors:
         if not isinstance(facts, ProcessFacts) or not is_of(session, facts.identity):
             return False
         lineage = await self.lineages.of(facts)
-        if any(same_process(each.identity, process) is Match.SAME for each in lineage.chain[1:]):
+        helper = next((each for each in lineage.chain[1:] if self._is_idle_helper(each)), None)
+        chain = lineage.chain[: lineage.chain.index(helper)] if helper else lineage.chain
+        if any(same_process(each.identity, process) is Match.SAME for each in chain[1:]):
             return True
-        marked = self._marks.read(Seen(chain=lineage.chain), self._uid, world)
+        marked = self._marks.read(Seen(chain=chain), self._uid, world)
         above = marked.session if marked else None
         return above is not None and (is_of(above, process) or descends(above, process, world.sessions))
+
+    def _is_idle_helper(self, facts: ProcessFacts) -> bool:
+        """An agent's background service is the child of whichever session happened to start it: what runs below the
+        service is not below that session."""
+        return AGENTS.is_helper(facts) and host_of(self._loop.world, facts.identity) is None
 
     def count_inheritance(self, rung: str) -> None:
         self._loop.counts[f"inheritance_refused:{rung}"] += 1
