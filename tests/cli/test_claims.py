@@ -83,7 +83,7 @@ def test_a_person_acts_for_a_live_session_and_an_agent_may_not(
 ) -> None:
     first, second = two
     granted = outside(daemon, "claim", "task:A", "--as", "auth-refactor")
-    assert granted.code == 0 and "auth-refactor's: claim #" in granted.out
+    assert granted.code == 0 and "auth-refactor (pid " in granted.out
     assert daemon.session(pid=first.pid)["claims"] == ["task:A"]
     refused = inside(second, daemon, "claim", "task:B", "--as", "auth-refactor")
     assert refused.code == 3 and "is for people" in refused.err

@@ -15,6 +15,7 @@ from tests.rig.scenes import Make, seated
 
 PIPE = Screen(columns=None, colour=False, unicode=True)
 MB = 1024 * 1024
+LEFT = {"session": "02b7aa", "what": "node vite", "leftover": "l1"}
 
 
 def row(**more: Any) -> dict[str, Any]:
@@ -57,17 +58,18 @@ def test_foreign_text_in_a_leftover_cannot_drive_the_terminal() -> None:
 
 
 def test_a_dry_run_says_that_nothing_was_done() -> None:
-    answer = {"dry": True, "results": [result("would"), result("would", 41402)]}
+    answer = {"dry": True, "results": [result("would"), result("would", 41402, **LEFT)]}
     assert reap.lines_of(answer, answer["results"]) == [
-        "Would send SIGTERM to 41377, 41402. Nothing done; add --yes."
+        "Would send SIGTERM to pid 41377, node vite (pid 41402, left by 02b7). Nothing done; add --yes."
     ]
 
 
 def test_what_came_of_it_is_a_sentence_each_and_the_exit_code() -> None:
-    results = [result("exited"), result("survived", 41402)]
+    ended = result("exited", session="7f3aaa", what="auth-refactor", leftover=None)
+    results = [ended, result("survived", 41402, **LEFT)]
     assert [endings.sentence(each) for each in results] == [
-        "41377 exited in 0.2 s.",
-        "41402 ignored SIGTERM and is still alive: --kill-after 5.",
+        "7f3a auth-refactor (pid 41377) exited in 0.2 s.",
+        "node vite (pid 41402, left by 02b7) ignored SIGTERM and is still alive: --kill-after 5.",
     ]
     assert (
         endings.code_of(results),
@@ -93,7 +95,10 @@ def test_an_agent_that_survives_is_not_called_closed() -> None:
     [
         ({"type": "ending.intended", "facts": {"pid": 7, "what": "bash", "signal": "SIGTERM", "verb": "reap",
                                                "by": "operator"}}, "SIGTERM to 7 bash (reap, by operator)"),
-        ({"type": "ending.finished", "facts": {"pid": 7, "outcome": "exited", "seconds": 0.1}}, "7 exited in 0.1 s."),
+        ({"type": "ending.intended", "facts": {"pid": 7, "what": "bash", "signal": "SIGTERM", "verb": "stop", "by": "7f3aaa",
+          "caller": {"chain": [{"pid": 9, "program": "headcount"}, {"pid": 8, "program": "sh"}], "terminal": "pts/3"}}},
+         "SIGTERM to 7 bash (stop, by agent 7f3a on pts/3: headcount 9, sh 8)"),
+        ({"type": "ending.finished", "facts": {"pid": 7, "outcome": "exited", "seconds": 0.1}}, "pid 7 exited in 0.1 s."),
     ],
 )  # fmt: skip
 def test_the_audit_is_told_in_watch(event: dict[str, Any], said: str) -> None:
@@ -107,13 +112,13 @@ def test_reap_by_the_command_line(daemon: Daemon, agent: Make) -> None:
         claude.kill()
         eventually(lambda: child.pid in {each["pid"] for each in daemon.get("/v1/leftovers")["leftovers"]})
         dry = run(daemon, "reap", id[:6])
-        assert (dry[0], f"Would send SIGTERM to {child.pid}. Nothing done; add --yes." in dry[1]) == (
+        assert (dry[0], f"(pid {child.pid}, left by {id[:4]}). Nothing done; add --yes." in dry[1]) == (
             0,
             True,
         ), dry
         assert not child.has_ended()
         done = run(daemon, "reap", id[:6], "--yes")
-        assert (done[0], f"{child.pid} exited in" in done[1]) == (0, True), done
+        assert (done[0], f"(pid {child.pid}, left by {id[:4]}) exited in" in done[1]) == (0, True), done
         stopped = run(daemon, "stop", id[:6])
         assert stopped[0] == 5 and "ended" in stopped[2]
 

@@ -25,6 +25,7 @@ def rows(victim: str, harmless_pid: int) -> list[Row]:
     """The last one stops the daemon when it is allowed."""
     item = "task%3AX"
     wish = {"item": "task:X"}
+    wrong = {"kill_after": -1}
     found: list[Row] = [
         ("GET", "/healthz", Request("GET", "/healthz"), ANYBODY),
         ("GET", "/metrics", Request("GET", "/metrics"), ANYBODY),
@@ -107,9 +108,16 @@ def rows(victim: str, harmless_pid: int) -> list[Row]:
             OPERATOR,  # somebody else's process
         ),
         ("DELETE", "/v1/sessions/{id}", Request("DELETE", f"/v1/sessions/{victim}"), OPERATOR),  # not its own
-        ("POST", "/v1/sessions/{id}/stop", Request("POST", "/v1/sessions/none/stop", {}), OPERATOR),
-        ("POST", "/v1/sessions/{id}/close", Request("POST", "/v1/sessions/none/close", {}), OPERATOR),
-        ("POST", "/v1/leftovers/reap", Request("POST", "/v1/leftovers/reap", {}), OPERATOR),
+        *(  # of a session that the caller did not start; a time that is refused, so that nobody is ended
+            (
+                "POST",
+                f"/v1/sessions/{{id}}/{verb}",
+                Request("POST", f"/v1/sessions/{victim}/{verb}", wrong),
+                OPERATOR,
+            )
+            for verb in ("stop", "close")
+        ),
+        ("POST", "/v1/leftovers/reap", Request("POST", "/v1/leftovers/reap", {}), SOMEBODY),  # its own alone
         ("POST", "/v1/notify/test", Request("POST", "/v1/notify/test", {}), OPERATOR),
         ("POST", "/v1/web/login", Request("POST", "/v1/web/login", {"code": "x"}), ANYBODY),
         ("POST", "/v1/web", Request("POST", "/v1/web", {}), OPERATOR),

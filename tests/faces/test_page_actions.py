@@ -82,8 +82,10 @@ def test_leftovers_are_ended_after_a_second_word_and_who_ignores_it_is_told(scen
         left_row(tab, obeys.pid).locator("button").click()
         dialog.locator("button.danger").click()
         notice = tab.page.locator(".notice.bad")
-        expect(notice).to_contain_text(f"{obeys.pid} exited", timeout=15_000)
-        expect(notice).to_contain_text(f"{stays.pid} ignored SIGTERM and is still alive")
+        expect(notice).to_contain_text(f"(pid {obeys.pid}, left by {id[:4]}) exited", timeout=15_000)
+        expect(notice).to_contain_text(
+            f"(pid {stays.pid}, left by {id[:4]}) ignored SIGTERM and is still alive"
+        )
         expect(notice).to_contain_text("--kill-after")
         assert obeys.has_ended() and not stays.has_ended()
         expect(left_row(tab, obeys.pid)).to_have_count(0)
@@ -104,7 +106,7 @@ def test_an_agent_is_stopped_after_a_second_word_and_its_end_is_told(scene: Scen
     assert claude.process.poll() is None
     button.click()
     dialog.locator("button.danger").click()
-    expect(tab.page.locator(".notice")).to_contain_text(f"{claude.pid} exited")
+    expect(tab.page.locator(".notice")).to_contain_text(f"{id[:4]} auth (pid {claude.pid}) exited")
     claude.process.wait(10)
     expect(tab.page.locator("article.session")).to_have_attribute("data-liveness", "ended")
     assert scene.daemon.session(id=other)["liveness"] == "alive"

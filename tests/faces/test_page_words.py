@@ -144,7 +144,13 @@ def test_what_became_of_a_process_reads_as_reap_says_it(
     tab: Tab, outcome: str, seconds: float | None
 ) -> None:
     result = {"pid": 41377, "outcome": outcome, "seconds": seconds, "because": "it is an ancestor"}
-    assert asked(tab, "return remains.sentence(given);", result, "remains") == endings.sentence(result)
+    names = (
+        {},
+        {"what": "i18n", "session": "02b7aaaa"},
+        {"what": "node", "session": "02b7aaaa", "leftover": "l1"},
+    )
+    for each in (result | more for more in (*names, {"what": "node", "leftover": "l1"})):
+        assert asked(tab, "return remains.sentence(given);", each, "remains") == endings.sentence(each)
 
 
 HOLDER = {"session": "02b7aaaa", "name": "i18n", "pid": 7, "conversation": None, "host": None}
@@ -163,7 +169,9 @@ EVENTS: list[dict[str, Any]] = [
     {"type": "leftover.found", "leftover": {"kind": "odd", "pid": None, "what": "x"}},
     {"type": "leftover.gone", "session": DEAD, "leftover": {"kind": "worktree", "pid": None, "what": "~/web"}},
     {"type": "ending.intended", "session": DEAD, "facts": {"signal": "SIGTERM", "pid": 7, "what": "claude", "verb": "stop", "by": "operator"}},
-    {"type": "ending.finished", "session": DEAD, "facts": {"pid": 7, "outcome": "exited", "seconds": 0.2}},
+    {"type": "ending.intended", "session": DEAD, "facts": {"signal": "SIGTERM", "pid": 7, "verb": "stop", "by": "7f3aaaaa",
+     "caller": {"chain": [{"pid": 9, "program": "headcount"}, {"pid": 8, "program": "sh"}], "terminal": "pts/3"}}},
+    {"type": "ending.finished", "session": DEAD, "facts": {"pid": 7, "what": "i18n", "outcome": "exited", "seconds": 0.2}},
     {"type": "ending.finished", "session": DEAD, "facts": {"outcome": "closed", "by": "operator"}},
 ]  # fmt: skip
 

@@ -79,6 +79,11 @@ def kind_of(command: object) -> str | None:
     return match.group(1) if match else None
 
 
+def leads_to(command: str, socket: Path) -> bool:
+    """Whether that line of ours asks at that socket."""
+    return f"--unix-socket {shlex.quote(str(socket))} " in command
+
+
 def why_not(kind: str, agent: str) -> str | None:
     """Try the line with nobody there: it must say nothing and exit 0. None when all is well."""
     with tempfile.TemporaryDirectory(prefix="headcount-trial-") as place:

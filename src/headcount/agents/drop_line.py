@@ -59,6 +59,11 @@ def is_ours(command: object) -> bool:
     return isinstance(command, str) and _OURS.fullmatch(command) is not None
 
 
+def leads_to(command: str, mailbox: Path) -> bool:
+    """Whether that line of ours drops into that mailbox."""
+    return f">>{shlex.quote(str(mailbox))}/" in command
+
+
 def why_not(mailbox: Path) -> str | None:
     """Try the exact lines, and the same lines in a place of our own; None when all is well."""
     with tempfile.TemporaryDirectory(prefix="headcount-trial-") as place:

@@ -32,6 +32,7 @@ class Plan(Struct, frozen=True):
     added: int = 0
     renewed: int = 0
     removed: int = 0
+    repoints: bool = False  # an entry of ours that is there leads to another home: to change it is for people
     note: str = ""  # what its user has still to do: "inactive until trusted: run /hooks in Codex"
 
     @property

@@ -102,6 +102,11 @@ class JsonHooks(Struct, frozen=True):
             added=sum(key not in there for key in ours),
             renewed=sum(key in there and there[key] != [command] for key, command in ours.items()),
             removed=sum(key not in ours for key in there),
+            repoints=any(
+                not _leads(kind, each, mailbox, asking)
+                for (_, kind), lines in there.items()
+                for each in lines
+            ),
             note=self.inactive(root, made) if self.inactive is not None and lines else "",
         )
 
@@ -173,6 +178,13 @@ def _all_lines(text: str) -> dict[tuple[str, str], list[str]]:
         for kind in hooks_text.KINDS
         for event, lines in hooks_text.found(text, kind).items()
     }
+
+
+def _leads(kind: str, command: str, mailbox: Path, asking: Asking) -> bool:
+    """Whether a line that is there leads where we would have it lead."""
+    if kind == hooks_text.OBSERVE:
+        return drop_line.leads_to(command, mailbox)
+    return asking.socket is None or ask_line.leads_to(command, asking.socket)
 
 
 def _asked(text: str) -> dict[str, str]:

@@ -16,6 +16,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from tomllib import TOMLDecodeError
+from typing import Any
 
 from msgspec import Struct
 
@@ -39,8 +40,10 @@ class Target(Struct, frozen=True):
     def put(self, text: str, server: Server) -> str:
         if not self.section:
             return mcp_entry.put_toml(text, server)
-        value = server.opencode() if self.agent == "opencode" else server.usual()
-        return mcp_entry.put_json(text, self.section, value)
+        return mcp_entry.put_json(text, self.section, self.wanted(server))
+
+    def wanted(self, server: Server) -> dict[str, Any]:
+        return server.opencode() if self.agent == "opencode" else server.usual()
 
     def take(self, text: str) -> str:
         return mcp_entry.take_json(text, self.section) if self.section else mcp_entry.take_toml(text)
@@ -87,6 +90,12 @@ def standing(target: Target) -> str:
         return f"unreadable: {refusal_of(target.path, error).why}"
 
 
+def repoints(target: Target, server: Server) -> bool:
+    """Whether an entry of ours is there and leads elsewhere: to another home or another installation."""
+    there = _found(target)
+    return there is not None and not _is_ours(there, target.wanted(server))
+
+
 def install(target: Target, server: Server, state: Path, *, dry: bool) -> Done | Refusal:
     if target.agent == CLAUDE:
         value = json.dumps(server.usual())
@@ -103,7 +112,7 @@ def uninstall(target: Target, state: Path, *, dry: bool) -> Done | Refusal:
 
 def _by_claude(target: Target, words: tuple[str, ...], wanted: object, *, dry: bool) -> Done | Refusal:
     """By Claude Code's own command, if there is one and anything is to do."""
-    there = _found_of_claude(target)
+    there = _found(target)
     program = shutil.which("claude")
     command = (program or "claude", *words)
     if _is_ours(there, wanted):
@@ -113,7 +122,7 @@ def _by_claude(target: Target, words: tuple[str, ...], wanted: object, *, dry: b
     if there is not None and wanted is not None:  # it adds nothing over an entry of that name
         _run((program, "mcp", "remove", "--scope", "user", mcp_entry.NAME))
     trouble = _run(command)
-    if trouble is None and not _is_ours(_found_of_claude(target), wanted):
+    if trouble is None and not _is_ours(_found(target), wanted):
         trouble = "it said that it is done, and its settings do not show it"
     if trouble is not None:
         return Refusal(target.path, f"claude mcp failed: {trouble}")
@@ -127,11 +136,11 @@ def _is_ours(there: object, wanted: object) -> bool:
     return there == wanted
 
 
-def _found_of_claude(target: Target) -> object:
+def _found(target: Target) -> object:
     content = settings_file.read(target.path)
     try:
         return target.find(content.decode()) if isinstance(content, bytes) else None
-    except (Invalid, UnicodeDecodeError, AttributeError):
+    except (Invalid, NotMergeable, TOMLDecodeError, UnicodeDecodeError, AttributeError):
         return None
 
 

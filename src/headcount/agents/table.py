@@ -66,6 +66,13 @@ class Table(Mapping[str, Agent]):
         """It is an agent, or the helper of one."""
         return any(agent.recognise(facts) or agent.is_helper(facts) for agent in self.values())
 
+    def runs(self, name: str | None, facts: ProcessFacts) -> bool:
+        """Whether that process is a program of the agent of that name, or of any: its CLI, its helper, its launcher."""
+        agents = self.values() if name is None else filter(None, [self.get(name)])
+        return any(
+            each.recognise(facts) or each.is_helper(facts) or each.is_launcher(facts) for each in agents
+        )
+
     def __getitem__(self, name: str) -> Agent:
         return self._loaded()[name]
 

@@ -49,6 +49,15 @@ def install(directory: Path, *, strict: bool) -> dict[str, Outcome]:
     return {hook: _put(directory / hook, script(hook, strict=strict)) for hook in HOOKS}
 
 
+def weakens(directory: Path, *, strict: bool) -> bool:
+    """Whether an install would point a guard that is there to another program, or make a strict one lax."""
+    there = {hook: _text(directory / hook) or "" for hook in HOOKS}
+    return any(
+        MARK in text and text not in (script(hook, strict=strict), script(hook, strict=False))
+        for hook, text in there.items()
+    )
+
+
 def uninstall(directory: Path) -> dict[str, Outcome]:
     return {hook: _take(directory / hook) for hook in HOOKS}
 

@@ -53,6 +53,12 @@ def name_of(holder: Any, row: dict[str, Any] | None = None) -> str:
     return f"{session[:SHORT]} {name}".rstrip() + _on(holder)
 
 
+def with_pid(holder: Any) -> str:
+    """`7f3a auth-refactor (pid 41377)`, of a holder whose claim was changed."""
+    pid = holder.get("pid") if isinstance(holder, dict) and holder.get("session") else None
+    return name_of(holder) + (f" (pid {clean(pid)})" if pid else "")
+
+
 def _on(holder: dict[str, Any]) -> str:
     """Of a holder on another host: where."""
     return f" on {clean(holder.get('host'))}" if is_elsewhere(holder) else ""

@@ -1,7 +1,9 @@
 """What is for people: refused to whoever runs inside an agent, also where no daemon can be asked.
 
 Rules of this file
-  1. By the kernel's word where a daemon answers; by the marks that agents leave in any case.
+  1. The daemon's rule (daemon/actor.py), looked up here as well: with another HEADCOUNT_HOME there may be no daemon, or
+     one that knows nothing. A recognised agent above us, or the marks of one on us or on whoever started us.
+  2. A daemon that answers is asked too: it knows sessions by more than their program, and which namespaces it sees.
 
 Not here: the daemon's own check of its routes (daemon/authority.py).
 """
@@ -24,19 +26,46 @@ class InsideAgent(ClientFault):
 def refuse_agents(verb: str) -> None:
     from headcount.client import ledger
 
-    mark = _agent_mark()
-    if mark is not None:
-        raise InsideAgent("an agent", verb, f"({mark} is set here.)")
+    found = _agent_above()
+    if found is not None:
+        raise InsideAgent("an agent", verb, found)
     try:
-        me = ledger.ask(printing.client(autostart=False), ledger.who_am_i())
+        me = ledger.ask(printing.client(autostart=False), ledger.who_am_i(explain=True))
     except ClientFault:
-        return  # nobody to ask, or outside every agent
+        return  # nobody to ask
     if me.get("session"):
         raise InsideAgent(f"agent {clean(me['session'])[:4]}", verb, None)
+    if me.get("kind") == "nobody":
+        why = clean(me.get("refusal"))
+        raise InsideAgent(
+            f"what cannot be told from an agent ({why})", verb, clean(me.get("way_out")) or None
+        )
 
 
-def _agent_mark() -> str | None:
+def _agent_above() -> str | None:
+    """How it is seen that an agent started us; None: it is not."""
+    import asyncio
+
+    from headcount.agents.marks import NAMES
     from headcount.agents.table import AGENTS
+    from headcount.system.processes.ancestry import ancestors
+    from headcount.system.processes.choose import open_processes
 
-    marks = sorted(mark for agent in AGENTS.values() for mark in agent.marks)
-    return next((mark for mark in marks if os.environ.get(mark)), None)
+    marks = NAMES.union(*(agent.marks for agent in AGENTS.values()))
+    own = next((mark for mark in sorted(marks) if os.environ.get(mark)), None)
+    if own is not None:
+        return f"({own} is set here.)"
+    loop = asyncio.new_event_loop()
+    processes = open_processes(loop)
+    try:
+        for facts in (each for each in ancestors(processes, os.getpid()) if each.uid == os.getuid()):
+            agent = AGENTS.agent_of(facts)
+            if agent is not None:
+                return f"(pid {facts.pid} above this shell is {agent.label}.)"
+            carried = processes.environ(facts.identity, marks)
+            if carried:
+                return f"({min(carried)} is set in pid {facts.pid}, which started this shell.)"
+    finally:
+        processes.close()
+        loop.close()
+    return None

@@ -13,11 +13,13 @@ Not here: registering and tokens (daemon/), which command (commands/launch.py, c
 import os
 import sys
 import time
+from contextlib import suppress
 from typing import Any
 
 from headcount import times
 from headcount.cli import not_run, printing, rows
 from headcount.cli.sanitize import clean
+from headcount.client import ledger
 from headcount.client.faults import ClientFault, Refused
 from headcount.client.reach import Client
 from headcount.client.token import VARIABLE
@@ -25,13 +27,18 @@ from headcount.core.where import Pane
 from headcount.system import tmux
 from headcount.wire import codes
 
+LAUNCHER = "HEADCOUNT_LAUNCHED_BY"
+"""Tells the headcount in a new window which session opened it; what it starts does not get it."""
+
 PASSED = ("HEADCOUNT_HOME", "PATH", "CLAUDE_CONFIG_DIR", "CODEX_HOME")
 
 
 def become(client: Client, program: str, command: list[str], registration: dict[str, Any]) -> int:
     """Returns only when the command cannot be run."""
-    answer = client.post("/v1/sessions/register", {**registration, "pid": os.getpid(), "launch": True})
     environment = dict(os.environ)
+    launcher = environment.pop(LAUNCHER, None)
+    said = {**registration, "pid": os.getpid(), "launch": True}
+    answer = client.post("/v1/sessions/register", {**said, **({"launched_by": launcher} if launcher else {})})
     environment.pop(VARIABLE, None)  # another session's, if we were started inside one
     if answer.get("token_file"):
         environment[VARIABLE] = str(answer["token_file"])
@@ -110,4 +117,6 @@ def _own_server() -> str | None:
 
 def _passed(client: Client) -> dict[str, str]:
     found = {name: os.environ[name] for name in PASSED if name in os.environ}
+    with suppress(ClientFault):  # outside every agent nobody is named
+        found[LAUNCHER] = str(ledger.ask(client, ledger.who_am_i())["session"])
     return found | ({"HEADCOUNT_HOME": client.places.home} if client.places.home else {})

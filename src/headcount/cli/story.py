@@ -71,17 +71,26 @@ def lines_of(event: dict[str, Any], screen: Screen, now: float) -> list[str]:
 
 
 def _of_an_ending(event: dict[str, Any]) -> str:
-    """`SIGTERM to 41377 node vite (reap, by operator)`, then what came of it."""
+    """`SIGTERM to 41377 node vite (reap, by operator on pts/3: headcount 5123, bash 4100)`, then what came of it."""
     from headcount.cli.endings import sentence
 
     facts = event.get("facts") or {}
-    who = clean((event.get("session") or {}).get("id"))[: rows.SHORTEST_ID]
+    id = (event.get("session") or {}).get("id")
     if facts.get("outcome") == "closed":
-        return f"{who} was closed (by {clean(facts.get('by'))})"
+        return f"{clean(id)[: rows.SHORTEST_ID]} was closed (by {_asker(facts)})"
     if event.get("type") == "ending.finished":
-        return sentence(facts)
+        return sentence({**facts, "session": id})
     what = " ".join(word for word in (clean(facts.get("pid")), clean(facts.get("what"))) if word)
-    return f"{clean(facts.get('signal'))} to {what} ({clean(facts.get('verb'))}, by {clean(facts.get('by'))})"
+    return f"{clean(facts.get('signal'))} to {what} ({clean(facts.get('verb'))}, by {_asker(facts)})"
+
+
+def _asker(facts: dict[str, Any]) -> str:
+    """Who asked for an ending: the operator, our own policy, or an agent; from which terminal, below whom."""
+    by, caller = clean(facts.get("by")), facts.get("caller") or {}
+    who = by if by in ("operator", "policy") else f"agent {by[: rows.SHORTEST_ID]}"
+    terminal = f" on {clean(caller.get('terminal'))}" if caller.get("terminal") else ""
+    chain = [f"{clean(each.get('program'))} {clean(each.get('pid'))}" for each in caller.get("chain") or ()]
+    return f"{who}{terminal}{': ' if chain else ''}{', '.join(chain)}"
 
 
 def _of_a_claim(event: dict[str, Any]) -> str:

@@ -170,5 +170,7 @@ def _inside() -> Finding:
     try:
         refuse_agents("doctor")
     except InsideAgent:
-        return Finding("agent", "note", "you are inside an agent: some verbs are for people only")
+        return Finding(
+            "agent", "note", "you are inside an agent, or not told from one: some verbs are for people only"
+        )
     return Finding("agent", "ok", "you are outside every agent")

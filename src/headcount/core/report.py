@@ -57,6 +57,10 @@ class Background(Struct, frozen=True):
     label: str = ""
 
 
+ALONE = " alone"
+"""Ends the source of an anchor whose process no adapter recognises: `registry alone`."""
+
+
 class Anchor(Struct, frozen=True):
     """Which process a report came from, as the edge could establish it.
 

@@ -15,7 +15,7 @@ from msgspec import Struct
 from headcount.core.activity import Activity, Status, Turned
 from headcount.core.detail import Checkout, Origin, Quiet, Spent, Stall
 from headcount.core.identity import ProcessIdentity
-from headcount.core.report import Background
+from headcount.core.report import ALONE, Background
 from headcount.core.terminal import Where
 from headcount.core.vocabulary import Vocabulary
 
@@ -133,7 +133,7 @@ class Registration(Struct, frozen=True, omit_defaults=True):
     """What it was registered with, by itself or by whoever launched it."""
 
     at: float
-    by: str  # "operator", or the session that registered it
+    by: str  # "operator", or the session that launched or registered it
     name: str | None = None
     role: str | None = None
     groups: tuple[str, ...] = ()
@@ -188,6 +188,11 @@ class Session(Struct, frozen=True, omit_defaults=True):
     @property
     def is_open(self) -> bool:
         return self.liveness is not Liveness.ENDED
+
+    @property
+    def is_only_named(self) -> bool:
+        """A file named its process, which no adapter recognised and nobody registered: shown, never ended by us."""
+        return self.registration is None and (self.bound_by or "").endswith(ALONE)
 
 
 def can(session: Session, point: Turnpoint) -> bool:

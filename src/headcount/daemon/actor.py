@@ -7,7 +7,8 @@ Rules of this file
   3. Each rung says whether it was taken and why. Terminal, port, directory and "the newest" are no rungs.
   4. Where the nearest agent's process has several sessions open, the caller's marks say in which it is; without
      them it is refused, with the candidates.
-  5. Whoever carries an agent's credential or marks that do not hold is nobody: neither that agent nor a person.
+  5. Marks count only where the kernel shows the caller among our own processes.
+  6. Whoever carries an agent's credential or marks that do not hold is nobody: neither that agent nor a person.
 
 Not here: what an actor may do (authority.py), walking up (lineage.py), marks (marks.py), tokens (tokens.py).
 """
@@ -19,7 +20,9 @@ from functools import lru_cache
 from msgspec import Struct
 
 from headcount.agents.marks import LAUNCHED
-from headcount.core.identity import Match, ProcessIdentity, same_process
+from headcount.agents.table import AGENTS
+from headcount.core.descent import descends, is_of
+from headcount.core.identity import Match, ProcessFacts, ProcessIdentity, same_process
 from headcount.core.session import Session, SessionId
 from headcount.daemon.lineage import Lineage, Lineages, Seen, host_of, hosted_by
 from headcount.daemon.loop import Loop
@@ -31,6 +34,7 @@ from headcount.system.processes.port import Processes
 
 SCHEME = "headcount-session "
 WITHOUT_TOKEN = f"unset {LAUNCHED}"
+MARKS_ELSEWHERE = "the caller lives in another pid namespace, where marks name nobody: a token is needed"
 RUNGS_KEPT = 256  # most callers are passed by for the same few reasons
 
 
@@ -105,6 +109,7 @@ class _Case(Struct):
 class Actors:
     def __init__(self, processes: Processes, loop: Loop, clock: Clock, tokens: Tokens) -> None:
         self.lineages = Lineages(processes, loop, clock)
+        self._processes = processes
         self._marks = Marks(processes)
         self._loop = loop
         self._tokens = tokens
@@ -124,6 +129,31 @@ class Actors:
         if actor.kind is Kind.OPERATOR:
             seen.person = actor
         return actor
+
+    async def started(self, process: ProcessIdentity, session: Session) -> bool:
+        """Whether that agent process launched the session, or stands above it: as recorded, as the kernel shows it
+        now, or by the marks that a re-parented session was started with."""
+        world = self._loop.world
+        if descends(session, process, world.sessions):
+            return True
+        if session.process is None or is_of(session, process):
+            return False
+        facts = self._processes.look(session.process.pid)
+        if not isinstance(facts, ProcessFacts) or not is_of(session, facts.identity):
+            return False
+        lineage = await self.lineages.of(facts)
+        helper = next((each for each in lineage.chain[1:] if self._is_idle_helper(each)), None)
+        chain = lineage.chain[: lineage.chain.index(helper)] if helper else lineage.chain
+        if any(same_process(each.identity, process) is Match.SAME for each in chain[1:]):
+            return True
+        marked = self._marks.read(Seen(chain=chain), self._uid, world)
+        above = marked.session if marked else None
+        return above is not None and (is_of(above, process) or descends(above, process, world.sessions))
+
+    def _is_idle_helper(self, facts: ProcessFacts) -> bool:
+        """An agent's background service is the child of whichever session happened to start it: what runs below the
+        service is not below that session."""
+        return AGENTS.is_helper(facts) and host_of(self._loop.world, facts.identity) is None
 
     def count_inheritance(self, rung: str) -> None:
         self._loop.counts[f"inheritance_refused:{rung}"] += 1
@@ -174,7 +204,7 @@ class Actors:
             self._alone(case, known.process)
 
     def _beside_kernel(self, case: _Case, process: ProcessIdentity) -> None:
-        above = [_is_of(host, process) for host in case.lineage.hosts]
+        above = [is_of(host, process) for host in case.lineage.hosts]
         if any(above):
             agrees = "it agrees with the kernel" if above[0] else "it is of an agent further up"
             case.pass_by("token", f"{agrees}; not needed")
@@ -185,7 +215,7 @@ class Actors:
 
     def _beside_marks(self, case: _Case, process: ProcessIdentity) -> None:
         session = case.marked.session if case.marked else None
-        if session is not None and _is_of(session, process):
+        if session is not None and is_of(session, process):
             case.pass_by("token", "it agrees with the marks of the caller")
         else:
             self.count_inheritance("token")
@@ -212,6 +242,9 @@ class Actors:
             case.refuse("environment", marked.why, marked.way_out)
         elif case.refusal is not None:
             case.pass_by("environment", "not taken beside a token that was refused")
+        elif not case.lineage.visible:  # anyone in a container can read a conversation's id and set it
+            self.count_inheritance("environment")
+            case.refuse("environment", MARKS_ELSEWHERE)
         else:
             case.take("environment", marked.session, marked.why)
 
@@ -264,7 +297,3 @@ def _remembered_above(session: Session, loop: Loop) -> tuple[ProcessIdentity, ..
             found.append(above.process)
         parent = above.parent
     return tuple(found)
-
-
-def _is_of(session: Session, process: ProcessIdentity) -> bool:
-    return session.process is not None and same_process(session.process, process) is Match.SAME

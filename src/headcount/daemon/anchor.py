@@ -20,7 +20,7 @@ from itertools import chain
 from headcount.agents.port import Agent
 from headcount.agents.table import AGENTS
 from headcount.core.identity import Match, ProcessFacts, ProcessIdentity, same_process
-from headcount.core.report import Anchor
+from headcount.core.report import ALONE, Anchor
 from headcount.daemon.overhead import Overhead
 from headcount.daemon.settled import Settled
 from headcount.system.clock import Clock
@@ -149,9 +149,11 @@ class Anchors:
         return found
 
     def bound(self, facts: ProcessFacts, by: str) -> Anchor:
-        """A living process that was recognised: with who is above it, and since when it runs."""
+        """A living process: with who is above it, and since when it runs. One that no adapter recognises is named by
+        a file alone, and what follows from that is less (Session.is_only_named)."""
+        how = by if AGENTS.runs(None, facts) else f"{by}{ALONE}"
         return Anchor(
-            facts.identity, True, by, parent=self.agent_above(facts), began_at=self.began_at(facts.identity)
+            facts.identity, True, how, parent=self.agent_above(facts), began_at=self.began_at(facts.identity)
         )
 
     def began_at(self, process: ProcessIdentity) -> float | None:

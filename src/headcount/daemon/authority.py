@@ -3,7 +3,8 @@
 Rules of this file
   1. Every route has a line here; an application with a route that has none does not start.
   2. Three needs: any process of this user, somebody (an agent or the operator), the operator. What an agent
-     may do to which session is for the route to ask; that it is an agent is asked here.
+     may do to which session is for the route to ask; that it is an agent is asked here. An agent ends (stop, close,
+     reap) only what it started.
   3. Nobody is not somebody: a caller whose credential or marks did not hold changes nothing.
 
 Not here: who is calling (actor.py), what reaches the routes at all (gate.py).
@@ -67,9 +68,9 @@ AUTHORITY: dict[tuple[str, str], Rule] = {
     ("POST", "/v1/sessions/{id}/quiet"): Rule(Need.SOMEBODY, "quiet"),  # an agent: its own alone
     ("POST", "/v1/sessions/{id}/visited"): Rule(Need.OPERATOR, "saying that somebody looked"),
     ("POST", "/v1/reboot/told"): Rule(Need.OPERATOR, "hearing of a reboot"),
-    ("POST", "/v1/sessions/{id}/stop"): Rule(Need.OPERATOR, "stop"),
-    ("POST", "/v1/sessions/{id}/close"): Rule(Need.OPERATOR, "close"),
-    ("POST", "/v1/leftovers/reap"): Rule(Need.OPERATOR, "reap"),
+    ("POST", "/v1/sessions/{id}/stop"): Rule(Need.SOMEBODY, "stop"),  # an agent: what it started
+    ("POST", "/v1/sessions/{id}/close"): Rule(Need.SOMEBODY, "close"),  # an agent: what it started
+    ("POST", "/v1/leftovers/reap"): Rule(Need.SOMEBODY, "reap"),  # an agent: of what it started
     ("POST", "/v1/web"): Rule(Need.OPERATOR, "web"),
     ("DELETE", "/v1/web"): Rule(Need.OPERATOR, "web --close"),
     ("POST", "/v1/web/login"): ANYBODY,  # whoever has a one-time code
@@ -107,10 +108,21 @@ def need_operator(actor: Actor, verb: str) -> None:
             "operator-only",
             f"It cannot be told who you are ({actor.refusal}); {verb} is for people. "
             "Use a shell outside every agent.",
+            _next_step(actor),
         )
 
 
+def not_started(actor: Actor, what: str, verb: str) -> Refused:
+    """Of what an agent may do only to what it started."""
+    assert actor.session is not None
+    message = f"You are inside agent {actor.session[:4]}, and {what} was not started by it."
+    return Refused(403, "operator-only", message, f"Run {verb} in a terminal outside the agent.")
+
+
 def nobody(actor: Actor) -> Refused:
+    return Refused(403, "not-verified", f"Not taken: {actor.refusal}.", _next_step(actor))
+
+
+def _next_step(actor: Actor) -> str:
     see = "See: headcount whoami --explain"
-    hint = f"Next: {actor.way_out}. {see}" if actor.way_out else see
-    return Refused(403, "not-verified", f"Not taken: {actor.refusal}.", hint)
+    return f"Next: {actor.way_out}. {see}" if actor.way_out else see

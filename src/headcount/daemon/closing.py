@@ -77,7 +77,7 @@ class Closing:
 
     async def close(self, session: Session, wish: Wish, *, all: bool, window: bool) -> Closed:
         closed = Closed(session)
-        others = self._others(session)
+        others = self.others(session)
         for each in [session, *(others if all else ())]:
             if each.is_open and each.process is not None:
                 result = await self.stop(each, wish)
@@ -98,7 +98,7 @@ class Closing:
         if self.windows is not None:
             closed.window = await self.windows.close_window(session, wish, anyway=window)
         closed.is_closed = True
-        facts = {"verb": wish.verb, "by": wish.by, "outcome": "closed", "window": closed.window}
+        facts = wish.facts | {"outcome": "closed", "window": closed.window}
         await self._loop.keep(Ending(self._clock.now(), session.id, facts, finished=True, archived=True))
         return closed
 
@@ -146,7 +146,8 @@ class Closing:
         left = self._loop.world.remains.of_session(session.id)
         return [_leftover(each) for each in left if each.kind is Kind.PROCESS and each.is_there]
 
-    def _others(self, session: Session) -> list[Session]:
+    def others(self, session: Session) -> list[Session]:
+        """Other live sessions of its conversation."""
         if session.conversation is None:
             return []
         world = self._loop.world

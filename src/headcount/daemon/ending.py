@@ -5,7 +5,8 @@ Rules of this file
      came of it and who survived. What was not stored is not signalled.
   2. Refused: what cannot be pinned here, another user's, pid 1, this daemon and whoever is above it, whoever is
      above the caller, and whoever is above a living session, unless that was said. Of leftovers also what is in a
-     terminal. Doubt about any of these is a refusal.
+     terminal. Doubt about any of these is a refusal. Refused too: what was never recognised as the agent's program,
+     and what it left. Anybody can write a file that names a process; registering one is another matter.
   3. SIGTERM, and SIGCONT after it for one that is stopped. SIGKILL only when a time for it was named.
   4. A survivor is an answer, not an error. What was signalled is told and recorded, whatever fails after it.
 
@@ -20,8 +21,9 @@ from typing import Any
 
 from msgspec import Struct
 
+from headcount.agents.table import AGENTS
 from headcount.core.evidence import Ending
-from headcount.core.identity import Match, ProcessIdentity, same_process
+from headcount.core.identity import Match, ProcessFacts, ProcessIdentity, same_process
 from headcount.core.leftover import LeftoverId
 from headcount.core.session import Session, SessionId
 from headcount.daemon.lifelines import Lifelines, is_in_a_terminal, lifelines
@@ -35,6 +37,9 @@ from headcount.times import END_WITHIN, KILLED_WITHIN
 
 INIT = 1
 UNSEEN = "headcount cannot see whom it runs below"
+NOT_RECOGNISED = (
+    "only a file says that it is {}: its program was not recognised, so headcount shows it and never ends it"
+)
 
 EXITED, KILLED, SURVIVED, OVER, REFUSED, WOULD = "exited", "killed", "survived", "over", "refused", "would"
 
@@ -48,11 +53,17 @@ class Target(Struct, frozen=True):
 
 class Wish(Struct, frozen=True):
     verb: str
-    by: str  # "operator", or "policy"
+    by: str  # "operator", "policy", or the session of the agent that asked
     above: tuple[ProcessIdentity, ...] = ()  # the caller and its ancestors: never ended
     kill_after: float | None = None
     all: bool = False  # an agent is ended also if other living sessions are in its process or below it
     still: Callable[[], bool] = lambda: True  # asked last before an agent is signalled
+    caller: dict[str, Any] | None = None  # for the audit: its ancestors and its terminal
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Who asked, for the audit."""
+        return {"verb": self.verb, "by": self.by} | ({"caller": self.caller} if self.caller else {})
 
 
 class Result(Struct, frozen=True):
@@ -143,6 +154,7 @@ class Endings:
     def _hold(self, target: Target, around: "Around", wish: Wish) -> ProcessHandle | NotHeld:
         process = target.process
         why = forbidden(process, around.ours, wish.above) if around.ours else UNSEEN
+        why = why or self._unrecognised(target)
         if why is None and not (wish.all and target.leftover is None):
             why = _session_below(process, around.lifelines)
         if why is None and process in around.in_terminals:
@@ -156,6 +168,15 @@ class Endings:
             handle.close()
             return NotHeld("it is another user's process")
         return handle
+
+    def _unrecognised(self, target: Target) -> str | None:
+        session = self._loop.world.sessions.get(target.session) if target.session is not None else None
+        if session is None or session.registration is not None:
+            return None
+        facts = self._processes.look(target.process.pid) if target.leftover is None else None
+        if isinstance(facts, ProcessFacts) and session.agent in AGENTS:
+            return None if AGENTS.runs(session.agent, facts) else NOT_RECOGNISED.format(session.agent)
+        return NOT_RECOGNISED.format(session.agent) if session.is_only_named else None
 
     # --- the audit -----------------------------------------------------------------------------------
 
@@ -226,9 +247,7 @@ def _not_held(target: Target, held: NotHeld) -> Result:
 
 def _facts(target: Target, wish: Wish) -> dict[str, Any]:
     process = target.process
-    return {
-        "verb": wish.verb,
-        "by": wish.by,
+    return wish.facts | {
         "pid": process.pid,
         "started": process.started,
         "inode": process.inode,

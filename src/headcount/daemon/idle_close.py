@@ -1,7 +1,7 @@
 """Idle close: sessions that have been idle for longer than the settings allow are closed. Off unless it is set.
 
 Rules of this file
-  1. Only a living session that is idle, by a source that says so, without work in the background, without a second
+  1. Only a living session of a recognised program that is idle, by a source that says so, without work in the background, without a second
      writer, without an alarm, and alone in its process.
   2. Idleness is measured by our own steady clock since we first saw it: a clock that jumps closes nobody, and a
      restart counts anew.
@@ -106,6 +106,8 @@ class IdleClose:
 
 def may_be_closed(session: Session, world: World) -> bool:
     if session.liveness is not Liveness.ALIVE or session.process is None or session.provisional:
+        return False
+    if session.is_only_named:
         return False
     if session.activity.doing is not Doing.IDLE or session.background or session.alarms:
         return False

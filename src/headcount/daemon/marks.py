@@ -3,7 +3,8 @@
 Rules of this file
   1. The environment is read from the kernel by the daemon; a request cannot say what it is.
   2. A mark names a session only when its process is proven alive and hosts, or hosted until a swap, that
-     conversation. A pid alone, or a conversation of a dead process, names nobody.
+     conversation. A pid alone, or a conversation of a dead process, names nobody. Neither does a process that is younger
+     than the carrier: it cannot have started it, also when it resumed the conversation of the one that did.
   3. Where one process hosts several sessions, a mark says which; without one nothing does.
   4. Whoever carries marks that name nobody is not a person at a terminal either, and is told how to be rid of them:
      what a process was started with stays with it, so that only a mark of the caller's own can be unset.
@@ -17,7 +18,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from headcount.agents.marks import LAUNCHED, MARKS, NAMES, Mark
-from headcount.core.identity import ProcessFacts
+from headcount.core.descent import descends
+from headcount.core.identity import ProcessFacts, ProcessIdentity
 from headcount.core.session import Session, SessionId
 from headcount.core.verdict import Standing
 from headcount.core.world import World
@@ -48,7 +50,7 @@ class Marks:
             if found is None:
                 return Marked(f"no descriptor was left to read what pid {facts.pid} carries")
             if found:
-                marked = self._weigh(found, facts.pid, world)
+                marked = self._weigh(found, facts.identity, world)
                 return marked if marked.session else replace(marked, way_out=self._way_out(seen, found, uid))
         seen.unmarked = bool(seen.chain)
         return None
@@ -82,19 +84,19 @@ class Marks:
             seen.environ[facts.pid] = carried
         return seen.environ[facts.pid]
 
-    def _weigh(self, found: dict[str, str], carrier: int, world: World) -> Marked:
-        weighed = [self._weigh_one(mark, found, world) for mark in MARKS if _is_named(mark, found)]
+    def _weigh(self, found: dict[str, str], carrier: ProcessIdentity, world: World) -> Marked:
+        weighed = [self._weigh_one(mark, found, carrier, world) for mark in MARKS if _is_named(mark, found)]
         named = {each.session.id: each for each in weighed if each.session is not None}
         inner = [each for each in named.values() if not _is_above(each, named, world)]
         if len(inner) == 1:
             return inner[0]
         if inner:
-            return Marked(f"pid {carrier} carries marks of several agents, and none is inside the other")
+            return Marked(f"pid {carrier.pid} carries marks of several agents, and none is inside the other")
         if not weighed:
-            return Marked(f"pid {carrier} carries {LAUNCHED}, and its session's process is not above it")
+            return Marked(f"pid {carrier.pid} carries {LAUNCHED}, and its session's process is not above it")
         return Marked("; ".join(each.why for each in weighed))
 
-    def _weigh_one(self, mark: Mark, found: dict[str, str], world: World) -> Marked:
+    def _weigh_one(self, mark: Mark, found: dict[str, str], carrier: ProcessIdentity, world: World) -> Marked:
         conversation = found.get(mark.conversation)
         text = found.get(mark.pid) if mark.pid else None
         if not conversation:
@@ -107,7 +109,9 @@ class Marks:
             return Marked(f"no session has the conversation that {mark.conversation} names")
         living: dict[SessionId, Session] = {}
         for each in sessions:
-            if each.process is not None and pid in (None, each.process.pid) and self._lives(each, world):
+            if each.process is None or pid not in (None, each.process.pid):
+                continue
+            if (each.process.started or 0) <= (carrier.started or 0) and self._lives(each, world):
                 host = each if each.is_open else host_of(world, each.process)
                 if host is not None:
                     living[host.id] = host
@@ -137,11 +141,9 @@ def _agrees(mark: Mark, found: dict[str, str], session: Session) -> bool:
 
 def _is_above(marked: Marked, named: dict[SessionId, Marked], world: World) -> bool:
     """Whether another of those named was started inside it."""
-    assert marked.session is not None
-    for each in named.values():
-        session = each.session
-        while session is not None and session.parent is not None:
-            session = world.sessions.get(session.parent)
-            if session is not None and session.process == marked.session.process:
-                return True
-    return False
+    assert marked.session is not None and marked.session.process is not None
+    process = marked.session.process
+    return any(
+        each.session is not None and descends(each.session, process, world.sessions)
+        for each in named.values()
+    )

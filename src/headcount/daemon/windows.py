@@ -125,4 +125,4 @@ def _plan_own(pane: Pane, session: Session) -> Plan | str:
 
 
 def _facts(plan: Plan, wish: Wish) -> dict[str, Any]:
-    return {"verb": wish.verb, "by": wish.by, "pid": plan.pane.pid, "what": plan.name}
+    return wish.facts | {"pid": plan.pane.pid, "what": plan.name}

@@ -221,6 +221,7 @@ class Registration(msgspec.Struct, kw_only=True):
     anyway: bool = False  # although the conversation is alive elsewhere
     launch: bool = False  # a token is wanted
     window: bool = False  # the tmux window that it is in was opened for it
+    launched_by: str | None = None  # of a window: the session that opened it
 
 
 class Registered(msgspec.Struct, kw_only=True):
@@ -307,6 +308,7 @@ class ReleaseAnswer(msgspec.Struct, kw_only=True):
     again: bool  # that claim was over already
     host: str | None = None  # of a shared claim that another host's process held: which host
     next: Holder | None = None  # who waited for it and has it now
+    holder: Holder | None = None  # of a release for another (force, as): whose it was
 
 
 class FenceCheck(msgspec.Struct, kw_only=True):

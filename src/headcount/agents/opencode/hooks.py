@@ -63,6 +63,7 @@ class PluginFile:
             remembered=Remembered(None, settings_file.fingerprint(after), made),
             added=len(EVENTS) if before is None else 0,
             renewed=len(EVENTS) if before is not None and before != after else 0,
+            repoints=before is not None and _quoted(mailbox) not in before,
             note=RESTART if before != after else "",
         )
 
@@ -92,7 +93,11 @@ class PluginFile:
 def plugin(mailbox: Path) -> bytes:
     """The plugin that drops into that mailbox."""
     source = Path(__file__).with_name("plugin.js").read_text(encoding="utf-8")
-    return source.replace(PLACE, json.dumps(str(mailbox))).encode()
+    return source.encode().replace(PLACE.encode(), _quoted(mailbox))
+
+
+def _quoted(mailbox: Path) -> bytes:
+    return json.dumps(str(mailbox)).encode()
 
 
 def _is_ours(content: bytes | None) -> bool:

@@ -116,9 +116,9 @@ def granted_lines(answer: dict[str, Any], *, for_another: bool = False) -> list[
         return [f"{item} is held by the agent above you ({under[:4]}), claim #{fence}: work under it."]
     whose, end = "yours", "when you release it, or with your process"
     if for_another:
-        from headcount.cli.holders import name_of
+        from headcount.cli.holders import with_pid
 
-        whose, end = f"{name_of(answer.get('holder'))}'s", "when it is released, or with that process"
+        whose, end = f"now with {with_pid(answer.get('holder'))}", "when it is released, or with that process"
     lines = [f"{item} is {whose}: claim #{fence}. It ends {end}."]
     running = [clean(pid) for pid in answer.get("still_running") or ()]
     if running:

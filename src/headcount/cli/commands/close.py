@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 NOTE = (
     "First the agent, then its surviving processes: an agent that ignores SIGTERM keeps everything it has.\n"
     "Undone by: headcount resume S. Worktrees and files stay as they are.\n"
+    "On a terminal you are asked if it works or holds something; --yes skips that.\n"
     "Exit codes: 0 closed, 1 somebody survived, 2 usage, 3 refused, 4 daemon unavailable, 5 not found."
 )
 ROUNDS = 3  # the agent, a second writer, what they left
@@ -29,12 +30,15 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     )
     parser.add_argument("--close-window", action="store_true", help="its tmux window too, whoever opened it")
     endings.add_kill_after(parser)
+    endings.add_yes(parser)
 
 
 def run(args: Any) -> int:
     wish = {"all": args.all, "close_window": args.close_window, "kill_after": args.kill_after}
-    path = f"/v1/sessions/{quoted(args.session)}/close"
-    answer = endings.ask(printing.client(), path, wish, rounds=ROUNDS)
+    client = printing.client()
+    session = endings.agreed(client, args.session, "close", yes=args.yes, all=args.all)
+    path = f"/v1/sessions/{quoted(session)}/close"
+    answer = endings.ask(client, path, wish, rounds=ROUNDS)
     results = answer.get("results") or []
     if args.json:
         printing.print_document(answer)

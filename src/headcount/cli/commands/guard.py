@@ -3,6 +3,7 @@
 Rules of this file
   1. Exit 0: nothing stands in the way. 3: another holds it; the words name the holder and waiting.
   2. A guard that cannot ask lets git go on, with a warning; --strict does not.
+  3. Taking the guard out, or weakening it, is for people.
 
 Not here: what git is about to do (git_intent.py), git's hook files (git_hooks.py), who may what (the daemon).
 """
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headcount.cli import git_hooks, git_intent, holders, printing
+from headcount.cli.people import refuse_agents
 from headcount.cli.sanitize import clean
 from headcount.client.faults import ClientFault, WrongCall
 from headcount.wire import codes
@@ -119,6 +121,10 @@ def _could_not_ask(error: Exception, *, strict: bool) -> int:
 
 def _change(args: Any) -> int:
     directory = Path(git_intent.hooks_directory())
+    if args.uninstall:
+        refuse_agents("guard git --uninstall")
+    elif git_hooks.weakens(directory, strict=args.strict):
+        refuse_agents("weakening a guard that is installed, or pointing it to another program,")
     try:
         outcomes = (
             git_hooks.install(directory, strict=args.strict)

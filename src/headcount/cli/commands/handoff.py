@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from headcount.cli import printing
 from headcount.cli.commands.check import fence
-from headcount.cli.holders import name_of
+from headcount.cli.holders import with_pid
 from headcount.cli.sanitize import clean
 from headcount.client import ledger
 from headcount.wire import codes
@@ -35,8 +35,7 @@ def run(args: Any) -> int:
         printing.print_document(answer)
         return codes.DONE
     holder = answer.get("holder")
-    to = name_of(holder) if isinstance(holder, dict) else clean(args.to)
-    print(
-        f"{clean(answer.get('item')) or clean(args.item)} is now {to}'s: claim #{clean(answer.get('fence'))}."
-    )
+    to = with_pid(holder) if isinstance(holder, dict) else clean(args.to)
+    item = clean(answer.get("item")) or clean(args.item)
+    print(f"{item} is now with {to}: claim #{clean(answer.get('fence'))}.")
     return codes.DONE

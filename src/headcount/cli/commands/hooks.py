@@ -2,7 +2,7 @@
 
 Rules of this file
   1. Says for each file what became of it; a file that was refused is untouched, and the exit code tells.
-  2. Taking hooks out is for people: an agent that runs this is refused.
+  2. Taking hooks out, and pointing those that are there to another home, is for people: an agent is refused.
   3. Without `--agent`: every agent that is on this machine.
 
 Not here: the words (cli/hook_lines.py), the edit and the writing (agents/json_hooks.py), the line
@@ -66,14 +66,14 @@ def run(args: Any) -> int:
         return _status(targets, places, as_json=args.json)
     if args.action == "uninstall" and not args.dry_run:
         refuse_agents("hooks uninstall")
-    if args.action == "install" and not args.dry_run:
-        _make(places, targets)
     asks = frozenset(kind for kind in ("guard", "context") if getattr(args, kind))
-    outcomes = [
-        (each.agent, _change(args.action, each, places, asks, dry=args.dry_run))
-        for each in targets
-        if not asks or _asks(each.hooks)
-    ]
+    targets = [each for each in targets if not asks or _asks(each.hooks)]
+    if args.action == "install" and not args.dry_run:
+        plans = [_change("install", each, places, asks, dry=True) for each in targets]
+        if any(getattr(plan, "repoints", False) for plan in plans):
+            refuse_agents("pointing hooks that are installed to another home")
+        _make(places, targets)
+    outcomes = [(each.agent, _change(args.action, each, places, asks, dry=args.dry_run)) for each in targets]
     if args.json:
         printing.print_document({"files": [hook_lines.document(*each) for each in outcomes]})
     else:

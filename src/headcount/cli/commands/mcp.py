@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headcount.cli import printing
+from headcount.cli.people import refuse_agents
 from headcount.cli.rows import AGENTS_CALLED
 from headcount.cli.sanitize import clean
 from headcount.client.faults import ClientFault
@@ -88,13 +89,14 @@ def _change(args: Any) -> int:
     from headcount.agents.settings_file import Refusal
 
     if args.action == "uninstall" and not args.dry_run:
-        from headcount.cli.people import refuse_agents
-
         refuse_agents("mcp uninstall")
     if args.action == "install" and not is_possible():
         raise ClientFault(
             "The MCP server needs the MCP SDK, which is an extra. Nothing written.", f"Install it {EXTRA}"
         )
+    is_install = args.action == "install" and not args.dry_run
+    if is_install and any(mcp_install.repoints(each, server()) for each in _wanted(args.agent)):
+        refuse_agents("pointing an MCP entry that is installed elsewhere")
     state = Path(Places.from_environ(os.environ).state)
     outcomes: list[tuple[str, Done | Refusal]] = []
     for target in _wanted(args.agent):

@@ -55,7 +55,7 @@ def lines_of(answer: dict[str, Any], results: list[dict[str, Any]]) -> list[str]
         return [*alone, "No process to end. Nothing done."]
     if not answer.get("dry"):
         return [*(endings.sentence(result) for result in results), *alone]
-    would = [clean(each.get("pid")) for each in results if each.get("outcome") == "would"]
+    would = [endings.subject(each) for each in results if each.get("outcome") == "would"]
     others = [endings.sentence(each) for each in results if each.get("outcome") != "would"]
     plan = (
         [f"Would send SIGTERM to {', '.join(would)}. Nothing done; add --yes."]

@@ -10,6 +10,7 @@ from headcount.cli import printing
 from headcount.cli.commands.check import fence
 from headcount.cli.sanitize import clean
 from headcount.client import ledger
+from headcount.client.reach import Client
 from headcount.wire import codes
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 NOTE = (
     "Only the holder releases its claim. --force is for people: it is written down, and the holder's number\n"
-    "is stale from then on (check exits 3).\n"
+    "is stale from then on (check exits 3). On a terminal you are asked first; --yes skips that.\n"
     "Exit codes: 0 released, 2 not an item, 3 not yours, 4 daemon unavailable, 5 nobody holds it."
 )
 
@@ -26,6 +27,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument("item", metavar="ITEM", help="what to give back, as kind:value")
     parser.add_argument("--fence", type=fence, metavar="N", help="only if the claim still has this number")
     parser.add_argument("--force", action="store_true", help="another's claim (people only)")
+    parser.add_argument("--yes", action="store_true", help="with --force: do not ask")
     parser.add_argument("--as", dest="acting_as", metavar="S", help="for that live session (people only)")
 
 
@@ -37,9 +39,12 @@ def parse_plain(words: list[str]) -> SimpleNamespace | None:
 
 
 def run(args: Any) -> int:
+    client = printing.client()
+    shown = _agree(client, args.item) if args.force and not args.yes else None
+    fence_of = shown if args.fence is None else args.fence
     answer = ledger.ask(
-        printing.client(),
-        ledger.release(args.item, fence=args.fence, force=args.force, acting_as=args.acting_as),
+        client,
+        ledger.release(args.item, fence=fence_of, force=args.force, acting_as=args.acting_as),
     )
     if args.json:
         printing.print_document(answer)
@@ -50,12 +55,32 @@ def run(args: Any) -> int:
     return codes.DONE
 
 
-def _became(answer: dict[str, Any]) -> str:
-    if not isinstance(answer.get("next"), dict):
-        return "is free again"
-    from headcount.cli.holders import name_of
+def _agree(client: Client, item: str) -> int | None:
+    """A person at a terminal sees whose claim it is, and what else that session holds. Returns the number of the
+    claim that was shown: no other is released."""
+    from headcount.cli import endings
+    from headcount.cli.holders import row_of, with_pid
 
-    return f"was given back, and is now {name_of(answer['next'])}'s, who waited for it"
+    if not endings.is_asked():
+        return None
+    here = ledger.ask(client, ledger.check(item, 0)).get("item")  # as the daemon follows its links
+    held = [each for each in ledger.ask(client, ledger.held())["claims"] if each.get("item") == here]
+    for claim in held:
+        row = row_of(client, claim.get("holder"))
+        whom = endings.told(row) if row else with_pid(claim.get("holder"))
+        endings.agree(f"release --force: take {clean(here)} from {whom}")
+        return int(claim["fence"])
+    return None
+
+
+def _became(answer: dict[str, Any]) -> str:
+    from headcount.cli.holders import name_of, with_pid
+
+    was, now = answer.get("holder"), answer.get("next")
+    whose = f"was taken from {with_pid(was)}, and " if isinstance(was, dict) else ""
+    if not isinstance(now, dict):
+        return f"{whose}is free again"
+    return f"{whose or 'was given back, and '}is now {name_of(now)}'s, who waited for it"
 
 
 def _elsewhere(answer: dict[str, Any]) -> str:

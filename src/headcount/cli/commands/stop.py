@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 NOTE = (
     "SIGTERM to the agent's own process and to nothing else. Its claims fall when it is dead, not before.\n"
     "A process that other living sessions are in, or run below, is ended only with --all.\n"
+    "On a terminal you are asked if it works or holds something; --yes skips that.\n"
+    "Inside an agent: only sessions that it launched or that run below it.\n"
     "Exit codes: 0 ended, 1 it survived, 2 usage, 3 refused, 4 daemon unavailable, 5 not found or ended before."
 )
 
@@ -24,11 +26,14 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
         "--all", action="store_true", help="also if other living sessions are in its process, or run below it"
     )
     endings.add_kill_after(parser)
+    endings.add_yes(parser)
 
 
 def run(args: Any) -> int:
-    path = f"/v1/sessions/{quoted(args.session)}/stop"
-    answer = endings.ask(printing.client(), path, {"kill_after": args.kill_after, "all": args.all})
+    client = printing.client()
+    session = endings.agreed(client, args.session, "stop", yes=args.yes, all=args.all)
+    path = f"/v1/sessions/{quoted(session)}/stop"
+    answer = endings.ask(client, path, {"kill_after": args.kill_after, "all": args.all})
     results = answer.get("results") or []
     if args.json:
         printing.print_document(answer)

@@ -128,8 +128,13 @@ async def release(call: Call) -> ReleaseAnswer:
             again=answer.again,
             host=None if answer.claim.host == call.service.loop.world.known_as else answer.claim.host,
             next=_next(call, answer.claim),
+            holder=holder_row(answer.claim, call.service.loop.world) if _is_for_another(call) else None,
         )
     raise _fault(call, answer)
+
+
+def _is_for_another(call: Call) -> bool:
+    return call.flag("force") or call.text("as") is not None
 
 
 def _next(call: Call, was: Claim) -> Holder | None:

@@ -1,20 +1,29 @@
-"""Stop, close and reap on the wire. The operator's alone (authority.py).
+"""Stop, close and reap on the wire: the operator's, and an agent's for what it started.
 
 Rules of this file
   1. Nothing is signalled in a dry run, and `reap` is one unless it is told otherwise.
   2. Who survived is told with 200: the wish was carried out as far as it was allowed. Only what was refused
      altogether is a 409.
+  3. An agent ends the sessions that it launched or that run below it, and reaps what those left. Nothing else: also
+     not through `--all`, and no window that headcount did not open.
+  4. The audit says who asked: the caller's ancestors by pid and name, and its terminal. Never their arguments.
 
 Not here: the order of things (closing.py), the signal (ending.py).
 """
 
+from typing import Any
+
 from headcount.agents.table import AGENTS
+from headcount.core.descent import is_of
 from headcount.core.leftover import Kind, Leftover
-from headcount.core.session import Session
+from headcount.core.plain import clean
+from headcount.core.session import Session, SessionId
+from headcount.daemon.authority import not_started
 from headcount.daemon.ending import REFUSED, Result, Wish
 from headcount.daemon.gate import Refused
 from headcount.daemon.routes.route import Call
 from headcount.daemon.selection import LISTED_MOST, ended_words
+from headcount.system.processes.seat import terminal_of
 from headcount.times import KILL_AFTER_MOST
 from headcount.wire.ending import (
     CloseAnswer,
@@ -26,10 +35,13 @@ from headcount.wire.ending import (
     StopWish,
 )
 
+CHAIN_MOST = 16  # of the caller's ancestors in the audit, nearest first
+
 
 async def stop(call: Call) -> StopAnswer:
     asked = call.body(StopWish)
     session = call.session()
+    await _need_started(call, "stop", session)
     if not session.is_open:
         raise Refused(
             410, "ended", f"{session.id[:4]} {ended_words(session)}.", f"See: headcount show {session.id[:4]}"
@@ -45,6 +57,10 @@ async def stop(call: Call) -> StopAnswer:
 async def close(call: Call) -> CloseAnswer:
     asked = call.body(CloseWish)
     session = call.session()
+    others = call.service.closing.others(session) if asked.all else []
+    await _need_started(call, "close", session, *others)
+    if asked.close_window:
+        call.for_people("close --close-window")
     if session.is_open:
         _need_process(session)
     wish = _wish(call, "close", asked.kill_after, asked.all)
@@ -67,10 +83,10 @@ async def close(call: Call) -> CloseAnswer:
 async def reap(call: Call) -> ReapAnswer:
     asked = call.body(ReapWish)
     wish = _wish(call, "reap", asked.kill_after)
-    closing, chosen = call.service.closing, _chosen(call, asked)
+    closing, chosen = call.service.closing, await _chosen(call, asked)
     if asked.yes:
         await closing.refresh(chosen)
-        chosen = _chosen(call, asked)
+        chosen = await _chosen(call, asked)
         results = await closing.reap(chosen, wish)
     else:
         results = await closing.try_reap(chosen, wish, with_children=not (asked.pids or asked.ids))
@@ -82,7 +98,25 @@ async def reap(call: Call) -> ReapAnswer:
     )
 
 
-def _chosen(call: Call, asked: ReapWish) -> list[Leftover]:
+async def _chosen(call: Call, asked: ReapWish) -> list[Leftover]:
+    chosen = _named(call, asked)
+    own = [each for each in chosen if await _is_own(call, each)] if call.actor.is_agent else chosen
+    if len(own) < len(chosen) and (asked.sessions or asked.pids or asked.ids):
+        other = next(each for each in chosen if each not in own)
+        raise not_started(call.actor, f"the session that left {other.what}", "reap")
+    return own
+
+
+async def _is_own(call: Call, leftover: Leftover) -> bool:
+    """Left by a session that the calling agent started, or by an earlier one of its own process."""
+    session = call.service.loop.world.sessions.get(leftover.session or SessionId(""))
+    process = call.actor.process
+    if session is None or process is None:
+        return False
+    return is_of(session, process) or await call.service.actors.started(process, session)
+
+
+def _named(call: Call, asked: ReapWish) -> list[Leftover]:
     chosen = sorted(call.service.loop.world.remains.there(), key=lambda each: (each.found_at, each.id))
     if asked.kind is not None:
         if asked.kind not in [kind.value for kind in Kind]:
@@ -122,8 +156,26 @@ def _meant(leftovers: list[Leftover], wanted: str) -> Leftover:
 def _wish(call: Call, verb: str, kill_after: float | None, all: bool = False) -> Wish:
     if kill_after is not None and not 0 <= kill_after <= KILL_AFTER_MOST:
         raise Refused(400, "bad-parameter", f"kill_after is between 0 and {KILL_AFTER_MOST:g} seconds.")
-    above = call.seen.identities
-    return Wish(verb, "operator", above, kill_after, all)
+    actor = call.actor
+    agents = (actor.process, *actor.above) if actor.process is not None else actor.above
+    by = actor.session or "operator"
+    return Wish(verb, by, (*call.seen.identities, *agents), kill_after, all, caller=_caller(call))
+
+
+def _caller(call: Call) -> dict[str, Any] | None:
+    """For the audit; None: a tab of the page has no process here."""
+    chain = call.seen.chain[:CHAIN_MOST]
+    if not chain:
+        return None
+    told = [{"pid": each.pid, "program": clean(each.comm)} for each in chain]
+    return {"chain": told, "terminal": terminal_of(chain[0].pid)}
+
+
+async def _need_started(call: Call, verb: str, *sessions: Session) -> None:
+    actor = call.actor
+    for session in sessions if actor.is_agent else ():
+        if actor.process is None or not await call.service.actors.started(actor.process, session):
+            raise not_started(actor, session.id[:4], verb)
 
 
 async def _need_alone(call: Call, session: Session, wish: Wish) -> None:

@@ -22,7 +22,7 @@ from headcount.core.session import Session
 from headcount.core.verdict import Standing
 from headcount.daemon.answer import json_answer
 from headcount.daemon.gate import Refused
-from headcount.daemon.lineage import Lineage
+from headcount.daemon.lineage import Lineage, host_of
 from headcount.daemon.loop import NotStored
 from headcount.daemon.routes.route import Call
 from headcount.daemon.view import session_row
@@ -47,8 +47,9 @@ async def register(call: Call) -> Any:
     above = [
         host.process for host in lineage.hosts if host.process and not _same(host.process, facts.identity)
     ]
-    by = call.actor.session or "operator"
-    given = Given(now, by, asked.name, asked.role, tuple(asked.groups), asked.window)
+    given = Given(
+        now, _by(call, asked, facts.identity), asked.name, asked.role, tuple(asked.groups), asked.window
+    )
     outcome = await service.loop.ask(
         Register(
             agent=asked.agent,
@@ -115,6 +116,18 @@ async def _process(call: Call, pid: int | None) -> tuple[ProcessFacts, Lineage]:
             403, "not-yours", f"Pid {facts.pid} is not yours: an agent registers itself and what it started."
         )
     return facts, lineage
+
+
+def _by(call: Call, asked: Registration, process: ProcessIdentity) -> str:
+    """Who launched it. Whoever may register a process may name the session that opened its window: that session then
+    may end it, and nothing else follows. A session that registers itself again keeps its launcher."""
+    world, actor = call.service.loop.world, call.actor
+    if asked.launched_by is not None and asked.launched_by in world.sessions:
+        return asked.launched_by
+    known = host_of(world, process)
+    if known is not None and known.registration is not None and known.id == actor.session:
+        return known.registration.by
+    return actor.session or "operator"
 
 
 def _look(call: Call, pid: int) -> ProcessFacts:

@@ -6,7 +6,7 @@
 //
 // Not here: the list (views/leftovers.js), asking for the end (views/leftovers.js, views/session.js).
 
-import { clean, seconds, span } from "./words.js";
+import { clean, seconds, SHORTEST_ID, span } from "./words.js";
 
 const MEGABYTE = 1024 ** 2, GIGABYTE = 1024 ** 3;
 const KILL_AFTER = 5; // what is suggested
@@ -40,15 +40,25 @@ export function evidenceOf(leftover) {
   return (leftover.evidence || []).map(clean).join("; ");
 }
 
-// `41377 exited in 0.2 s.` `command`: the one that would be called again, with a deadline.
-export function sentence(result, command = "") {
+// `7f3a auth-refactor (pid 41377)`; of a leftover `node vite (pid 41402, left by 02b7)`.
+function subject(result) {
   const pid = clean(result.pid);
+  const what = clean(result.what);
+  const session = clean(result.session).slice(0, SHORTEST_ID);
+  if (!what) return `pid ${pid}`;
+  if (result.leftover) return `${what} (pid ${pid}${session ? `, left by ${session}` : ""})`;
+  return `${`${session} ${what}`.trim()} (pid ${pid})`;
+}
+
+// `7f3a auth-refactor (pid 41377) exited in 0.2 s.` `command`: the one that would be called again, with a deadline.
+export function sentence(result, command = "") {
+  const who = subject(result);
   const took = typeof result.seconds === "number" ? ` in ${result.seconds.toFixed(1)} s` : "";
-  if (result.outcome === "exited") return `${pid} exited${took}.`;
-  if (result.outcome === "killed") return `${pid} ignored SIGTERM and was killed${took}.`;
-  if (result.outcome === "survived") return `${pid} ignored SIGTERM and is still alive: ${command ? `${command} ` : ""}--kill-after ${KILL_AFTER}.`;
-  if (result.outcome === "over") return `${pid} had ended already.`;
-  return `${pid} was not signalled: ${clean(result.because)}.`;
+  if (result.outcome === "exited") return `${who} exited${took}.`;
+  if (result.outcome === "killed") return `${who} ignored SIGTERM and was killed${took}.`;
+  if (result.outcome === "survived") return `${who} ignored SIGTERM and is still alive: ${command ? `${command} ` : ""}--kill-after ${KILL_AFTER}.`;
+  if (result.outcome === "over") return `${who} had ended already.`;
+  return `${who} was not signalled: ${clean(result.because)}.`;
 }
 
 // What is said of an answer to stop, close or reap: each process's end, and whether one did not.

@@ -74,10 +74,19 @@ function ofLeftover(event) {
 
 function ofEnding(event) {
   const facts = event.facts || {};
-  if (facts.outcome === "closed") return `${clean(event.session?.id).slice(0, SHORTEST_ID)} was closed (by ${clean(facts.by)})`;
-  if (event.type === "ending.finished") return sentence(facts);
+  if (facts.outcome === "closed") return `${clean(event.session?.id).slice(0, SHORTEST_ID)} was closed (by ${asker(facts)})`;
+  if (event.type === "ending.finished") return sentence({ ...facts, session: event.session?.id });
   const what = [clean(facts.pid), clean(facts.what)].filter(Boolean).join(" ");
-  return `${clean(facts.signal)} to ${what} (${clean(facts.verb)}, by ${clean(facts.by)})`;
+  return `${clean(facts.signal)} to ${what} (${clean(facts.verb)}, by ${asker(facts)})`;
+}
+
+// Who asked for an ending: the operator, our own policy, or an agent; from which terminal, below whom.
+function asker(facts) {
+  const by = clean(facts.by);
+  const who = by === "operator" || by === "policy" ? by : `agent ${by.slice(0, SHORTEST_ID)}`;
+  const terminal = facts.caller?.terminal ? ` on ${clean(facts.caller.terminal)}` : "";
+  const chain = (facts.caller?.chain || []).map((each) => `${clean(each.program)} ${clean(each.pid)}`);
+  return `${who}${terminal}${chain.length ? ": " : ""}${chain.join(", ")}`;
 }
 
 const PLAIN = {
