@@ -17,6 +17,7 @@ CAMPAIGNS = {  # and what each counts
     "kill_rounds": "rounds",
     "claims": "operations",
     "never_inherited": "rounds",
+    "bind_races": "races",
     "wrong_kill": "ends wanted",
     "fleet_partitions": "rounds",
     "double_starts": "rounds",

@@ -19,7 +19,9 @@ from headcount.daemon.anchor import Anchors
 from headcount.daemon.census import Census
 from headcount.daemon.hosting import Hosting
 from headcount.daemon.loop import Loop
+from headcount.daemon.spaces import Spaces
 from headcount.system.clock import SystemClock
+from headcount.system.looking import Looks
 from tests.rig.kernel import FakeKernel
 from tests.rig.lone_loop import Nothing
 from tests.rig.values import bound, report
@@ -59,7 +61,8 @@ class Room:
             Anchors(processes, clock, self.world.find_process),
             Adapters(self.loop.counts),
         )
-        hosting = Hosting(self.loop, processes, anchors, clock, self.adapters)
+        spaces = Spaces(self.loop, Looks(), clock)
+        hosting = Hosting(self.loop, processes, anchors, clock, self.adapters, spaces)
         self.codex = Asked()
         hosting.open({"codex": self.codex}, {}, Path("/home/dev"))
         self.census = Census(

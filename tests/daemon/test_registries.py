@@ -37,7 +37,7 @@ async def _until_read(reading: Reading, path: Path) -> None:
 async def test_every_root_is_seen_when_it_is_made_also_below_the_same_directory(tmp_path: Path) -> None:
     files, reading = open_file_events(asyncio.get_running_loop()), Reading()
     unused: Any = None
-    registries = Registries(unused, unused, unused, files, unused)
+    registries = Registries(unused, unused, unused, files, unused, unused)
     try:
         registries.open(reading, {}, tmp_path)  # type: ignore[arg-type]
         for root in reading.roots({}, tmp_path):
@@ -55,7 +55,7 @@ async def test_one_that_was_removed_is_read_again_when_it_comes_back(tmp_path: P
     unused: Any = None
     sessions = tmp_path / "one" / "sessions"
     sessions.mkdir(parents=True)
-    registries = Registries(unused, unused, unused, files, unused)
+    registries = Registries(unused, unused, unused, files, unused, unused)
     try:
         registries.open(reading, {}, tmp_path)  # type: ignore[arg-type]
         sessions.rmdir()

@@ -25,9 +25,11 @@ from headcount.daemon.hosting import Hosting
 from headcount.daemon.mailbox import Mailbox
 from headcount.daemon.routes.ending import _meant
 from headcount.daemon.routes.places import _host
+from headcount.daemon.spaces import Spaces
 from headcount.daemon.terminals import Terminals
 from headcount.system.clock import SystemClock
 from headcount.system.files import IN_MODIFY, FileEvent
+from headcount.system.looking import Looks
 from tests.rig.kernel import FakeKernel
 from tests.rig.lone_loop import lone_loop
 from tests.rig.values import Scene, bound, process, report, start
@@ -172,7 +174,7 @@ async def test_a_death_that_was_asked_for_is_told_with_what_ran_below(who: str) 
         kernel.exit(agent.pid)
         anchors, adapters = Anchors(processes, clock, world.find_process), Adapters(loop.counts)
         effects = Effects(processes, clock, loop.put, lambda process: None, lambda process: (below,))
-        hosting = Hosting(loop, processes, anchors, clock, adapters)
+        hosting = Hosting(loop, processes, anchors, clock, adapters, Spaces(loop, Looks(), clock))
         census = Census(loop, processes, anchors, clock, adapters, hosting, died=effects.died)
         (session,) = world.sessions.values()
         if who == "census":

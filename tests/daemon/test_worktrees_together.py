@@ -2,22 +2,32 @@
 
 import asyncio
 import threading
+from typing import Any
 
 import pytest
 
 from headcount.daemon import worktrees as module
+from headcount.daemon.spaces import Spaces
 from headcount.daemon.worktrees import Worktrees
 from headcount.system.clock import SystemClock
 from headcount.system.git import Repo
 from headcount.system.looking import Looks
+from headcount.system.spaces import ourselves
+
+
+def alone(looks: Looks) -> Worktrees:
+    """Without a loop: nobody reports anything here."""
+    nothing: Any = None
+    return Worktrees(SystemClock(), looks, Spaces(nothing, looks, SystemClock()))
 
 
 async def test_questions_at_once_get_each_its_own_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     """A report over HTTP got a 500: it asked for the result of another's look, which had only begun."""
     monkeypatch.setattr(module, "_real", lambda path: f"/real{path}")
-    worktrees = Worktrees(SystemClock(), Looks())
+    worktrees = alone(Looks())
     names = [f"/{number}" for number in range(20)]
-    assert await asyncio.gather(*map(worktrees.real_path, names)) == [f"/real{name}" for name in names]
+    asked = (worktrees.real_path(name, ourselves()) for name in names)
+    assert await asyncio.gather(*asked) == [f"/real{name}" for name in names]
 
 
 async def test_a_directory_that_hangs_is_not_known_and_not_asked_for_again_at_once(
@@ -31,7 +41,7 @@ async def test_a_directory_that_hangs_is_not_known_and_not_asked_for_again_at_on
 
     monkeypatch.setattr(module, "read_repo", hang)
     monkeypatch.setattr(module, "WORKTREE_WITHIN", 0.05)
-    worktrees = Worktrees(SystemClock(), Looks())
+    worktrees = alone(Looks())
     assert await worktrees.repos(["/mnt/away"]) == {}  # not "no repository"
     assert await worktrees.read_again(["/mnt/away"]) == {}
     assert asked == ["/mnt/away"]
@@ -51,7 +61,7 @@ async def test_a_directory_that_hangs_hides_no_other(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(module, "WORKTREE_WITHIN", 0.05)
     looks = Looks()
     try:
-        found = await Worktrees(SystemClock(), looks).repos(["/a", "/mnt/one", "/mnt/two", "/z"])
+        found = await alone(looks).repos(["/a", "/mnt/one", "/mnt/two", "/z"])
         assert found == {"/a": repo, "/z": repo} and looks.hanging == 2
     finally:
         answers.set()

@@ -51,6 +51,12 @@ Actors._beside_marks = Actors._alone
 """
 TAKES_ANYBODY = "takes whoever asks for the holder"
 
+ANY_PATH = """
+from headcount.system import spaces
+spaces.label_of = lambda process: ""
+"""
+TAKES_ANY_PATH = "takes every path for one of the host's"
+
 BROKEN = {
     "grants what another holds, one time in ten": ROBS,
     "does not free what the dead held": KEEPS_THE_DEAD,
@@ -61,6 +67,6 @@ BROKEN = {
 def broken_daemon(home: Path, how: str) -> Daemon:
     site = home / "site"
     site.mkdir(parents=True, exist_ok=True)
-    (site / "sitecustomize.py").write_text({**BROKEN, TAKES_ANYBODY: ANYBODY}[how])
+    (site / "sitecustomize.py").write_text({**BROKEN, TAKES_ANYBODY: ANYBODY, TAKES_ANY_PATH: ANY_PATH}[how])
     before = os.environ.get("PYTHONPATH")
     return Daemon(home, PYTHONPATH=os.pathsep.join([str(site), *([before] if before else [])]))

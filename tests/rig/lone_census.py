@@ -11,7 +11,9 @@ from headcount.daemon.anchor import Anchors
 from headcount.daemon.census import Census
 from headcount.daemon.hosting import Hosting
 from headcount.daemon.loop import Loop
+from headcount.daemon.spaces import Spaces
 from headcount.system.clock import SystemClock
+from headcount.system.looking import Looks
 from tests.rig.kernel import FakeKernel, FakeProcesses
 from tests.rig.lone_loop import lone_loop
 
@@ -33,7 +35,7 @@ async def lone_census() -> AsyncIterator[Looking]:
     world = World(processes.place())
     loop = lone_loop(world=world, prove=lambda process: processes.prove(process, world.place.machine))
     anchors, adapters = Anchors(processes, clock, world.find_process), Adapters(loop.counts)
-    hosting = Hosting(loop, processes, anchors, clock, adapters)
+    hosting = Hosting(loop, processes, anchors, clock, adapters, Spaces(loop, Looks(), clock))
     census = Census(loop, processes, anchors, clock, adapters, hosting)
     running = asyncio.create_task(loop.run())
     try:

@@ -17,8 +17,8 @@ import socket
 import time
 from collections.abc import AsyncIterator
 
-from headcount.client.connection import Answer, check_peer, connect_unix, deaf, parsed, request
-from headcount.client.faults import Broken, NotRunning, Unavailable, refusal
+from headcount.client.connection import Answer, check_peer, connect_unix, deaf, parsed, request, unreached
+from headcount.client.faults import Broken, refusal
 from headcount.client.ledger import Question
 from headcount.client.response import HEAD_MOST, Head, parse_head
 from headcount.client.sse import EventParser, ServerSentEvent
@@ -40,8 +40,9 @@ class Link:
 
     @classmethod
     async def open(cls, path: str) -> "Link":
-        sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        sock = None
         try:
+            sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
             sock.setblocking(False)
             while True:
                 try:
@@ -51,14 +52,11 @@ class Link:
                     await asyncio.sleep(CONNECT_RETRY_EVERY)
             check_peer(sock, path)
             return cls(sock, *await asyncio.open_unix_connection(sock=sock, limit=HEAD_MOST))
-        except (FileNotFoundError, ConnectionRefusedError, NotADirectoryError):
-            sock.close()
-            raise NotRunning("No headcount daemon is running.", "Start it: headcount up") from None
-        except OSError as error:
-            sock.close()
-            raise Unavailable(f"The socket {path} cannot be used: {error.strerror}.") from None
-        except BaseException:
-            sock.close()  # the time was up
+        except BaseException as error:  # also when the time was up
+            if sock is not None:
+                sock.close()
+            if isinstance(error, OSError):
+                raise unreached(path, error) from None
             raise
 
     async def exchange(self, data: bytes) -> Answer:

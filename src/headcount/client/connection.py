@@ -34,6 +34,16 @@ RECEIVE_SIZE = 65_536  # from 128 KiB on an allocator asks the kernel each time,
 _DECODER = json.JSONDecoder()  # `json.loads` also looks for blanks around what has none
 PEERCRED: int | None = getattr(_socket, "SO_PEERCRED", None)
 
+A_SANDBOX = ("The sandbox around this command", "")
+SANDBOXES = {  # by the variable that each sets for what runs in it: whose it is, and what else helps
+    "SANDBOX_RUNTIME": (
+        "Claude Code's sandbox",
+        ", or allowAllUnixSockets in Claude Code's sandbox settings",
+    ),
+    "CODEX_SANDBOX_NETWORK_DISABLED": ("Codex's sandbox", ""),
+    "CODEX_SANDBOX": ("Codex's sandbox", ""),
+}
+
 
 class Answer(NamedTuple):
     status: int
@@ -193,9 +203,10 @@ class Connection:
             raise Broken("The connection to the daemon broke.", "Try again.") from error
 
     def _connected(self) -> _socket.socket:
-        sock = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)  # close-on-exec by PEP 446
+        sock = None
         self._allowed = 0.0
         try:
+            sock = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)  # close-on-exec by PEP 446
             while True:
                 self._limit(sock)
                 try:
@@ -205,14 +216,10 @@ class Connection:
                 except BlockingIOError:  # its queue is full: unix sockets say so at once instead of waiting
                     time.sleep(times.CONNECT_RETRY_EVERY)
         except BaseException as error:
-            sock.close()
-            if isinstance(error, (FileNotFoundError, ConnectionRefusedError, NotADirectoryError)):
-                raise NotRunning("No headcount daemon is running.", "Start it: headcount up") from None
-            if isinstance(error, OSError):  # also what was no daemon of ours
-                why = error.strerror or str(error)
-                raise Unavailable(
-                    f"The socket {self._path} cannot be used: {why}.", "See: headcount doctor"
-                ) from None
+            if sock is not None:
+                sock.close()
+            if isinstance(error, OSError):
+                raise unreached(self._path, error) from None
             raise
 
     def _limit(self, sock: _socket.socket) -> None:
@@ -227,6 +234,20 @@ class Connection:
 
 def deaf() -> Deaf:
     return Deaf("The headcount daemon does not answer in time.", "See what is wrong: headcount doctor")
+
+
+def unreached(path: str, error: OSError) -> Unavailable:
+    """Why there is no connection. A sandbox refuses the call itself (EPERM, of no file), before anything is looked for."""
+    if isinstance(error, (FileNotFoundError, ConnectionRefusedError, NotADirectoryError)):
+        return NotRunning("No headcount daemon is running.", "Start it: headcount up")
+    if error.errno == errno.EPERM and error.filename is None:
+        whose, instead = next((told for name, told in SANDBOXES.items() if name in os.environ), A_SANDBOX)
+        return Unavailable(
+            f"{whose} does not allow sockets, so headcount cannot reach its daemon from in here.",
+            f"What works: headcount's MCP tools (headcount mcp install), or this command outside the sandbox{instead}.",
+        )
+    why = error.strerror or str(error)  # also what was no daemon of ours
+    return Unavailable(f"The socket {path} cannot be used: {why}.", "See: headcount doctor")
 
 
 def connect_unix(sock: _socket.socket, path: str) -> None:

@@ -168,6 +168,7 @@ class Anchors:
         return Anchor(
             by="stat line",
             why=f"pid {claimed.pid} of then is not here: it ended, or it is in another pid namespace",
+            not_here=True,
         )
 
 

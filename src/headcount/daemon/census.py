@@ -134,6 +134,7 @@ class Census:
                 and not self._is_known(each.sight.facts.identity)
             ]
             found = await asyncio.to_thread(self._describe, unknown) if unknown else []
+            found = [await self._hosting.spaces.placed(each) for each in found]
         except OSError as error:  # no descriptor left: who could not be looked for is not missing (D5)
             log.warning("a census could not be taken: %s", error.strerror)
             return

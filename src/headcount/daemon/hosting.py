@@ -23,6 +23,7 @@ from headcount.core.session import Session
 from headcount.daemon.adapters import Adapters
 from headcount.daemon.anchor import Anchors
 from headcount.daemon.loop import Loop
+from headcount.daemon.spaces import Spaces
 from headcount.system.clock import Clock
 from headcount.system.processes.port import Processes
 
@@ -31,8 +32,15 @@ Answer = list[tuple[ProcessFacts, OpenFiles, tuple[Hosted, ...]]]
 
 class Hosting:
     def __init__(
-        self, loop: Loop, processes: Processes, anchors: Anchors, clock: Clock, adapters: Adapters
+        self,
+        loop: Loop,
+        processes: Processes,
+        anchors: Anchors,
+        clock: Clock,
+        adapters: Adapters,
+        spaces: Spaces,
     ) -> None:
+        self.spaces = spaces
         self._loop = loop
         self._processes = processes
         self._anchors = anchors
@@ -63,7 +71,7 @@ class Hosting:
         news: list[Record | Closed] = []
         for facts, files, hosted in answer or ():
             self._files[facts.identity] = files
-            news += self._records(agent, facts, hosted)
+            news += [await self.spaces.placed(each) for each in self._records(agent, facts, hosted)]
             news += self._closed(agent, facts, hosted, began)
         return news
 

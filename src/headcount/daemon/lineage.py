@@ -30,6 +30,7 @@ from headcount.system.peer import Peer
 from headcount.system.processes import ancestry, scarcity
 from headcount.system.processes.namespace import namespace_of
 from headcount.system.processes.port import Processes
+from headcount.system.spaces import sees_ours
 
 if TYPE_CHECKING:
     from headcount.daemon.actor import Actor
@@ -125,7 +126,10 @@ class Lineages:
         if agent is None:
             return
         parent = next((host.process for host in self._hosts(above)), None)
-        await self._loop.ask(Found(agent.name, facts.identity, self._clock.now(), facts.cwd, parent))
+        cwd = (
+            facts.cwd if sees_ours(facts.identity) else None
+        )  # of others' files: told by a report or a record
+        await self._loop.ask(Found(agent.name, facts.identity, self._clock.now(), cwd, parent))
 
 
 def hosted_by(world: World, process: ProcessIdentity) -> list[Session]:

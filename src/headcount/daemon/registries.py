@@ -18,6 +18,7 @@ from headcount.core.identity import ProcessFacts
 from headcount.daemon.anchor import Anchors
 from headcount.daemon.drift import Drift
 from headcount.daemon.loop import Loop
+from headcount.daemon.spaces import Spaces
 from headcount.system.files import (
     IN_CLOSE_WRITE,
     IN_IGNORED,
@@ -33,13 +34,20 @@ log = logging.getLogger("headcount.registries")
 
 class Registries:
     def __init__(
-        self, loop: Loop, processes: Processes, anchors: Anchors, files: FileEvents, drift: Drift
+        self,
+        loop: Loop,
+        processes: Processes,
+        anchors: Anchors,
+        files: FileEvents,
+        drift: Drift,
+        spaces: Spaces,
     ) -> None:
         self._loop = loop
         self._processes = processes
         self._anchors = anchors
         self._files = files
         self._drift = drift
+        self._spaces = spaces
         self._uid = os.getuid()
         self.directories: list[Path] = []
         self._registries: dict[Path, Registry] = {}
@@ -103,4 +111,4 @@ class Registries:
             self._loop.counts["stale_records"] += 1
             return
         anchor = self._anchors.bound(facts, "registry")
-        self._loop.put(registry.record(entry, anchor))
+        self._spaces.put(registry.record(entry, anchor))

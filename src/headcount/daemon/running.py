@@ -56,6 +56,7 @@ from headcount.daemon.routes.app import build_app
 from headcount.daemon.search import Search
 from headcount.daemon.segment import Segment
 from headcount.daemon.service import Service
+from headcount.daemon.spaces import Spaces
 from headcount.daemon.stalls import Stalls
 from headcount.daemon.terminals import Terminals
 from headcount.daemon.tokens import Tokens
@@ -137,9 +138,10 @@ class Running:
         self.transcripts = Transcripts(AGENTS, self.loop, self.anchors.began_at)
         self.follow = Follow(AGENTS, self.loop, self.files, self.transcripts)
         self.adapters = Adapters(self.loop.counts)
-        self.hosting = Hosting(self.loop, processes, self.anchors, clock, self.adapters)
         drift, looks = Drift(), Looks()
-        worktrees = Worktrees(clock, looks)
+        spaces = Spaces(self.loop, looks, clock)
+        self.hosting = Hosting(self.loop, processes, self.anchors, clock, self.adapters, spaces)
+        worktrees = Worktrees(clock, looks, spaces)
         self.checkouts = Checkouts(self.loop, worktrees, clock)
         self.stalls = Stalls(self.loop, processes, clock, config.stall_minutes * MINUTE, looks)
         self.descendants = Descendants(processes, clock, world.find_process, self.loop.counts)
@@ -148,7 +150,7 @@ class Running:
         self.forks = Forks(AGENTS, self.loop, clock)
         self.terminals = Terminals(self.loop, processes, clock, os.environ)
         self.effects = Effects(processes, clock, self.loop.put, self._forget, self.descendants.take)
-        registries = Registries(self.loop, processes, self.anchors, self.files, drift)
+        registries = Registries(self.loop, processes, self.anchors, self.files, drift, spaces)
         self.aftermath = Aftermath(
             self.loop, processes, clock, config, self.terminals, registries, self.search, looks
         )

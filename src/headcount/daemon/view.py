@@ -24,6 +24,7 @@ from headcount.core.where import TMUX
 from headcount.core.world import World
 from headcount.daemon.leftover_view import leftover_row
 from headcount.daemon.moment import time_text as time_text
+from headcount.system.spaces import is_ours
 from headcount.times import HIDDEN_AFTER
 from headcount.wire import messages
 
@@ -84,7 +85,7 @@ def _more(session: Session) -> dict[str, Any]:
         "state_since": time_text(since),
         "context_window": session.context_window,
         "version": session.version,
-        "resume": resume_text(session.agent, session.conversation),
+        "resume": resume_text(session.agent, session.conversation) if is_ours(session.cwd or "/") else None,
         "stalled": session.stall is not None,
     }
     if session.archived_at is not None:

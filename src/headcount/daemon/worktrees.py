@@ -3,7 +3,8 @@
 Rules of this file
   1. People's file systems may hang: they are looked at with a limit (system/looking.py). What could not be read
      in time is not known, which is not "no repository", and is not asked for again for a while.
-  2. Read once a directory, and again after WORKTREE_FRESH: a branch is switched now and then.
+  2. A labelled path (spaces.py) is in no repository and is left as it is.
+  3. Read once a directory, and again after WORKTREE_FRESH: a branch is switched now and then.
 
 Not here: git's files (system/git.py), what two in one worktree mean (core/collision.py).
 """
@@ -13,10 +14,13 @@ from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
+from headcount.core.identity import ProcessIdentity
 from headcount.core.report import Report, Worktree
+from headcount.daemon.spaces import Spaces
 from headcount.system.clock import Clock
 from headcount.system.git import Repo, read_repo
 from headcount.system.looking import Looks
+from headcount.system.spaces import is_ours
 from headcount.times import WORKTREE_FRESH, WORKTREE_WITHIN
 
 KNOWN_MOST = 2_000
@@ -25,16 +29,19 @@ Found = tuple[dict[str, Repo | None], dict[str, str]]
 
 
 class Worktrees:
-    def __init__(self, clock: Clock, looks: Looks) -> None:
+    def __init__(self, clock: Clock, looks: Looks, spaces: Spaces) -> None:
+        self.spaces = spaces
         self._clock = clock
         self._looks = looks
         self._known: dict[str, tuple[float, Repo | None]] = {}
         self._hung: dict[str, float] = {}  # when those were asked that did not answer
 
-    async def settled(self, reports: Sequence[Report]) -> list[Report]:
-        """The reports with their worktree, and with the real path of what they edit."""
+    async def settled(self, reports: Sequence[Report], sender: ProcessIdentity | None = None) -> list[Report]:
+        """The reports with their worktree, and with the real path of what they edit. `sender` sent them, where
+        they are bound to no process."""
+        reports = [await self.spaces.placed(each, sender) for each in reports]
         directories = {each.details.cwd for each in reports if each.details.cwd and _tells(each)}
-        paths = {path for each in reports for path in (each.edits, each.would_edit) if path}
+        paths = {path for each in reports for path in (each.edits, each.would_edit) if path and is_ours(path)}
         if not directories and not paths:
             return list(reports)
         repos, real = await self._look(directories, paths)
@@ -51,9 +58,12 @@ class Worktrees:
             self._known.pop(each, None)
         return await self.repos(wanted)
 
-    async def real_path(self, path: str) -> str:
-        _, real = await self._look(set(), {path})
-        return real.get(path, os.path.normpath(path))
+    async def real_path(self, path: str, named_by: ProcessIdentity | None) -> str:
+        named = (await self.spaces.named_by(named_by, [path]))[path]
+        if not is_ours(named):
+            return named
+        _, real = await self._look(set(), {named})
+        return real.get(named, os.path.normpath(named))
 
     async def _look(self, directories: set[str], paths: set[str]) -> Found:
         now = self._clock.boottime()
@@ -94,7 +104,8 @@ def _tells(report: Report) -> bool:
 def _settled(report: Report, repos: dict[str, Repo | None], real: dict[str, str]) -> Report:
     repo = repos.get(report.details.cwd or "")
     edits, would_edit = (
-        real.get(path, os.path.normpath(path)) if path else None for path in (report.edits, report.would_edit)
+        real.get(path, os.path.normpath(path)) if path and is_ours(path) else path
+        for path in (report.edits, report.would_edit)
     )
     if repo is None and report.worktree is None and (edits, would_edit) == (report.edits, report.would_edit):
         return report

@@ -57,6 +57,7 @@ REFUSALS: Final[dict[str, tuple[int, ...]]] = {
     "not-resumable": (409,),
     "not-searched-for": (400,),
     "not-stored": (503,),
+    "not-this-hosts": (409,),
     "not-verified": (403,),
     "not-you": (403,),
     "not-yours": (403, 409),

@@ -5,7 +5,8 @@ Rules of this file
      body says who and why; a grant is a 200 that is on the disk.
   2. The caller is the actor: the agent above the socket's peer, or the peer itself when it asks to hold.
   3. Links in a path are followed here, with a limit, before the core sees it. A path whose file system hangs
-     is refused: its real name is not known, and a claim by another name would keep nobody off.
+     is refused: its real name is not known, and a claim by another name would keep nobody off. So is one that leads
+     to another file for the caller than here (spaces.py). What is held is given back and checked by its stored name.
   4. Whoever closes the connection while waiting gives the place up.
 
 Not here: who gets what (core/ledger.py), words and rows (claim_view.py).
@@ -14,7 +15,6 @@ Not here: who gets what (core/ledger.py), words and rows (claim_view.py).
 import asyncio
 import os
 from collections.abc import Coroutine
-from functools import partial
 from itertools import count
 from typing import Any, Protocol
 
@@ -35,6 +35,7 @@ from headcount.daemon.routes.route import Call
 from headcount.daemon.selection import ended_words
 from headcount.daemon.view import event_row
 from headcount.system.looking import Hung
+from headcount.system.spaces import is_ours, ourselves
 from headcount.times import LOOK_WITHIN, WAIT_MOST
 from headcount.wire.messages import (
     CheckAnswer,
@@ -58,6 +59,11 @@ HINT = "To work under a claim yourself: headcount hold ITEM -- CMD. To act for a
 OWN_UNTIL_EMPTY = (
     "until_empty goes with a session's claim. With own this process holds, and it is no session: what it leaves carries no"
     " mark of it, so nobody could tell when nothing of it runs."
+)
+NOT_THIS_HOSTS = "leads to another file for you than on the host, or cannot be compared"
+BY_THE_HOSTS_NAME = (
+    "A path is claimed by a name that means the same file inside your sandbox or container and on the host. Mount it"
+    " there under the same name, claim it from outside, or claim a task: instead."
 )
 OWN_HINT = "Inside an agent ask without own: its session holds. Or make the program a session: headcount launch -- CMD"
 
@@ -242,15 +248,21 @@ async def _item(call: Call, text: str) -> Item:
     item = _parsed(text)
     if not is_path(item):
         return item
+    tail = TREE if item.endswith(TREE) else ""
+    path = item.removeprefix("path:").removesuffix(TREE) or "/"
+    caller = ourselves() if call.loopback else (await call.who()).caller
     try:
-        return _parsed(await call.service.looks.ask(partial(_followed, item), LOOK_WITHIN))
+        real = await call.service.worktrees.spaces.real_path(caller, path, LOOK_WITHIN)
     except Hung:
         raise Refused(
             503,
             "path-hangs",
-            f"The file system of {item.removeprefix('path:')} did not answer within {LOOK_WITHIN:.0f} s.",
+            f"The file system of {path} did not answer within {LOOK_WITHIN:.0f} s.",
             "Nothing was claimed or released. Is a network mount away? Other items are not touched by it.",
         ) from None
+    if not is_ours(real):
+        raise Refused(409, "not-this-hosts", f"{path} {NOT_THIS_HOSTS} ({real}).", BY_THE_HOSTS_NAME)
+    return _parsed(f"path:{real}{tail}")
 
 
 async def _item_of_a_claim(call: Call) -> Item:
@@ -265,12 +277,6 @@ def _parsed(text: str) -> Item:
     if isinstance(item, BadItem):
         raise Refused(400, "bad-item", item.sentence)
     return item
-
-
-def _followed(item: Item) -> str:
-    place = item.removeprefix("path:")
-    tail = TREE if place.endswith(TREE) else ""
-    return f"path:{os.path.realpath(place.removesuffix(TREE) or '/')}{tail}"
 
 
 def _wait_until(call: Call, wait: float | None) -> float | None:

@@ -47,8 +47,9 @@ async def _lines(call: Call, report: Report) -> list[str]:
         )
         lines += briefing.held_before(world, briefing.freed_at_death(before, releases))
     if report.details.cwd:
+        named = await service.worktrees.spaces.named_by(call.actor.caller, [report.details.cwd])
         cwds = {each.cwd for each in world.open_sessions() if each.cwd}
-        repos = await service.worktrees.repos({report.details.cwd, *cwds})
-        here = repos.get(report.details.cwd)
+        repos = await service.worktrees.repos({*named.values(), *cwds})
+        here = repos.get(named[report.details.cwd])
         lines += briefing.neighbours(world, here, repos, report.conversation, own)
     return lines

@@ -22,6 +22,7 @@ from headcount.daemon.gate import Refused
 from headcount.daemon.routes.claims_shared import elsewhere
 from headcount.daemon.routes.route import Call
 from headcount.daemon.view import LIVENESS_WORDS, hosted_by, time_text
+from headcount.system.spaces import is_ours
 from headcount.wire.guarding import Conflict, Conflicts, GitIntent
 
 WAIT_SUGGESTED = 600
@@ -37,7 +38,7 @@ async def guard_edit(call: Call) -> Any:
     if isinstance(report, Unread) or report.would_edit is None or not service.loop.world.book.held_paths:
         return NOTHING
     own = await own_of(call)
-    path = await service.worktrees.real_path(report.would_edit)
+    path = await service.worktrees.real_path(report.would_edit, call.actor.caller)
     found = guarding.on_paths(service.loop.world, own, [path], report.conversation)
     if not found:
         return NOTHING
@@ -49,7 +50,8 @@ async def guard_edit(call: Call) -> Any:
 async def guard_git(call: Call) -> Conflicts:
     intent = call.body(GitIntent)
     world, own = call.service.loop.world, await own_of(call)
-    paths = guarding.on_paths(world, own, intent.paths)
+    named = await call.service.worktrees.spaces.named_by(call.actor.caller, intent.paths)
+    paths = guarding.on_paths(world, own, filter(is_ours, named.values()))
     conflicts = [_conflict(call, claim, []) for claim in guarding.on_items(world, own, intent.items)]
     conflicts += [_conflict(call, claim, []) for claim in await elsewhere(call, own, intent.items)]
     conflicts += [_conflict(call, claim, touched) for claim, touched in paths.values()]

@@ -35,6 +35,8 @@ async def take_report(call: Call) -> Any:
     if isinstance(report, Unread):
         raise Refused(400, "unreadable", f"This is no report of {agent.name}: {report.why}.")
     call.service.drift.see(agent, report.event, payload)
-    (report,) = await call.service.worktrees.settled([report])
-    session = await call.service.loop.ask(replace(report, anchor=anchor))
+    facts = None if anchor.alive or peer is None else peer.look(call.service.processes)
+    sender = None if facts is None else facts.identity
+    (report,) = await call.service.worktrees.settled([replace(report, anchor=anchor)], sender)
+    session = await call.service.loop.ask(report)
     return json_answer({"accepted": True, "session": session}, 202)

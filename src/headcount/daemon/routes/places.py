@@ -19,6 +19,7 @@ from headcount.daemon.routes.route import Call
 from headcount.daemon.selection import ended_words
 from headcount.daemon.terminals import NotKnown, Place
 from headcount.daemon.view import session_row
+from headcount.system.spaces import is_ours
 from headcount.times import TERMINAL_ASKED_WITHIN
 from headcount.wire.messages import SessionRow
 from headcount.wire.places import Resumption, Whereabouts
@@ -57,6 +58,8 @@ async def how_to_resume(call: Call) -> Resumption:
     session = call.session()
     agent = AGENTS.get(session.agent)
     command = agent.resume(session.conversation) if agent and session.conversation else None
+    if not is_ours(session.cwd or "/"):
+        command = None
     if agent is None or command is None:
         raise Refused(
             409,
@@ -104,4 +107,6 @@ def _why_not(session: Session) -> str:
         return f"headcount does not know the command of {session.agent}"
     if session.conversation is None:
         return "its conversation is not known"
+    if not is_ours(session.cwd or "/"):
+        return f"it ran in another mount namespace, in {session.cwd}"
     return f"its conversation's id is not of {session.agent}'s form"
