@@ -21,6 +21,7 @@ from headcount.cli.sanitize import clean
 from headcount.client.faults import ClientFault, Refused
 from headcount.client.reach import Client
 from headcount.client.token import VARIABLE
+from headcount.core.plain import said
 from headcount.core.where import Pane
 from headcount.system import tmux
 from headcount.wire import codes
@@ -46,7 +47,7 @@ def become(client: Client, program: str, command: list[str], registration: dict[
 def alive_elsewhere(raw: dict[str, Any]) -> Refused:
     """Somebody has the conversation: where, and what to do instead."""
     id = str(raw.get("id"))[: rows.SHORTEST_ID]
-    where = raw.get("where") or f"pid {raw.get('pid')}"
+    where = said(raw["where"]) if raw.get("where") else f"pid {raw.get('pid')}"
     return Refused(
         409,
         "alive-elsewhere",
