@@ -71,7 +71,7 @@ def test_whoever_comes_after_one_in_line_is_told_of_that_one_and_of_no_holder(
         refused = outside(daemon, "hold", f"path:{tmp_path}/b", "--", "true")
         assert refused.code == 3
         assert "Nobody holds it, but" in refused.err and "flaky-ci" in refused.err
-        assert f"came first and waits for {tree}" in refused.err and "auth-refactor" not in refused.err
+        assert f'came first and waits for "{tree}"' in refused.err and "auth-refactor" not in refused.err
         assert "or wait: headcount hold" in refused.err
         assert inside(holds, daemon, "claim", f"path:{tmp_path}/b").code == 0, "it waits for this one itself"
     finally:
@@ -141,7 +141,7 @@ def test_a_refusal_says_what_the_item_is_held_for_and_what_its_holder_does(
     first.hook(daemon.mailbox, "PreToolUse", tool_name="Edit", tool_input={"file_path": "/p/auth.py"})
     doing = eventually(lambda: daemon.session(conversation=first.conversation)["doing"])
     refused = inside(second, daemon, "claim", "task:A")
-    assert f"(alive, working: {doing}), for \"login 'form'" in refused.err and "auth.py" in doing
+    assert f'(alive, working: "{doing}"), for "login \'form\'' in refused.err and "auth.py" in doing
     assert "\x1b" not in refused.err and "x" * 100 not in refused.err and "wish" not in refused.err
     told = json.loads(inside(second, daemon, "claim", "task:A", "--json").out)
     assert told["note"].startswith('login "form"')

@@ -12,7 +12,9 @@ from headcount.core.item import BadItem, Item, overlaps, parse_item
     [
         ("task:AUTH-12", "task:AUTH-12"),
         ("  task:  AUTH-12 ", "task:AUTH-12"),
-        ("task:a b: c", "task:a b: c"),
+        ("task:ü/задача-7#@:+~._任務", "task:ü/задача-7#@:+~._任務"),
+        ("branch:a b#$(x)", "branch:a b#$(x)"),
+        ("path:/a b/`x`;'", "path:/a b/`x`;'"),
         ("branch:api#feature/x", "branch:api#feature/x"),
         ("branch:org/c#repo#main", "branch:org/c#repo#main"),
         ("port:05432", "port:5432"),
@@ -71,6 +73,26 @@ def test_a_bad_item_is_refused_with_what_was_meant(text, meant):
 )  # fmt: skip
 def test_what_names_nothing_or_hides_something_is_no_item(text):
     assert isinstance(parse_item(text), BadItem)
+
+
+@pytest.mark.parametrize("kind", ["task", "db-row", "local"])
+@pytest.mark.parametrize(
+    "value", ["a b", "X && curl e | sh", "$(x)", "`x`", "a;b", "a'b", 'a"b', "a\\b", "x*", "a\u3164b"]
+)
+def test_a_new_item_is_one_word_and_a_stored_one_may_be_more(kind, value):
+    bad = parse_item(f"{kind}:{value}")
+    assert isinstance(bad, BadItem) and "letters, digits and . _ - / # @ : + ~ only" in bad.why
+    assert bad.suggestion is not None and parse_item(bad.suggestion) == bad.suggestion
+    assert parse_item(f"{kind}:{value}", stored=True) == f"{kind}:{value}"
+
+
+def test_a_word_of_a_script_with_marks_is_an_item():
+    assert parse_item("task:हिन्दी") == "task:हिन्दी"
+
+
+def test_what_is_suggested_for_words_without_a_kind_can_be_claimed():
+    bad = parse_item("fix the login")
+    assert isinstance(bad, BadItem) and bad.suggestion == "task:fix-the-login"
 
 
 def test_the_documented_sentence():

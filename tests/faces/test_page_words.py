@@ -12,6 +12,7 @@ from headcount.cli.commands import leftovers as left
 from headcount.cli.sanitize import clean
 from headcount.cli.screen import Screen
 from headcount.cli.table import summary
+from headcount.core.plain import command
 from tests.cli.samples_of_rows import NOW, SCREEN, at, session
 from tests.rig.browser import Tab, chromium
 from tests.rig.hostile import hostile
@@ -184,3 +185,14 @@ def test_what_happened_reads_as_watch_tells_it(tab: Tab) -> None:
         assert said and line.endswith(said), (event["type"], said, line)
     quiet = [{"at": at(1), "type": type, "session": SCREEN[0]} for type in sorted(story.QUIET)]
     assert asked(tab, "return given.map(story.storyOf);", quiet, "story") == [""] * len(quiet)
+
+
+def test_the_page_writes_a_command_as_the_command_line_does(tab: Tab) -> None:
+    strings = [
+        "",
+        "task:AUTH-12",
+        "path:/a b/**",
+        *(each.encode("utf-8", "replace").decode() for each in hostile()),
+    ]
+    drawn = asked(tab, "return given.map((each) => words.command('headcount', 'claim', each));", strings)
+    assert drawn == [command("headcount", "claim", each) for each in strings]

@@ -15,6 +15,7 @@ from headcount.cli import moments
 from headcount.cli.examine import Facts, FileFacts, HookFacts
 from headcount.client.faults import Deaf
 from headcount.client.reach import order
+from headcount.core.plain import command
 
 FREE_LEAST = 100 * 1024 * 1024  # bytes; a store that meets a full disk has to hold its evidence in memory
 WAITING_MOST = 500  # files; a daemon that listens reads as many in a tenth of a second
@@ -134,7 +135,9 @@ def _socket(facts: Facts) -> Finding:
             "socket", "note", "its file was left by a daemon that is gone", "headcount up replaces it"
         )
     if seen.kind != "socket" or not seen.ours or seen.mode & 0o077:
-        return Finding("socket", "finding", f"others can get at it: {_mode(seen)}", f"chmod 600 {path}")
+        return Finding(
+            "socket", "finding", f"others can get at it: {_mode(seen)}", command("chmod", "600", str(path))
+        )
     return Finding("socket", "ok", f"private ({_mode(seen)})")
 
 
@@ -151,7 +154,10 @@ def _directory(facts: Facts) -> Finding:
         return Finding("directory", "note", f"{path} is not there yet; the first start makes it")
     if seen.kind != "directory" or not seen.ours or seen.mode & 0o077:
         return Finding(
-            "directory", "finding", f"others can get at {path}: {_mode(seen)}", f"chmod 700 {path}"
+            "directory",
+            "finding",
+            f"others can get at {path}: {_mode(seen)}",
+            command("chmod", "700", str(path)),
         )
     return Finding("directory", "ok", f"{path} is private")
 
@@ -167,7 +173,7 @@ def _mailbox(facts: Facts) -> Finding:
             "mailbox",
             "finding",
             f"hooks may not write there, or others may: {_mode(seen)}",
-            f"chmod 700 {path}",
+            command("chmod", "700", str(path)),
         )
     if facts.waiting is None:
         return Finding("mailbox", "note", "could not be listed")

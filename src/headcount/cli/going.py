@@ -13,7 +13,6 @@ Not here: where a session is (daemon/terminals.py), which one (commands/jump.py,
 
 import os
 import re
-import shlex
 import shutil
 import subprocess
 from collections.abc import Mapping
@@ -167,7 +166,3 @@ def _by_hand(place: Mapping[str, Any]) -> Went:
         return Went(False, f"It runs in {clean(program)}, which cannot be told to show it.")
     pid = clean(session.get("pid"))
     return Went(False, f"No terminal is known for it{f' (process {pid})' if pid else ''}.")
-
-
-def by_hand(command: list[str]) -> str:
-    return clean(shlex.join(command))

@@ -13,12 +13,12 @@ import time
 from typing import Any
 
 from headcount.cli import moments
-from headcount.cli.sanitize import clean, cut
+from headcount.cli.sanitize import clean
 from headcount.client.faults import ClientFault
 from headcount.client.reach import Client, quoted
+from headcount.core.plain import ITEM_MOST, command, in_quotes, said
 
 SHORT = 4
-NOTE_MOST = 80
 WAIT_SUGGESTED = 600
 
 DOING = {
@@ -49,8 +49,8 @@ def name_of(holder: Any, row: dict[str, Any] | None = None) -> str:
     session = clean(holder.get("session"))
     if not session:
         return f"process {clean(holder.get('pid'))}{_on(holder)}"
-    name = clean((row or {}).get("name") or holder.get("name"))
-    return f"{session[:SHORT]} {name}".rstrip() + _on(holder)
+    name = (row or {}).get("name") or holder.get("name")
+    return session[:SHORT] + (f" {said(name)}" if name else "") + _on(holder)
 
 
 def with_pid(holder: Any) -> str:
@@ -61,7 +61,7 @@ def with_pid(holder: Any) -> str:
 
 def _on(holder: dict[str, Any]) -> str:
     """Of a holder on another host: where."""
-    return f" on {clean(holder.get('host'))}" if is_elsewhere(holder) else ""
+    return f" on {said(holder.get('host'))}" if is_elsewhere(holder) else ""
 
 
 def is_elsewhere(holder: Any) -> bool:
@@ -72,15 +72,14 @@ def state_of(row: dict[str, Any]) -> str:
     """` (alive, working: Edit: f.py)`, with what `ps` shows that it does; or nothing when nothing is known."""
     if not row:
         return ""
-    doing = [DOING.get(str(row.get("activity")), ""), clean(row.get("doing"))]
+    doing = [DOING.get(str(row.get("activity")), ""), said(row["doing"]) if row.get("doing") else ""]
     words = [clean(row.get("liveness")), ": ".join(word for word in doing if word)]
     return f" ({', '.join(word for word in words if word)})"
 
 
 def what_for(note: object) -> str:
     """`, for "login form"`: the holder's own words, cut."""
-    said = cut(clean(note).strip().replace('"', "'"), NOTE_MOST)
-    return f', for "{said}"' if said else ""
+    return f", for {in_quotes(note)}" if clean(note).strip() else ""
 
 
 def since(stamp: object) -> str:
@@ -88,25 +87,25 @@ def since(stamp: object) -> str:
     return "" if at is None else f" since {moments.clock(at, time.time()).rpartition(':')[0]}"
 
 
-def waiting(item: object, again: str = "claim {}") -> str:
-    """The command that waits for an item, as a shell takes it: `**` is not for the shell."""
-    from shlex import quote
-
-    return f"headcount {again.format(f'{quote(clean(item))} --wait {WAIT_SUGGESTED}')}"
+def waiting(item: object, verb: str = "claim", *more: str) -> str:
+    """The command that waits for an item."""
+    return command("headcount", verb, str(item), "--wait", str(WAIT_SUGGESTED), *more)
 
 
-def held_lines(client: Client, item: str, answer: dict[str, Any], again: str = "claim {}") -> list[str]:
-    """The refusal: who holds it, and that one may wait. `again`: the call that was refused, `{}` for its item."""
+def held_lines(
+    client: Client, item: str, answer: dict[str, Any], verb: str = "claim", *more: str
+) -> list[str]:
+    """The refusal: who holds it, and that one may wait, by the call that was refused: its verb and its further words."""
     holder = answer.get("holder")
-    wait = f"Pick other work, or wait: {waiting(item, again)}"
+    wait = f"Pick other work, or wait: {waiting(item, verb, *more)}"
     if not isinstance(holder, dict):
-        why = clean(answer.get("because")) or f"{clean(item)} cannot be had now."
+        why = clean(answer.get("because")) or f"{said(item, ITEM_MOST)} cannot be had now."
         return [why, wait] if answer.get("code") == "held" else [why]
     if is_elsewhere(holder):  # the daemon's own sentence: how its host stands is a part of it
         return [clean(answer.get("because")), wait]
     row = row_of(client, holder)
-    other = clean(answer.get("held_item"))
-    what = f" through {other}" if other and other != clean(item) else ""
+    other = answer.get("held_item")
+    what = f" through {said(other, ITEM_MOST)}" if other and other != item else ""
     return [
         f"Held by {name_of(holder, row)}{since(answer.get('since'))}{what}{state_of(row)}"
         f"{what_for(answer.get('note'))}.",

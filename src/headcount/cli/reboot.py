@@ -14,6 +14,7 @@ from headcount.cli.rows import SHORTEST_ID, agent_name
 from headcount.cli.sanitize import clean
 from headcount.client.faults import ClientFault
 from headcount.client.reach import Client
+from headcount.core.plain import command
 
 SHOWN_MOST = 20
 
@@ -52,6 +53,4 @@ def resume_of(raw: dict[str, Any]) -> str:
     resume, cwd = clean(raw.get("resume")), raw.get("cwd")
     if not resume or not isinstance(cwd, str) or not cwd:
         return resume
-    from shlex import quote
-
-    return f"cd {clean(quote(cwd))} && {resume}"
+    return f"{command('cd', cwd)} && {resume}"

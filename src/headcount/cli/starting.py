@@ -23,6 +23,7 @@ from headcount.client import ledger
 from headcount.client.faults import ClientFault, Refused
 from headcount.client.reach import Client
 from headcount.client.token import VARIABLE
+from headcount.core.plain import said
 from headcount.core.where import Pane
 from headcount.system import tmux
 from headcount.wire import codes
@@ -53,7 +54,7 @@ def become(client: Client, program: str, command: list[str], registration: dict[
 def alive_elsewhere(raw: dict[str, Any]) -> Refused:
     """Somebody has the conversation: where, and what to do instead."""
     id = str(raw.get("id"))[: rows.SHORTEST_ID]
-    where = raw.get("where") or f"pid {raw.get('pid')}"
+    where = said(raw["where"]) if raw.get("where") else f"pid {raw.get('pid')}"
     return Refused(
         409,
         "alive-elsewhere",

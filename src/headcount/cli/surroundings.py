@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from headcount import times
 from headcount.cli.findings import Finding
 from headcount.cli.hook_cost import HookCost, measure
+from headcount.core.plain import command
 from headcount.paths import Places
 
 if TYPE_CHECKING:
@@ -60,7 +61,10 @@ def _settings(places: Places, env: Mapping[str, str]) -> Finding:
         return Finding("settings", "ok", "none, and none is needed")
     if path.stat().st_mode & 0o077:
         return Finding(
-            "settings", "note", f"others can read {path}", f"if it holds a secret: chmod 600 {path}"
+            "settings",
+            "note",
+            f"others can read {path}",
+            f"if it holds a secret: {command('chmod', '600', str(path))}",
         )
     return Finding("settings", "ok", str(path))
 

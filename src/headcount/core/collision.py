@@ -20,6 +20,7 @@ from headcount.core.activity import Doing
 from headcount.core.events import EventType
 from headcount.core.granting import others_in_the_way
 from headcount.core.item import Item
+from headcount.core.plain import ITEM_MOST, said
 from headcount.core.report import Report, Turn, Worktree
 from headcount.core.session import Session, SessionId
 from headcount.core.traces import Pair, Place
@@ -29,7 +30,7 @@ from headcount.times import COLLISION_WITHIN
 AT_WORK = frozenset({Doing.WORKING, Doing.WAITING})
 BETWEEN_TURNS = frozenset({Turn.STARTED, Turn.PROMPTED, Turn.STOPPED, Turn.FAILED})
 WORKING_TURNS = frozenset({Turn.PROMPTED, Turn.TOOL, Turn.ASKED, Turn.TOOL_DONE})
-OURS = re.compile(r"(?:also edited by \S+.*: /.*|also at work in .+: \S+.*)")
+OURS = re.compile(r'(?:also edited by \S+.*: "?/.*|also at work in .+: \S+.*)')
 
 
 def notice(draft: Draft, id: SessionId | None, report: Report, now: float) -> None:
@@ -189,11 +190,11 @@ def _facts(pair: Pair, text: str) -> dict[str, object]:
 
 
 def _text(place: Place, other: Session) -> str:
-    who = f"{other.id[:4]} {other.name or other.agent}"
+    who = f"{other.id[:4]} {said(other.name or other.agent)}"
     if place.kind == "same-file":
-        return f"also edited by {who}: {place.path}"
-    branch = f"@{place.branch}" if place.branch else ""
-    return f"also at work in {place.name}{branch} ({place.path}): {who}"
+        return f"also edited by {who}: {said(place.path, ITEM_MOST)}"
+    name = f"{place.name}@{place.branch}" if place.branch else place.name
+    return f"also at work in {said(name)} ({said(place.path, ITEM_MOST)}): {who}"
 
 
 def _place(worktree: Worktree) -> Place:

@@ -3,7 +3,9 @@
 Rules of this file
   1. An item is `kind:value`. Two texts that mean the same thing come to the same item, or one is refused.
   2. A refusal says what is wrong and, where it can, the text that was probably meant.
-  3. Paths are lexical here: whoever asks has followed the links. `dir/**` is the directory and all below.
+  3. A new item is one word (plain.py), since others are told of it and type it; paths and branches are what they
+     are called. What is stored may be anything printable: it can still be listed, checked and released.
+  4. Paths are lexical here: whoever asks has followed the links. `dir/**` is the directory and all below.
 
 Not here: following links (daemon/), who holds an item (claim.py).
 """
@@ -17,6 +19,8 @@ from typing import NewType
 
 from msgspec import Struct
 
+from headcount.core.plain import SIGNS, is_word
+
 Item = NewType("Item", str)
 
 KIND = re.compile(r"[a-z][a-z0-9-]{0,31}")
@@ -25,6 +29,9 @@ VALUE_MOST = 512
 PORT_MOST = 65_535
 TREE = "/**"
 HOST_KINDS = frozenset({"path", "port", "local"})
+NAMED_BY_OTHERS = frozenset(
+    {"path", "branch"}
+)  # by whoever made the file or the branch: any printable character
 
 
 class BadItem(Struct, frozen=True):
@@ -37,7 +44,8 @@ class BadItem(Struct, frozen=True):
 
 
 @lru_cache(maxsize=PARSED_KEPT)
-def parse_item(text: str) -> Item | BadItem:
+def parse_item(text: str, *, stored: bool = False) -> Item | BadItem:
+    """`stored`: it names a claim that may be there already, so it need not be one that could be made today."""
     text = unicodedata.normalize("NFC", text).strip()
     if not text.isprintable():
         return BadItem("An item has printable characters only.")
@@ -61,6 +69,11 @@ def parse_item(text: str) -> Item | BadItem:
         return normal
     if normal != normal.strip():  # of "/a /" the slash goes, and what is left would be read as "/a"
         return BadItem("What is named ends with a space, which cannot be told from none.")
+    if not stored and kind not in NAMED_BY_OTHERS and not is_word(normal):
+        words = "-".join("".join(each if is_word(each) else " " for each in normal).split())
+        return BadItem(
+            f"{kind}: takes letters, digits and {' '.join(SIGNS)} only.", f"{kind}:{words}" if words else None
+        )
     return Item(f"{kind}:{normal}")
 
 

@@ -6,12 +6,19 @@ Rules of this file
      an escape sequence sets the clipboard of whoever lists sessions.)
   2. Formatting that nobody can see is dropped; a control character leaves a `?`, so that one sees that
      something was there; white space becomes a space.
+  3. Inside a sentence of ours, `said`: a word stays as it is, anything longer stands in quotes, so that nobody
+     takes it for our advice. Inside a command that somebody may paste, `command`: every word reaches the program as
+     it is, whatever it holds. Every face uses these two; the page has its own of the same rules (words.js).
 
 Not here: widths of terminals (cli/sanitize.py), which strings are foreign (all that came over the wire are).
 """
 
 REPLACEMENT = "?"
 COMBINING_MOST = 2  # marks on one letter; more climb over the lines above
+SAID_MOST = 80
+ITEM_MOST = 600  # an item is cut by nobody: its end is what differs
+SIGNS = "._-/#@:+~"
+"""Beside letters and digits, what a word may hold: no shell acts on these inside a word."""
 
 _SPACES = frozenset("\t\n\r\v\f\x85\u00a0\u1680\u2028\u2029\u202f\u205f\u3000") | frozenset(
     map(chr, range(0x2000, 0x200B))
@@ -29,6 +36,46 @@ def clean(value: object) -> str:
     if text.isascii() and text.isprintable():
         return text
     return _cleaned(text)
+
+
+def is_word(text: str) -> bool:
+    """Whether it is letters, digits and SIGNS only, of any script, all of which can be seen."""
+    return text == clean(text) and all(
+        character.isalnum() or character in SIGNS or _is_mark(character) for character in text
+    )
+
+
+def said(value: object, most: int = SAID_MOST) -> str:
+    """Foreign text inside a sentence: one word as it is, else in quotes; cut."""
+    shown = clean(value).strip()
+    return shown if len(shown) <= most and is_word(shown) else in_quotes(shown, most)
+
+
+def in_quotes(value: object, most: int = SAID_MOST) -> str:
+    shown = clean(value).strip().replace('"', "'")
+    return '"' + (shown if len(shown) <= most else shown[: most - 1] + "…") + '"'
+
+
+def command(*words: str) -> str:
+    """A command to paste into a POSIX shell, which takes it apart into exactly these words. It is one line that can
+    be seen: a word that cannot be shown as it is, is written by `printf`, in ASCII."""
+    from shlex import quote
+
+    return " ".join(quote(word) if word == clean(word) else _printed(word) for word in words)
+
+
+def _printed(word: str) -> str:
+    spelt = "".join(
+        chr(byte) if chr(byte) in SIGNS or (byte < 128 and chr(byte).isalnum()) else f"\\{byte:03o}"
+        for byte in word.encode("utf-8", "surrogatepass")
+    )
+    return f"\"$(printf '{spelt}')\""
+
+
+def _is_mark(character: str) -> bool:
+    from unicodedata import category
+
+    return category(character) in ("Mn", "Mc")
 
 
 def _cleaned(text: str) -> str:

@@ -8,6 +8,7 @@ Rules of this file
 Not here: when a transition is due (decide.py), what a session does (activity.py).
 """
 
+import re
 from typing import NewType
 
 from msgspec import Struct
@@ -20,6 +21,13 @@ from headcount.core.terminal import Where
 from headcount.core.vocabulary import Vocabulary
 
 SessionId = NewType("SessionId", str)
+ID_DIGITS = 12
+_LIKE_AN_ID = re.compile("[0-9a-fA-F]{4,}")
+
+
+def looks_like_an_id(text: str) -> bool:
+    """Whether a name would be taken for an id, or the beginning of one as `ps` shows it."""
+    return _LIKE_AN_ID.fullmatch(text) is not None
 
 
 class Liveness(Vocabulary):

@@ -25,7 +25,7 @@ from headcount.core.identity import Match, Place, ProcessIdentity, same_process
 from headcount.core.layer import Layer, add_to, take_from
 from headcount.core.leftover import Leftover, LeftoverId
 from headcount.core.remains import Remains, Sorting
-from headcount.core.session import IN_A_LIVING_PROCESS, Liveness, Session, SessionId
+from headcount.core.session import ID_DIGITS, IN_A_LIVING_PROCESS, Liveness, Session, SessionId
 from headcount.core.traces import Traces
 from headcount.core.verdict import Proof, Verdict, dead, unknown
 
@@ -184,7 +184,7 @@ class Draft:
     def start(self, at: float, **fields: Any) -> Session:
         seq = self.seq + 1
         key = f"{fields['agent']}|{fields.get('conversation')}|{self.place.machine}|{seq}|{at!r}"
-        id = SessionId(blake2s(key.encode("utf-8", "replace"), digest_size=6).hexdigest())
+        id = SessionId(blake2s(key.encode("utf-8", "replace"), digest_size=ID_DIGITS // 2).hexdigest())
         return self.emit(EventType.SESSION_STARTED, at, id, **fields)
 
     def emit(

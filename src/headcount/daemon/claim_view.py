@@ -2,17 +2,16 @@
 
 Rules of this file
   1. A refusal tells who is in the way and what they are doing; it never suggests releasing.
-  2. What it is held for is the holder's own text: one cleaned, quoted line.
+  2. Names, labels and notes are the holder's own text: quoted, by core/plain.py.
   3. A fence is shown to whoever was granted it, and in the list; not to whoever was refused.
 
 Not here: deciding (core/ledger.py), sessions and events (view.py), words of the command line (cli/).
 """
 
-from headcount.agents.label import one_line
 from headcount.core.book import Page
 from headcount.core.claim import Claim, Granted, Held, Refused
 from headcount.core.item import Item
-from headcount.core.plain import clean
+from headcount.core.plain import ITEM_MOST, clean, in_quotes, said
 from headcount.core.session import Session
 from headcount.core.world import World
 from headcount.daemon.moment import clock_text
@@ -88,7 +87,9 @@ def _in_the_way(answer: Held, claim: Claim | None, world: World) -> str:
     first = answer.first
     session = world.sessions.get(first.session) if first.session else None
     who = _called(session) if session else f"process {first.process.pid}"
-    return f"Nobody holds it, but {who}{_doing(session)} came first and waits for {first.item}."
+    return (
+        f"Nobody holds it, but {who}{_doing(session)} came first and waits for {said(first.item, ITEM_MOST)}."
+    )
 
 
 def held_sentence(claim: Claim | None, world: World) -> str:
@@ -101,8 +102,7 @@ def held_sentence(claim: Claim | None, world: World) -> str:
 
 def what_for(claim: Claim) -> str:
     """`, for "login form"`, where the holder said it."""
-    note = one_line(clean(claim.note)).replace('"', "'")
-    return f', for "{note}"' if note else ""
+    return f", for {in_quotes(claim.note)}" if clean(claim.note).strip() else ""
 
 
 def _how(answer: Granted) -> tuple[str, str]:
@@ -127,12 +127,12 @@ def _name(claim: Claim, session: Session | None) -> str:
 
 
 def _called(session: Session) -> str:
-    return f"{session.id[:4]} {session.name or session.agent}"
+    return f"{session.id[:4]} {said(session.name or session.agent)}"
 
 
 def _doing(session: Session | None) -> str:
     if session is None:
         return ""
     activity = session.activity
-    label = f": {clean(activity.label)}" if activity.label else ""
+    label = f": {said(activity.label)}" if activity.label else ""
     return f" ({LIVENESS_WORDS[session.liveness]}, {activity.doing.value}{label})"

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
+from headcount.core.plain import command
 from headcount.times import DAY, HOUR, LONG_TURN, MINUTE, RETENTION, STALL_AFTER
 
 MEGABYTE = 1024 * 1024
@@ -126,7 +127,9 @@ def _check_private(path: Path, given: dict[str, Any]) -> None:
     if given.get("notify_webhook_url") or given.get("notify_webhook_secret"):
         mode = stat.S_IMODE(path.stat().st_mode)
         if mode & 0o077:
-            raise BadSetting(f"{path} holds a webhook and others may read it ({mode:o}): chmod 600 {path}")
+            raise BadSetting(
+                f"{path} holds a webhook and others may read it ({mode:o}): {command('chmod', '600', str(path))}"
+            )
 
 
 def _check_kinds(path: Path, name: str, given: list[str]) -> None:

@@ -12,6 +12,7 @@ import math
 
 import msgspec
 
+from headcount.core.plain import said
 from headcount.daemon.claim_view import what_for
 from headcount.daemon.moment import clock_text
 from headcount.store.shared import SharedClaim
@@ -40,7 +41,7 @@ def holder_elsewhere(each: SharedClaim) -> Holder:
 
 
 def sentence_elsewhere(each: SharedClaim) -> str:
-    host = each.host_name or each.claim.host or "another host"
+    host = said(each.host_name or each.claim.host or "another host")
     who = f"Held by {_who(each)} on {host}"
     since = f"since {clock_text(each.claim.since)}{what_for(each.claim)}"
     if each.vouched:
@@ -52,7 +53,7 @@ def sentence_elsewhere(each: SharedClaim) -> str:
 
 def away(each: SharedClaim) -> str:
     """Of a claim whose host is not heard of: a doubt, with its end."""
-    host = each.host_name or each.claim.host or "Its host"
+    host = said(each.host_name or each.claim.host or "Its host")
     heard = "" if each.age is None else f" for {math.ceil(each.age)} s"
     left = math.ceil(each.free_in) if each.free_in is not None else 0
     when = f"in {left} s" if left > 0 else "to whoever asks now"
@@ -63,7 +64,8 @@ def _who(each: SharedClaim) -> str:
     claim, told = each.claim, _told(each)
     if claim.session is None:
         return f"process {claim.holder.pid}" if claim.holder else "nobody"
-    return f"{claim.session[:4]} {told.name or told.agent or ''}".rstrip()
+    name = told.name or told.agent
+    return f"{claim.session[:4]} {said(name)}" if name else claim.session[:4]
 
 
 def _told(each: SharedClaim) -> _Told:

@@ -53,7 +53,7 @@ def on_paths(
 
 
 def on_items(world: World, own: Sequence[ProcessIdentity], texts: Iterable[str]) -> list[Claim]:
-    items = (parse_item(text) for text in texts)
+    items = (parse_item(text, stored=True) for text in texts)
     claims = (in_the_way(world, own, None, item) for item in items if not isinstance(item, BadItem))
     return [claim for claim in claims if claim is not None]
 

@@ -1,34 +1,40 @@
-"""Selection: which session a person means by an id, the beginning of one, or a name.
+"""Selection: which session a person means by an id, a conversation, the beginning of an id, or a name.
 
 Rules of this file
-  1. A whole id or a whole name wins over a beginning; the living win over the ended.
-  2. What fits several is an error that lists them, never a pick.
+  1. A whole id wins. Then the beginnings of ids, conversations and names are looked at together: what fits
+     several is an error that lists them, never a pick. A conversation wins over a name.
+  2. What looks like an id (four or more hex digits) is an id: an agent may be called so, and is not meant.
+  3. The living win over the ended.
+
+Not here: whether the caller may do it (authority.py).
 """
 
 from collections.abc import Iterable
 
-from headcount.core.session import Session
+from headcount.core.plain import said
+from headcount.core.session import ID_DIGITS, Session, looks_like_an_id
 from headcount.daemon.gate import Refused
 from headcount.daemon.moment import clock_text
 
 LISTED_MOST = 6
+SHORTEST_ID = 4
 
 
 def select(sessions: Iterable[Session], wanted: str) -> Session:
     everyone = list(sessions) if wanted else []  # every id begins with nothing
-    for fits in (
-        [each for each in everyone if each.id == wanted or (each.conversation == wanted and each.is_open)],
-        [each for each in everyone if each.is_open and each.name == wanted],
-        [each for each in everyone if each.is_open and each.id.startswith(wanted)],
-        [each for each in everyone if each.id.startswith(wanted)],
-        [each for each in everyone if each.name == wanted],
-        [each for each in everyone if each.conversation is not None and each.conversation == wanted],
-    ):
-        if len(fits) == 1:
-            return fits[0]
-        if fits:
-            return _newest_of_one_name(fits, wanted)
-    raise Refused(404, "no-such-session", f'No session matches "{wanted[:60]}".', "See: headcount ps --all")
+    is_id = looks_like_an_id(wanted)
+    named = [] if is_id else [each for each in everyone if each.name == wanted]
+    if not (is_id and len(wanted) <= ID_DIGITS):
+        named = [each for each in everyone if each.conversation == wanted] or named
+    begin = [each for each in everyone if each.id.startswith(wanted)]
+    whole = [each for each in begin if each.id == wanted]
+    fits = whole or list({each.id: each for each in (*begin, *named)}.values())
+    fits = [each for each in fits if each.is_open] or fits
+    if not fits:
+        raise Refused(
+            404, "no-such-session", f'No session matches "{wanted[:60]}".', "See: headcount ps --all"
+        )
+    return fits[0] if len(fits) == 1 else _newest_of_one_name(fits, wanted)
 
 
 def _newest_of_one_name(fits: list[Session], wanted: str) -> Session:
@@ -36,9 +42,22 @@ def _newest_of_one_name(fits: list[Session], wanted: str) -> Session:
     conversations = {each.conversation for each in fits}
     if len(conversations) == 1 and None not in conversations and not any(each.is_open for each in fits):
         return max(fits, key=lambda each: each.started_at)
-    listed = ", ".join(f"{each.id[:4]} {each.name or each.agent}" for each in fits[:LISTED_MOST])
-    more = "Type an id" if any(each.name == wanted for each in fits) else "Type more, or a name"
-    raise Refused(400, "ambiguous", f'"{wanted[:60]}" matches {listed}. {more}.')
+    raise Refused(400, "ambiguous", f"{_listed(fits, wanted)} {_what_to_type(fits, wanted)}")
+
+
+def _listed(fits: list[Session], wanted: str) -> str:
+    long = SHORTEST_ID
+    while len({each.id[:long] for each in fits}) < len(fits):
+        long += 1
+    listed = ", ".join(f"{each.id[:long]} {said(each.name or each.agent)}" for each in fits[:LISTED_MOST])
+    more = f" and {len(fits) - LISTED_MOST} more" if len(fits) > LISTED_MOST else ""
+    count = "Two" if len(fits) == 2 else len(fits)
+    return f'{count} sessions match "{wanted[:60]}": {listed}{more}.'
+
+
+def _what_to_type(fits: list[Session], wanted: str) -> str:
+    by_id = any(each.id.startswith(wanted) for each in fits)
+    return "Type more of the id, or the name." if by_id else "Type an id."
 
 
 def ended_words(session: Session) -> str:

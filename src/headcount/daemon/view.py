@@ -8,7 +8,6 @@ Rules of this file
 Not here: explanations (explain.py), drawing (cli/).
 """
 
-import shlex
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
@@ -18,6 +17,7 @@ from msgspec.structs import replace
 from headcount.agents.table import AGENTS
 from headcount.core.claim import Claim
 from headcount.core.events import Event
+from headcount.core.plain import command
 from headcount.core.session import Ended, Liveness, Session
 from headcount.core.terminal import Where
 from headcount.core.where import TMUX
@@ -107,7 +107,7 @@ def resume_text(agent: str, conversation: str | None) -> str | None:
     """The agent's own command, as a person would type it; None: there is none for such an id."""
     known = AGENTS.get(agent)
     words = known.resume(conversation) if known is not None and conversation is not None else None
-    return None if words is None else shlex.join(words)
+    return None if words is None else command(*words)
 
 
 def ended_untold(world: World) -> list[Session]:

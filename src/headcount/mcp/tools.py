@@ -67,7 +67,7 @@ async def _who_is_here(client: AsyncClient, given: Arguments) -> Answer:
 async def _who_holds(client: AsyncClient, given: Arguments) -> Answer:
     claims, wanted = await client.claims(), given.get("item")
     if wanted is not None:
-        item = parse_item(item_here(wanted))
+        item = parse_item(item_here(wanted), stored=True)
         if isinstance(item, BadItem):
             return answers.refused(item.sentence, None, "bad-item")
         claims = [each for each in claims if overlaps(Item(each.item), item)]

@@ -20,6 +20,7 @@ from headcount.cli.commands.explain import lines_of
 from headcount.cli.commands.leftovers import what_of
 from headcount.cli.holders import name_of
 from headcount.cli.sanitize import clean
+from headcount.core.plain import command
 from headcount.tui.paint import Line, plain, strip_of
 from headcount.tui.strip import strip_of_lane
 
@@ -72,7 +73,7 @@ def lines_about_claim(claim: dict[str, Any], now: float) -> list[Line]:
         ("since", "" if since is None else moments.clock(since, now)),
         ("note", clean(claim.get("note"))),
         ("waiting", clean(claim.get("waiting") or "")),
-        ("history", f"headcount claims --history {clean(claim.get('item'))}"),
+        ("history", command("headcount", "claims", "--history", str(claim.get("item")))),
     ]
     return [[(f"{clean(claim.get('item'))} · claim #{clean(claim.get('fence'))}", "bold")], *_named(facts)]
 
@@ -84,8 +85,11 @@ def lines_about_leftover(left: dict[str, Any]) -> list[Line]:
     session = clean(left.get("session"))[: rows.SHORTEST_ID]
     process = left.get("kind") == "process"
     facts = [("because", clean(each)) for each in listed]
-    chosen = session or f"--id {clean(left.get('id'))}"
-    facts += [("from", session), ("to end it", f"headcount reap {chosen} --yes" if process else "")]
+    chosen = (session,) if session else ("--id", str(left.get("id")))
+    facts += [
+        ("from", session),
+        ("to end it", command("headcount", "reap", *chosen, "--yes") if process else ""),
+    ]
     return [[(f"{clean(left.get('kind'))} · {what_of(left)}", "bold")], *_named(facts)]
 
 

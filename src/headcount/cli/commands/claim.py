@@ -86,10 +86,10 @@ def run(args: Any) -> int:
         from headcount.cli.holders import held_lines
 
         item = str(answer.get("item") or args.item)
-        whom = f" --as {clean(args.acting_as)}" if args.acting_as else ""
+        whom = ("--as", args.acting_as) if args.acting_as else ()
         unit = " s" if args.wait and args.wait[-1:].isdigit() else ""
         waited = [f"Waited {clean(args.wait)}{unit}, in vain."] if wait else []
-        lines = held_lines(client, item, answer, again=f"claim {{}}{whom}")
+        lines = held_lines(client, item, answer, "claim", *whom)
         print("\n".join([*waited, *lines]), file=sys.stderr)
     return code
 
@@ -131,7 +131,7 @@ def _of_a_directory(item: str) -> list[str]:
     place = item.removeprefix("path:")
     if place == item or place.endswith("/**") or not os.path.isdir(place):  # noqa: PTH112 (a claim imports little)
         return []
-    from shlex import quote
+    from headcount.core.plain import command
 
-    below = quote(f"{clean(item).rstrip('/')}/**")
-    return [f"It protects this very path; for all below it: headcount claim {below}"]
+    below = command("headcount", "claim", f"{item.rstrip('/')}/**")
+    return [f"It protects this very path; for all below it: {below}"]

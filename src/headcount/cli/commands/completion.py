@@ -104,12 +104,13 @@ def run(args: Any) -> int:
 
 def session_words() -> list[str]:
     from headcount.cli.rows import short_ids
+    from headcount.core.session import looks_like_an_id
 
     try:
         sessions = printing.client(autostart=False).get("/v1/sessions")["sessions"]
     except ClientFault:
         return []
-    names = [raw.get("name") or "" for raw in sessions]
+    names = [name for raw in sessions if (name := raw.get("name")) and not looks_like_an_id(name)]
     return [*short_ids([raw["id"] for raw in sessions]).values(), *names]
 
 

@@ -17,6 +17,7 @@ from headcount.cli import git_hooks, git_intent, holders, printing
 from headcount.cli.people import refuse_agents
 from headcount.cli.sanitize import clean
 from headcount.client.faults import ClientFault, WrongCall
+from headcount.core.plain import ITEM_MOST, said
 from headcount.wire import codes
 
 if TYPE_CHECKING:
@@ -98,12 +99,12 @@ def lines_of(conflicts: list[dict[str, Any]], hook: str) -> list[str]:
         who = holders.name_of(conflict.get("holder"))
         state = holders.state_of(conflict if conflict.get("liveness") else {})
         since, what = holders.since(conflict.get("since")), holders.what_for(conflict.get("note"))
-        lines.append(f"  {clean(conflict.get('item'))}: {who}{since}{state}{what}")
+        lines.append(f"  {said(conflict.get('item'), ITEM_MOST)}: {who}{since}{state}{what}")
         touches = [clean(each) for each in conflict.get("touches") or ()]
         lines += [f"    {path}" for path in touches[:SHOWN_MOST]]
     if len(conflicts) > SHOWN_MOST:
         lines.append(f"  and {len(conflicts) - SHOWN_MOST} more: headcount claims")
-    lines.append(f"Wait for it: {holders.waiting(conflicts[0].get('item'), f'hold {{}} -- git {verb}')}")
+    lines.append(f"Wait for it: {holders.waiting(conflicts[0].get('item'), 'hold', '--', 'git', verb)}")
     return lines
 
 

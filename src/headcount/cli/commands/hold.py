@@ -77,7 +77,7 @@ def run(args: Any) -> int:
         if args.json:
             printing.print_document(answer)
             return codes.REFUSED
-        print("\n".join(held_lines(client, item, answer, again="hold {} -- CMD")), file=sys.stderr)
+        print("\n".join(held_lines(client, item, answer, "hold", "--", "CMD")), file=sys.stderr)
         return codes.REFUSED
     item, fence = str(answer.get("item")), int(answer["fence"])
     try:

@@ -17,6 +17,7 @@ from headcount.cli import going, printing, rows
 from headcount.cli.sanitize import clean
 from headcount.client.faults import ClientFault, NotFound
 from headcount.client.reach import Client, quoted
+from headcount.core.plain import command
 from headcount.wire import codes
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def _tell(went: going.Went, raw: dict[str, Any], place: dict[str, Any]) -> None:
             f"Where it was last; it cannot be found out now: {clean(place.get('because'))}.", file=sys.stderr
         )
     if went.command:
-        print(f"Run: {going.by_hand(went.command)}", file=sys.stderr)
+        print(f"Run: {command(*went.command)}", file=sys.stderr)
 
 
 def _ended(raw: dict[str, Any]) -> tuple[str, str]:

@@ -84,6 +84,8 @@ def run(args: Any) -> int:
     program = shutil.which(args.command[0])
     if program is None:
         return not_run.no_such(args.command[0])
+    if args.name:
+        _check_name(args.name)
     client = printing.client()
     if args.name and not args.window:  # who opened the window has said it
         _warn_of_namesake(client, args.name)
@@ -102,6 +104,14 @@ def _own_words(args: Any) -> list[str]:
     words = [word for option, value in given if value for word in (option, str(value))]
     words += [word for group in args.group for word in ("--group", str(group))]
     return ["--window", *words, *(["--anyway"] if args.anyway else [])]
+
+
+def _check_name(name: str) -> None:
+    """Before a window is opened, as the daemon would."""
+    from headcount.core.session import looks_like_an_id
+
+    if looks_like_an_id(name):
+        raise Refused(400, "bad-name", f'"{name}" looks like an id: a name is not only hex digits.')
 
 
 def _check_free(client: Client, args: Any) -> None:
@@ -128,7 +138,7 @@ def _warn_of_namesake(client: Client, name: str) -> None:
             raise
         raw = {"name": name}
     if raw.get("name") == name and raw.get("liveness") != "ended":
-        printing.note(f'Another live session is called "{name}" too: only its id tells them apart.')
+        printing.note(f'"{name}" fits another live session too: only its id tells them apart.')
 
 
 def _warn_of_stranger(agent: str) -> None:

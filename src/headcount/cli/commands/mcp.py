@@ -9,7 +9,6 @@ Not here: the tools (mcp/), the agents' settings (agents/mcp_install.py).
 """
 
 import os
-import shlex
 import sys
 from importlib import import_module
 from importlib.util import find_spec
@@ -21,6 +20,7 @@ from headcount.cli.people import refuse_agents
 from headcount.cli.rows import AGENTS_CALLED
 from headcount.cli.sanitize import clean
 from headcount.client.faults import ClientFault
+from headcount.core.plain import command
 from headcount.paths import Places
 from headcount.wire import codes
 
@@ -148,7 +148,7 @@ def _lines(action: str, agent: str, outcome: "Done | Refusal", *, dry: bool) -> 
         return [f"{agent:<12} {place}   {said}, nothing written"]
     if not outcome.ran:
         return [
-            f"{agent:<12} {'would run' if dry else 'no claude on your PATH; run'}: {clean(shlex.join(outcome.command))}"
+            f"{agent:<12} {'would run' if dry else 'no claude on your PATH; run'}: {command(*outcome.command)}"
         ]
     if dry:
         return _diff(outcome)

@@ -101,11 +101,11 @@ def _wrong(message: str) -> "WrongCall":
 
 
 def _no_directory(where: str) -> "WrongCall":
-    from headcount.cli.sanitize import clean
     from headcount.client.faults import WrongCall
+    from headcount.core.plain import command, in_quotes
 
     return WrongCall(
-        f'headcount: no directory "{clean(where)}".', f"One session: headcount show {clean(where)}"
+        f"headcount: no directory {in_quotes(where)}.", f"One session: {command('headcount', 'show', where)}"
     )
 
 

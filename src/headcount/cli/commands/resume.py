@@ -10,15 +10,15 @@ Not here: how it is started (starting.py), who has it (daemon/routes/places.py).
 """
 
 import os
-import shlex
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headcount.cli import not_run, printing, starting
-from headcount.cli.sanitize import clean
 from headcount.client.faults import ClientFault
 from headcount.client.reach import quoted
+from headcount.core.plain import command as to_paste
+from headcount.core.plain import said
 from headcount.wire import codes
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def run(args: Any) -> int:
         return _say(found, as_json=args.json)
     if not cwd or not Path(cwd).is_dir():
         raise ClientFault(
-            f"Its directory {cwd or ''} is not there any more.", f"The command is: {shlex.join(command)}"
+            f"Its directory {said(cwd or '')} is not there any more.", f"The command is: {to_paste(*command)}"
         )
     program = shutil.which(command[0])
     if program is None:
@@ -76,5 +76,5 @@ def _say(found: dict[str, Any], *, as_json: bool) -> int:
     if as_json:
         printing.print_document(found)
     else:
-        print(clean(f"cd {shlex.quote(found.get('cwd') or '.')} && {shlex.join(found['command'])}"))
+        print(f"{to_paste('cd', found.get('cwd') or '.')} && {to_paste(*found['command'])}")
     return codes.DONE

@@ -23,6 +23,7 @@ from headcount.core.claim import Refused as NotGiven
 from headcount.core.commands import AcceptLoss, Acquire, Caller, CallerKind, HandOff, Release
 from headcount.core.identity import ProcessIdentity
 from headcount.core.item import TREE, BadItem, Item, covers, is_path, overlaps, parse_item
+from headcount.core.plain import ITEM_MOST, said
 from headcount.core.session import Session
 from headcount.core.verdict import Standing
 from headcount.daemon.actor import Kind
@@ -90,7 +91,7 @@ async def list_claims(call: Call) -> Claims | ClaimHistory:
         held = sorted(world.book.holding(), key=lambda claim: (claim.since, claim.item))
         local = Claims(claims=[claim_row(claim, world) for claim in held], loss=world.book.loss)
         return await shared.with_shared(call, local)
-    item = await _item(call, wanted)
+    item = await _item(call, wanted, stored=True)
     if (member := call.service.fleet.member_of(item)) is not None:
         return await shared.history(call, member, item, HISTORY_MOST)
     events = await call.service.store.history(item=item, limit=HISTORY_MOST, newest=True)
@@ -99,7 +100,8 @@ async def list_claims(call: Call) -> Claims | ClaimHistory:
 
 async def acquire(call: Call) -> Any:
     wish = call.body(ClaimWish)
-    item = await _item(call, wish.item)
+    again = parse_item(wish.item, stored=True)  # one of before, which its holder asks for once more
+    item = await _item(call, wish.item, stored=_is_held(call, again))
     request = wish.request or f"{_UNNAMED}-{next(_NUMBERS):x}"
     for what, text, most in (("note", wish.note or "", NOTE_MOST), ("request", request, REQUEST_MOST)):
         if len(text) > most:
@@ -168,7 +170,7 @@ async def check(call: Call) -> CheckAnswer:
     current = is_it and verdict.standing is not Standing.DEAD
     because = "It is the current claim." if current else "It was granted again since, or its holder is dead."
     if claim.fence == given.fence and not is_it:
-        because = f"That claim is of {claim.item} alone."
+        because = f"That claim is of {said(claim.item, ITEM_MOST)} alone."
     return CheckAnswer(
         item=item, current=current, fence=claim.fence, holder=holder_row(claim, world), because=because
     )
@@ -215,7 +217,7 @@ def caller_of(call: Call, acting_as: str | None = None, *, own: bool = False) ->
 
 def _living(session: Session) -> Session:
     """One that can hold something. An ended one has no process to hold it with, and never will have."""
-    who = f"{session.id[:4]} {session.name or session.agent}"
+    who = f"{session.id[:4]} {said(session.name or session.agent)}"
     if session.ended is not None:
         hint = "Claims are held by living sessions. Those are: headcount ps"
         raise Refused(410, "session-ended", f"{who} {ended_words(session)}.", hint)
@@ -244,8 +246,8 @@ async def _holding_caller(call: Call, item: Item) -> Caller:
 # --- what is asked ---------------------------------------------------------------------------------
 
 
-async def _item(call: Call, text: str) -> Item:
-    item = _parsed(text)
+async def _item(call: Call, text: str, *, stored: bool = False) -> Item:
+    item = _parsed(text, stored=stored)
     if not is_path(item):
         return item
     tail = TREE if item.endswith(TREE) else ""
@@ -267,13 +269,17 @@ async def _item(call: Call, text: str) -> Item:
 
 async def _item_of_a_claim(call: Call) -> Item:
     """A link that was moved since must not hide the claim that was made through it."""
-    lexical = _parsed(call.path("item"))
-    claims = call.service.loop.world.book.claims
-    return lexical if lexical in claims and claims[lexical].is_held else await _item(call, lexical)
+    lexical = _parsed(call.path("item"), stored=True)
+    return lexical if _is_held(call, lexical) else await _item(call, lexical, stored=True)
 
 
-def _parsed(text: str) -> Item:
-    item = parse_item(text)
+def _is_held(call: Call, item: Item | BadItem) -> bool:
+    claim = None if isinstance(item, BadItem) else call.service.loop.world.book.claims.get(item)
+    return claim is not None and claim.is_held
+
+
+def _parsed(text: str, *, stored: bool = False) -> Item:
+    item = parse_item(text, stored=stored)
     if isinstance(item, BadItem):
         raise Refused(400, "bad-item", item.sentence)
     return item
@@ -325,7 +331,7 @@ def _own_hold(call: Call, claim: Claim) -> Refused | None:
     """Of what a process holds that the calling agent started: it is the agent's, and yet not the agent's to give."""
     if claim.holder is None or not call.actor.is_agent or claim.session != call.actor.session:
         return None
-    what = f"{claim.item} is held by pid {claim.holder.pid}, a process of your own (headcount hold)."
+    what = f"{said(claim.item, ITEM_MOST)} is held by pid {claim.holder.pid}, a process of your own (headcount hold)."
     return Refused(409, "not-yours", what, "It is free when that process ends: let it finish, or end it.")
 
 
@@ -337,7 +343,7 @@ def _fault(call: Call, answer: Answer) -> Refused:
         held = held_sentence(answer.claim, call.service.loop.world)
         return Refused(409, answer.code, f"{answer.why} {held}", _who_may(call, answer.claim))
     if answer.code == "stale" and answer.claim is not None:
-        why = f"That is not the number of {answer.claim.item} now, which is {answer.claim.fence}."
+        why = f"That is not the number of {said(answer.claim.item, ITEM_MOST)} now, which is {answer.claim.fence}."
         return Refused(409, answer.code, why, "See: headcount claims")
     if answer.code == "not-held":
         return Refused(404, "not-held", answer.why, "Who holds what: headcount claims")

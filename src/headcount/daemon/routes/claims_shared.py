@@ -96,7 +96,11 @@ async def claim_on(member: "Member", item: Item) -> Claim | None:
 async def elsewhere(call: Call, own: Sequence[ProcessIdentity], texts: Sequence[str]) -> list[Claim]:
     """Others' claims on other hosts, for a guard: without the database it lets pass, as a guard does."""
     fleet = call.service.fleet
-    items = [item for item in map(parse_item, texts) if not isinstance(item, BadItem) and is_shared(item)]
+    items = [
+        item
+        for item in (parse_item(text, stored=True) for text in texts)
+        if not isinstance(item, BadItem) and is_shared(item)
+    ]
     if not fleet.is_joined or not items:
         return []
     try:

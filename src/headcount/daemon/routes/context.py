@@ -32,7 +32,8 @@ async def starting_context(call: Call) -> Any:
     lines = await _lines(call, report)
     if not lines:
         return NOTHING
-    text = "\n".join(["From headcount, which watches the agents on this machine:", *lines])
+    label = [briefing.LABEL] if any('"' in line for line in lines) else []
+    text = "\n".join(["From headcount, which watches the agents on this machine:", *lines, *label])
     return json_answer({"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}})
 
 

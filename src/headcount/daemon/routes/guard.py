@@ -8,13 +8,13 @@ Rules of this file
 Not here: finding claims in the way (guarding.py), the line that asks (agents/ask_line.py).
 """
 
-from shlex import quote
 from typing import Any
 
 from headcount.agents.port import Unread
 from headcount.agents.table import AGENTS
 from headcount.core.claim import Claim
 from headcount.core.identity import ProcessIdentity
+from headcount.core.plain import ITEM_MOST, command, said
 from headcount.daemon import guarding
 from headcount.daemon.answer import NOTHING, json_answer
 from headcount.daemon.claim_view import held_sentence, holder_row
@@ -67,8 +67,8 @@ async def own_of(call: Call) -> list[ProcessIdentity]:
 def _denial(call: Call, claim: Claim) -> dict[str, Any]:
     """In the words of the agent's PreToolUse hook."""
     held = held_sentence(claim, call.service.loop.world)
-    waiting = f"headcount claim {quote(claim.item)} --wait {WAIT_SUGGESTED}"
-    reason = f"{claim.item}: {held} Pick other work, or wait: {waiting}"
+    waiting = command("headcount", "claim", claim.item, "--wait", str(WAIT_SUGGESTED))
+    reason = f"{said(claim.item, ITEM_MOST)}: {held} Pick other work, or wait: {waiting}"
     return {
         "hookSpecificOutput": {
             "hookEventName": "PreToolUse",

@@ -5,7 +5,7 @@ Rules of this file
      operator whatever is theirs.
   2. Whoever is in the way is asked once more whether it lives, and only a proof of its end lets it be replaced.
   3. A token's path is answered, the token never.
-  4. Terminal ids, ports and directories are no conversation: refused by name.
+  4. Terminal ids, ports and directories are no conversation: refused by name. A name that looks like an id is none.
 
 Not here: what a registration changes (core/registration.py), tokens (tokens.py).
 """
@@ -16,9 +16,10 @@ from typing import Any
 
 from headcount.core.evidence import Judged
 from headcount.core.identity import Match, ProcessFacts, ProcessIdentity, same_process
+from headcount.core.plain import said
 from headcount.core.registration import Register, TurnedAway, Unregister
 from headcount.core.session import Registration as Given
-from headcount.core.session import Session
+from headcount.core.session import Session, looks_like_an_id
 from headcount.core.verdict import Standing
 from headcount.daemon.answer import json_answer
 from headcount.daemon.gate import Refused
@@ -95,6 +96,8 @@ def _check_words(call: Call, asked: Registration) -> None:
         raise Refused(
             400, "bad-label", f"Name, role and groups are printable, at most {LABEL_MOST} characters each."
         )
+    if asked.name is not None and looks_like_an_id(asked.name):
+        raise Refused(400, "bad-name", f'"{asked.name}" looks like an id: a name is not only hex digits.')
 
 
 def _is_label(text: str) -> bool:
@@ -183,8 +186,9 @@ def _turned_away(call: Call, asked: Registration, away: TurnedAway) -> NotRegist
 def _where(session: Session) -> str:
     """The terminal, as people know it; where none is known, the process."""
     if session.where is not None:
-        return session.where.text
-    return ", ".join(filter(None, (f"pid {session.process.pid}" if session.process else "", session.cwd)))
+        return said(session.where.text)
+    pid = f"pid {session.process.pid}" if session.process else ""
+    return ", ".join(filter(None, (pid, said(session.cwd) if session.cwd else "")))
 
 
 async def _token_file(call: Call, process: ProcessIdentity) -> str:

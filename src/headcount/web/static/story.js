@@ -7,7 +7,7 @@
 // Not here: the words of rows (words.js), where events come from (state.js).
 
 import { sentence } from "./remains.js";
-import { agentName, clean, doingOf, exactSpan, groupOf, repoOf, seconds, SHORTEST_ID, stateOf, timeOf, whoOf } from "./words.js";
+import { agentName, clean, command, doingOf, exactSpan, groupOf, repoOf, seconds, SHORTEST_ID, stateOf, timeOf, whoOf } from "./words.js";
 
 const QUIET = new Set(["session.heard", "session.bound", "session.changed", "leftover.changed"]);
 
@@ -61,7 +61,7 @@ function aftermath(event) {
   return [
     freed.length ? `freed ${freed.join(", ")}` : "",
     kinds.length ? `left ${kinds.map((kind) => `${clean(left[kind])} ${named(kind)[left[kind] === 1 ? 0 : 1]}`).join(", ")}` : "",
-    facts.resumable ? `headcount resume ${clean(event.session?.id).slice(0, SHORTEST_ID)}` : "",
+    facts.resumable ? command("headcount", "resume", clean(event.session?.id).slice(0, SHORTEST_ID)) : "",
   ].filter(Boolean).join("; ");
 }
 

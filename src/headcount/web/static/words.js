@@ -3,6 +3,7 @@
 // Rules of this file
 //   1. cli/rows.py is the original. tests/faces/test_page_words.py runs both on the same rows and compares.
 //   2. Every foreign string goes through `clean` before it is shown: one line, nothing hidden, nothing reordered.
+//      A command that somebody may copy is made by `command`.
 //
 // Not here: drawing (views/), what is true (the daemon decides).
 
@@ -26,6 +27,7 @@ const FORMAT = /\p{Cf}/u;
 const MARK = /[\p{Mn}\p{Me}]/u;
 const UNPRINTABLE = /[\p{Cc}\p{Cs}\p{Co}\p{Cn}]/u;
 const PLAIN = /^[\x20-\x7e]*$/;
+const SAFE = /^[\w@%+=:,./-]+$/, SPELT = /^[A-Za-z0-9._/#@:+~-]$/;
 
 export function clean(value) {
   if (value === null || value === undefined) return "";
@@ -40,6 +42,15 @@ export function clean(value) {
     kept += UNPRINTABLE.test(character) ? "?" : character;
   }
   return kept;
+}
+
+// A command to paste into a POSIX shell, which takes it apart into exactly these words: core/plain.py is the original.
+export function command(...words) {
+  return words.map(String).map((word) => {
+    if (word === clean(word)) return SAFE.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`;
+    const spelt = [...new TextEncoder().encode(word)].map((byte) => SPELT.test(String.fromCharCode(byte)) ? String.fromCharCode(byte) : `\\${byte.toString(8).padStart(3, "0")}`);
+    return `"$(printf '${spelt.join("")}')"`;
+  }).join(" ");
 }
 
 // As a piece of a path. Half a surrogate pair, which no address can hold, becomes the sign for it.

@@ -12,9 +12,7 @@ import { readHistory } from "../hearing.js";
 import { change, state } from "../state.js";
 import { storyOf } from "../story.js";
 import { ask } from "../wire.js";
-import { clean, clock, quoted, seconds, span } from "../words.js";
-
-const PLAIN = /^[\w@%+=:,./#-]+$/;
+import { clean, clock, command, quoted, seconds, span } from "../words.js";
 
 function who(holder) {
   if (!holder) return "nobody";
@@ -40,14 +38,10 @@ function doubt(claim) {
 function force(claim) {
   const item = clean(claim.item);
   const lines = [holding(claim), `Its next check of claim number ${claim.fence} fails.`];
-  confirm("Take this claim away", lines, `headcount release --force ${shellQuoted(item)}`, "Take it away", async () => {
+  confirm("Take this claim away", lines, command("headcount", "release", "--force", claim.item), "Take it away", async () => {
     await ask("DELETE", `/v1/claims/${quoted(claim.item)}?force=1`);
     return `${item} was taken away.`;
   });
-}
-
-function shellQuoted(text) {
-  return PLAIN.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
 function past(claim) {

@@ -11,7 +11,7 @@ import { html } from "../dom.js";
 import { ageOf, evidenceOf, held, memory, outcome, sentence, whatOf } from "../remains.js";
 import { state } from "../state.js";
 import { ask } from "../wire.js";
-import { clean, nameOf, quoted } from "../words.js";
+import { clean, command, nameOf, quoted } from "../words.js";
 
 const ALONE = { pane: "closed by nobody but you", worktree: "never deleted by us", record: "never deleted by us", "second-writer": "end one of the two" };
 
@@ -21,7 +21,7 @@ function chosen(each) {
 }
 
 function reaping(each) {
-  return each.session ? `headcount reap ${clean(each.session).slice(0, 8)} --yes` : `headcount reap --id ${clean(each.id)} --yes`;
+  return each.session ? command("headcount", "reap", each.session.slice(0, 8), "--yes") : command("headcount", "reap", "--id", each.id, "--yes");
 }
 
 function line(result) {

@@ -12,7 +12,7 @@ import { outcome, whatOf } from "../remains.js";
 import { state } from "../state.js";
 import { storyOf } from "../story.js";
 import { ask, hasRoute } from "../wire.js";
-import { agentName, clean, clock, doingOf, exactSpan, groupOf, MARKS, nameOf, quoted, repoOf, seconds, sinceOf, span, stateOf } from "../words.js";
+import { agentName, clean, clock, command, doingOf, exactSpan, groupOf, MARKS, nameOf, quoted, repoOf, seconds, sinceOf, span, stateOf } from "../words.js";
 
 function belief(word, each, now) {
   const age = each.at ? `${span(now - seconds(each.at))} ago` : "";
@@ -26,7 +26,7 @@ function copy(text) {
   return html`<button class="copy" onClick=${() => act(async () => { await navigator.clipboard.writeText(text); return "Copied."; })}>copy</button>`;
 }
 
-function command(text) {
+function toCopy(text) {
   return html`<p class="command"><code>${text}</code> ${copy(text)}</p>`;
 }
 
@@ -34,12 +34,12 @@ function command(text) {
 // first whether somebody has the conversation; the agent's own command does neither.
 function resuming(raw) {
   if (raw.liveness !== "ended" || !raw.resume) return null;
-  return html`<section><h2>Take it up again</h2>${command(`headcount resume ${clean(raw.id).slice(0, 8)}`)}
+  return html`<section><h2>Take it up again</h2>${toCopy(command("headcount", "resume", raw.id.slice(0, 8)))}
     <p class="note">It runs, in ${clean(raw.cwd) || "its directory"}: <code>${clean(raw.resume)}</code></p></section>`;
 }
 
 function ending(raw, verb, title, line) {
-  const byHand = `headcount ${verb} ${clean(raw.id).slice(0, 8)}`;
+  const byHand = command("headcount", verb, raw.id.slice(0, 8));
   return () => confirm(title, [line, `${nameOf(raw)}, process ${raw.pid ?? "unknown"}.`], byHand, title, async () =>
     outcome(await ask("POST", `/v1/sessions/${quoted(raw.id)}/${verb}`, {}), byHand));
 }
