@@ -26,7 +26,7 @@ from headcount.core.layer import Layer, add_to, take_from
 from headcount.core.leftover import Leftover, LeftoverId
 from headcount.core.remains import Remains, Sorting
 from headcount.core.session import IN_A_LIVING_PROCESS, Liveness, Session, SessionId
-from headcount.core.traces import Traces
+from headcount.core.traces import Traces, Tracing
 from headcount.core.verdict import Proof, Verdict, dead, unknown
 
 Verdicts = Mapping[ProcessIdentity, Verdict]
@@ -112,7 +112,7 @@ class Draft:
         self.page = Page(world.book if book is None else book)
         self.remains = Sorting(world.remains)
         self.place = world.place
-        self.traces = world.traces
+        self.traces = Tracing(world.traces)
         self.seq = world.seq
         self.sessions = Layer(world.sessions)
         self._by_conversation = Layer(world.by_conversation)
@@ -270,6 +270,7 @@ class Draft:
             layer.settle()
         self.page.settle()
         self.remains.settle()
+        self.traces.settle()
         self._world.seq = self.seq
         self.decision = self._blank()
 

@@ -43,6 +43,7 @@ COUNTERS = {
     "stale_records": "Registry files that no living process confirms.",
     "pid_reuse_caught": "Processes found to have another's pid.",
     "failed_commits": "Batches that could not be stored and were told to nobody.",
+    "observer_faults": "Times that an observer of events failed; see the log.",
     "bugs": "Evidence that could not be weighed; see the log.",
     "weak_identity_refused": "Identities by terminal, port or directory that were refused.",
     "census_caught": "Sessions that the event path had missed.",

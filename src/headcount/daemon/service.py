@@ -33,6 +33,7 @@ from headcount.daemon.loop import Loop
 from headcount.daemon.mailboxes import Mailboxes
 from headcount.daemon.metrics import Histogram
 from headcount.daemon.notifying import Notifier
+from headcount.daemon.observers import EVERY, Observers
 from headcount.daemon.pages import Pages
 from headcount.daemon.registries import Registries
 from headcount.daemon.terminals import Terminals
@@ -58,6 +59,7 @@ class Service(Struct):
     processes: Processes
     store: SqliteStore
     loop: Loop
+    observers: Observers
     broadcast: Broadcast
     anchors: Anchors
     files: FileEvents
@@ -83,7 +85,11 @@ class Service(Struct):
     death_latency: Histogram = field(default_factory=Histogram)
     report_latency: Histogram = field(default_factory=Histogram)
 
-    def tell(self, events: Sequence[Event], world: World) -> None:
+    @property
+    def wants(self) -> frozenset[EventType]:
+        return EVERY
+
+    def noticed(self, events: Sequence[Event], world: World) -> None:
         self.broadcast.publish(events, world)
         now = self.clock.now()
         for event in events:
@@ -141,6 +147,7 @@ class Service(Struct):
             found.append(
                 f"{self.loop.counts['bugs']} pieces of evidence could not be weighed; see {self.places.log}"
             )
+        found += self.observers.warnings()
         if self.looks.hanging:
             found.append(
                 f"a file system does not answer: {self.looks.hanging} looks at it hang; claims of paths there are refused"
