@@ -38,6 +38,8 @@ class Histogram(Struct):
 
 COUNTERS = {
     "late_reports": "Reports that came after what they tell of was over; harmless.",
+    "unproven_refused": "Reports of new sessions without a process that were not taken: too many are open.",
+    "unproven_forgotten": "Lost sessions without a process that ended to make room for newer ones.",
     "misfit_reports": "Reports that fitted no session.",
     "repeated_reports": "Reports that changed nothing.",
     "stale_records": "Registry files that no living process confirms.",
