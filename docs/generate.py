@@ -237,6 +237,7 @@ CLAIM_WORDS = {
     "operator-only": "For people (403).",
     "overlaps": "It overlaps another claim, which stays with its holder.",
     "request-over": "That request was granted, and its claim is over. A new one takes a new id.",
+    "too-many-claims": "One process holds as many claims as it may. Release some first.",
     "request-reused": "That request id belongs to another's claim.",
     "stale": "The fence is not the current one.",
     "still-running": "Its last holder died and its processes still run, and it was asked to stay closed until they end.",

@@ -6,10 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headcount.daemon.letters import Sender, Slip, parse_stat, split
+from headcount.daemon import letters
+from headcount.daemon.letters import REPORTS_MOST, TOKENS_MOST, Contents, Sender, Slip, parse_stat
 
 STAT = b"12 (cla) ude (x) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 777 20 21"
 PAYLOAD = b'{"session_id": "a", "text": "x\\n}"}'
+
+
+def split(data: bytes) -> list[Slip] | None:
+    found = letters.split(data)
+    return None if found is None else found.slips
 
 
 def test_a_stat_line_and_a_payload_are_one_report():
@@ -22,7 +28,7 @@ def test_a_payload_of_many_lines_is_one_report():
     assert split(STAT + b"\n" + payload) == [Slip(Sender(12, 777), payload)]
 
 
-@pytest.mark.parametrize("count", [2, 3, 5000])
+@pytest.mark.parametrize("count", [2, 3, REPORTS_MOST])
 def test_hooks_that_shared_a_file_are_as_many_reports(count):
     assert split((STAT + b"\n" + PAYLOAD) * count) == [Slip(Sender(12, 777), PAYLOAD)] * count
     assert split((STAT + b"\n" + PAYLOAD + b"\n") * count) == [Slip(Sender(12, 777), PAYLOAD)] * count
@@ -76,3 +82,41 @@ def test_no_bytes_raise(data):
 def test_depth_and_length_do_not_raise(payload):
     split(STAT + b"\n" + payload)
     split(STAT + b"\n\n" + payload + b"\n\n")
+
+
+def test_after_so_many_reports_the_rest_is_not_read():
+    one = STAT + b"\n" + PAYLOAD + b"\n"
+    found = letters.split(one * (REPORTS_MOST + 10))
+    assert found is not None and found.slips == [Slip(Sender(12, 777), PAYLOAD)] * REPORTS_MOST
+    assert found.left == 10 * len(one) + 1
+    assert letters.split(b"{}" * 100_000) == Contents(
+        [Slip(None, b"{}")] * REPORTS_MOST, 200_000 - 2 * REPORTS_MOST
+    )
+
+
+@pytest.mark.parametrize("filler", [b"[],", b'"a",', b'{"a":1},', b"x\n"])
+def test_more_tokens_than_a_report_has_are_not_read(filler):
+    data = (
+        STAT
+        + b"\n"
+        + PAYLOAD
+        + b"\n"
+        + (b'{"a":[' if filler[-1:] == b"," else b"")
+        + filler * TOKENS_MOST * 2
+    )
+    found = letters.split(data)
+    assert found is not None and found.slips == [Slip(Sender(12, 777), PAYLOAD)]
+    assert found.left == len(data) - len(STAT) - 1 - len(PAYLOAD)
+
+
+def test_of_a_file_that_goes_on_the_whole_reports_are_read():
+    data = (STAT + b"\n" + PAYLOAD + b"\n") * 3
+    found = letters.split(data + STAT + b"\n" + PAYLOAD[:-1], cut=True)
+    assert found is not None and len(found.slips) == 3 and found.left
+    assert letters.split(b"\0" * 5000, cut=True) == Contents([], 5000)
+
+
+def test_a_large_report_is_read_whole():
+    text = json.dumps({"session_id": "a", "text": 'a "quoted" {line}\n, ' * 300_000}).encode()
+    assert split(STAT + b"\n" + text) == [Slip(Sender(12, 777), text)]
+    assert split((STAT + b"\n" + text + b"\n") * 2) == [Slip(Sender(12, 777), text)] * 2

@@ -4,12 +4,15 @@ import json
 import os
 import shutil
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from headcount.agents.drop_line import TRIAL, why_not
+from headcount.daemon.letters import REPORTS_MOST
 from tests.rig.agent import Agent
 from tests.rig.daemon import Daemon, eventually
+from tests.rig.inside import outside
 from tests.rig.wire import files_waiting
 
 MEGABYTE = 1024 * 1024
@@ -116,3 +119,56 @@ def test_the_trial_of_a_line_is_no_report_and_no_warning(daemon: Daemon) -> None
     assert unread() == before
     drop(daemon, "1.3", b"\n{}")  # the control: what the line was tried with before
     eventually(lambda: unread() != before)
+
+
+HOSTILE = {
+    "objects": lambda: [b"{}" * (2 * MEGABYTE)],
+    "lists in a field that is read": lambda: [
+        b'\n{"session_id":"h","cwd":[' + b"[]," * (2 * MEGABYTE) + b"1]}"
+    ],
+    "text that the strict decoder refuses": lambda: [
+        b'\n{"session_id":"h","hook_event_name":"PostToolUse","session_title":"\\ud83d","tool_input":{"a":"\xf0\x9f\x98\x80'
+        + b"a" * (8 * MEGABYTE - 300)
+        + b'"}}'
+    ],
+    "names": lambda: [b'\n{"session_id":"h",' + b",".join(b'"k%d":0' % nth for nth in range(600_000)) + b"}"],
+    "depth": lambda: [b"\n" + b'{"a":' * MEGABYTE + b"}" * MEGABYTE],
+    "lines": lambda: [b"x\n" * (4 * MEGABYTE)],
+    "sparse": lambda: [b""],
+    "many files": lambda: [b"{}{" + b"[" * 3000] * 3000,
+}
+
+
+def peak(daemon: Daemon) -> int:
+    """The most memory that it ever had, in bytes."""
+    status = Path(f"/proc/{daemon.pid}/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) * 1024
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_no_content_stalls_it_or_fills_its_memory_or_its_log(daemon: Daemon, kind: str) -> None:
+    """W3: 300 KB of objects took 5 s and more, 4 MB killed it again at each start."""
+    daemon.kill()
+    for nth, data in enumerate(HOSTILE[kind]()):
+        drop(daemon, f"1.{nth}", data)
+        if kind == "sparse":
+            os.truncate(daemon.mailbox / f"1.{nth}", 40 * 1024 * MEGABYTE)
+        os.utime(daemon.mailbox / f"1.{nth}", (1, 1 + nth))
+    drop(daemon, "2.1", report("after"))
+    daemon.ready()
+    assert daemon.session(conversation="after")["activity"] == "done"
+    eventually(lambda: files_waiting(daemon) == [])
+    assert peak(daemon) < 150 * MEGABYTE
+    assert daemon.log().count("mailbox") < 10
+    assert len(daemon.sessions(conversation="h")) <= 1
+
+
+def test_what_is_over_the_bounds_of_a_file_is_dropped_and_doctor_names_it(daemon: Daemon) -> None:
+    drop(daemon, "1.1", b"".join(report(f"shared-{nth}") + b"\n" for nth in range(REPORTS_MOST + 5)))
+    drop(daemon, "1.2", report("long") + b"\n" + report("cut")[:-1] + b" " * 9 * MEGABYTE)
+    daemon.session(conversation=f"shared-{REPORTS_MOST - 1}")
+    daemon.session(conversation="long")
+    eventually(lambda: files_waiting(daemon) == [])
+    assert not daemon.sessions(conversation=f"shared-{REPORTS_MOST}")
+    said = outside(daemon, "doctor").out
+    assert "2 mailbox files had more than 64 reports or 8 MB" in said and "dropped unread" in said

@@ -3,7 +3,10 @@
 Rules of this file
   1. A process hosts one session: whoever takes it over ends the one before in the same breath.
   2. A provisional session has no process yet, whatever its anchor says.
-  3. The registry tells of a swap before the hook that says by which command: the word is put right then.
+  3. At most UNPROVEN_MOST sessions without a process are open, and as many ended ones are remembered: anybody can report
+     them. For a new one the one that was lost first ends; while none is lost, the new one is not taken. A
+     session with a process never gives way.
+  4. The registry tells of a swap before the hook that says by which command: the word is put right then.
 
 Not here: whether it begins (placement.py), what it was told since (hear.py).
 """
@@ -18,8 +21,9 @@ from headcount.core.placement import Fresh
 from headcount.core.registration import carried
 from headcount.core.report import Anchor, Opening
 from headcount.core.session import Ended, EndKind, Liveness, Note, Session, Turnpoint, after
-from headcount.core.world import Draft
+from headcount.core.world import UNPROVEN, Draft
 
+UNPROVEN_MOST = 500
 SWAP_WORDS = {"clear": "/clear", "resume": "/resume", "fork": "/branch"}
 
 
@@ -63,6 +67,29 @@ def begin(
     if seat.supersedes is not None:
         _end_superseded(draft, seat.supersedes, session, at, opening)
     return session
+
+
+def make_room(draft: Draft, at: float) -> bool:
+    """Whether one more session without a process may be open."""
+    adrift, lost, ended = (draft.unproven[each] for each in UNPROVEN)
+    if len(adrift) + len(lost) >= UNPROVEN_MOST:
+        first = next(iter(lost), None)
+        draft.count("unproven_refused" if first is None else "unproven_forgotten")
+        if first is None:
+            return False
+        because = f"over {UNPROVEN_MOST} sessions without a process, and this one was lost first"
+        draft.emit(
+            EventType.SESSION_ENDED,
+            at,
+            first,
+            liveness=after(draft.sessions[first], Turnpoint.END_REPORTED),
+            liveness_because=because,
+            liveness_at=at,
+            ended=Ended(at, EndKind.REPORTED, because),
+        )
+    while len(ended) > UNPROVEN_MOST:
+        draft.drop(next(iter(ended)))
+    return True
 
 
 def _since(draft: Draft, anchor: Anchor, seat: Fresh, at: float) -> float:

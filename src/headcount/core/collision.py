@@ -67,11 +67,9 @@ def settle(draft: Draft, now: float) -> None:
         if _still_meet(draft, pair, now):
             _forget_old_edits(draft, pair, now)
             continue
-        left = [
-            _clear(draft, id, pair, text, now) for id, text in zip(pair.sessions, pair.texts, strict=True)
-        ]
-        if not any(left):  # what was cleared is committed: a failed commit finds the pair again
-            del traces.pairs[key]
+        for id, text in zip(pair.sessions, pair.texts, strict=True):
+            _clear(draft, id, pair, text, now)
+        del traces.pairs[key]
 
 
 def _is_open(draft: Draft, id: SessionId) -> bool:
@@ -99,11 +97,11 @@ def next_expiry(world: World) -> float | None:
 
 
 def _meet(draft: Draft, session: Session, place: Place, edited_at: float, now: float) -> None:
-    seen = draft.traces.note(place, session.id, edited_at)
-    for other_id, at in list(seen.items()):
+    draft.traces.note(place, session.id, edited_at)
+    for other_id, at in draft.traces.places[place].items():
         other = draft.sessions.get(other_id)
         if other is None or not other.is_open:
-            del seen[other_id]
+            draft.traces.set(place, other_id, None)
         elif (
             other_id != session.id
             and _is_there(other, place, at, now)
@@ -135,8 +133,8 @@ def _forget_old_edits(draft: Draft, pair: Pair, now: float) -> None:
     """Who still meets by being at work has no edit that could expire."""
     seen = draft.traces.places[pair.place]
     for id in pair.sessions:
-        if now - seen[id] >= COLLISION_WITHIN:
-            seen[id] = 0.0
+        if seen[id] and now - seen[id] >= COLLISION_WITHIN:
+            draft.traces.set(pair.place, id, 0.0)
 
 
 def _are_kin(draft: Draft, one: Session, other: Session) -> bool:
@@ -170,13 +168,12 @@ def _raise(draft: Draft, place: Place, session: Session, other: Session, now: fl
             draft.emit(EventType.ALARM_RAISED, now, id, facts=_facts(pair, text), alarms=(*alarms, text))
 
 
-def _clear(draft: Draft, id: SessionId, pair: Pair, text: str, now: float) -> bool:
+def _clear(draft: Draft, id: SessionId, pair: Pair, text: str, now: float) -> None:
     session = draft.sessions.get(id)
     if session is None or text not in session.alarms:
-        return False
+        return
     kept = tuple(alarm for alarm in session.alarms if alarm != text)
     draft.emit(EventType.ALARM_CLEARED, now, id, facts=_facts(pair, text), alarms=kept)
-    return True
 
 
 def _facts(pair: Pair, text: str) -> dict[str, object]:

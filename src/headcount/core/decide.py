@@ -98,7 +98,8 @@ def _settle(draft: Draft, told: int, now: float) -> int:
 
 def next_deadline(world: World) -> float | None:
     """When time itself will next be evidence."""
-    lost = min(world.adrift.values()) + LOST_AFTER if world.adrift else None
+    adrift = world.unproven[Liveness.UNBOUND]
+    lost = min(adrift.values()) + LOST_AFTER if adrift else None
     return min(
         (at for at in (lost, next_look(world), collision.next_expiry(world)) if at is not None), default=None
     )
@@ -189,7 +190,7 @@ def _told(draft: Draft, told: Told, now: float) -> None:
 
 
 def _tick(draft: Draft, tick: Tick, now: float) -> None:
-    for id, heard in draft.adrift():
+    for id, heard in list(draft.unproven[Liveness.UNBOUND].items()):
         if now - heard >= LOST_AFTER:
             session = draft.sessions[id]
             draft.emit(

@@ -5,7 +5,8 @@ Rules of this file
   2. What overlaps and is held by another stands in the way; one's own claims never do.
   3. An item may stay closed after a death until nothing of the dead holder runs: when the holder asked for that, or
      when the asker does. As long as it was not searched for, something may.
-  4. The fence is bumped with the grant: each one is higher than all before, of any item.
+  4. One process holds at most CLAIMS_MOST. What it holds already it may ask for again.
+  5. The fence is bumped with the grant: each one is higher than all before, of any item.
 
 Not here: the order of those who wait (waiting.py), releasing (ledger.py).
 """
@@ -19,6 +20,8 @@ from headcount.core.item import Item, covers, overlaps
 from headcount.core.verdict import Standing
 from headcount.core.world import Draft
 
+CLAIMS_MOST = 1_000  # of one process; each is a row that every listing shows
+
 
 def refuse(draft: Draft, process: ProcessIdentity) -> Refused | None:
     """Why that process is granted nothing; None: it is proved alive."""
@@ -30,6 +33,14 @@ def refuse(draft: Draft, process: ProcessIdentity) -> Refused | None:
     if verdict.standing is Standing.UNKNOWN:
         return Refused("unverified", f"pid {process.pid} could not be proved alive: {verdict.because}.")
     return None
+
+
+def full(draft: Draft, process: ProcessIdentity) -> Refused | None:
+    """Why that process gets no further claim; None: it may."""
+    if draft.holds(process) < CLAIMS_MOST:
+        return None
+    why = f"pid {process.pid} holds {CLAIMS_MOST} claims, the most that one process may. Release some first."
+    return Refused("too-many-claims", why)
 
 
 def others_in_the_way(draft: Draft, item: Item, process: ProcessIdentity) -> list[Claim]:

@@ -13,13 +13,13 @@ from typing import Any
 
 from headcount.core import delta
 from headcount.core.activity import Activity, Status, Turned, heard_status, judge, newer
-from headcount.core.begin import begin, retell_swap, supersede
+from headcount.core.begin import begin, make_room, retell_swap, supersede
 from headcount.core.detail import traced
 from headcount.core.earlier import counted
 from headcount.core.ending import told_late
 from headcount.core.events import EventType
 from headcount.core.evidence import Closed, Glimpse
-from headcount.core.placement import Fresh, Misfit, place_record, place_report
+from headcount.core.placement import Existing, Fresh, Misfit, place_record, place_report
 from headcount.core.report import Found, Record, Report
 from headcount.core.session import (
     Ended,
@@ -41,6 +41,8 @@ def hear_report(draft: Draft, report: Report, now: float) -> SessionId | None:
         draft.count("late_reports" if seat.session else "misfit_reports")
         _farewell(draft, seat.session, report)
         return seat.session.id if seat.session else None
+    if _is_unproven(seat, report) and not make_room(draft, min(report.at, now)):
+        return None
     if isinstance(seat, Fresh):
         return _open(draft, report, seat, now).id
     session = seat.session
@@ -49,6 +51,13 @@ def hear_report(draft: Draft, report: Report, now: float) -> SessionId | None:
     session = _change(draft, session, report, now)
     retell_swap(draft, session, min(report.at, now), report.opening)
     return session.id
+
+
+def _is_unproven(seat: Fresh | Existing, report: Report) -> bool:
+    """Whether a session without a process opens by it, or opens again."""
+    if isinstance(seat, Fresh):
+        return seat.provisional or report.anchor.process is None
+    return not seat.session.is_open and seat.session.process is None and report.anchor.process is None
 
 
 def hear_record(draft: Draft, record: Record, now: float) -> SessionId | None:

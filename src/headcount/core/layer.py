@@ -43,13 +43,14 @@ class Layer(MutableMapping[K, V], Generic[K, V]):
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
-    def settle(self) -> None:
+    def settle(self, *, moved: bool = False) -> None:
+        """`moved`: what was written stands last, so that the first in the base is the one longest untouched."""
         if not self._top:
             return
         for key, value in self._top.items():
-            if value is None:
+            if value is None or moved:
                 self._base.pop(key, None)
-            else:
+            if value is not None:
                 self._base[key] = value
         self._top = {}
 

@@ -17,6 +17,7 @@ from headcount.core.granting import (
     claim_above,
     closed,
     free,
+    full,
     give,
     grant,
     is_above,
@@ -60,6 +61,8 @@ def _acquire(draft: Draft, asks: Acquire, now: float) -> Answer:
     if over is not None:
         return Granted(over, again=True, under=True)
     is_mine = own_claim(draft, asks.item, process) is not None
+    if not is_mine and (refused := full(draft, process)) is not None:
+        return refused
     shut = None if in_the_way or is_mine else closed(draft, asks)
     ahead = [] if is_mine else ahead_of(draft, asks.item, process)
     if not in_the_way and shut is None and not ahead:
@@ -129,7 +132,7 @@ def hand_off(draft: Draft, asks: HandOff, now: float) -> Answer:
         return Refused("no-such-heir", "That session has no living process that could hold it.", claim)
     if same_process(heir.process, claim.holder) is Match.SAME:
         return Granted(claim, again=True)
-    refused = refuse(draft, heir.process)
+    refused = refuse(draft, heir.process) or full(draft, heir.process)
     if refused is not None:
         return refused
     rest = [each for each in others_in_the_way(draft, asks.item, heir.process) if each.item != asks.item]

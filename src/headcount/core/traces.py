@@ -1,17 +1,22 @@
 """Traces: who was lately at work where, and which alarms stand for it. Memory only.
 
 Rules of this file
-  1. Nothing of it is stored: a restart forgets it, and a batch that is decided twice notes the same, within its own time.
-  2. Bounded: of more than TRACES_MOST places the one longest untouched goes.
+  1. Nothing of it is stored: a restart forgets it.
+  2. A batch notes on layers above it, which become true with its commit, or are dropped.
+  3. Bounded: of more than TRACES_MOST places those longest untouched are dropped when a batch settles.
 
 Not here: what follows from a trace (collision.py).
 """
 
+from itertools import islice
+
 from msgspec import Struct, field
 
+from headcount.core.layer import Layer
 from headcount.core.session import SessionId
 
 TRACES_MOST = 10_000
+WISHES_MOST = 100  # of one session; what it is about to edit beyond that counts as edited
 
 
 class Place(Struct, frozen=True):
@@ -30,36 +35,55 @@ class Pair(Struct, frozen=True):
 
 
 class Traces(Struct):
-    """Who was lately at work where, and which alarms were raised for it. Memory only."""
+    """Who was lately at work where, and which alarms were raised for it. No value in it is changed in place."""
 
     places: dict[Place, dict[SessionId, float]] = field(default_factory=dict)  # -> when it last edited there
     pairs: dict[tuple[Place, SessionId, SessionId], Pair] = field(default_factory=dict)
     wishes: dict[SessionId, dict[Place, float]] = field(default_factory=dict)
     """What each is about to edit -> when it had edited there before; 0: never."""
 
+
+class Tracing:
+    """The traces as they will be if the batch is committed."""
+
+    def __init__(self, traces: Traces) -> None:
+        self._traces = traces
+        self.places = Layer(traces.places)
+        self.pairs = Layer(traces.pairs)
+        self.wishes = Layer(traces.wishes)
+
     def wish(self, place: Place, session: SessionId) -> None:
-        before = self.places.get(place, {}).get(session, 0.0)
-        self.wishes.setdefault(session, {}).setdefault(place, before)
+        mine = self.wishes.get(session, {})
+        if len(mine) < WISHES_MOST:
+            self.wishes[session] = {place: self.places.get(place, {}).get(session, 0.0), **mine}
 
     def made(self, place: Place, session: SessionId) -> None:
-        wishes = self.wishes.get(session, {})
-        wishes.pop(place, None)
-        if not wishes:
-            self.wishes.pop(session, None)
+        wishes = {each: at for each, at in self.wishes.get(session, {}).items() if each != place}
+        if wishes:
+            self.wishes[session] = wishes
+        elif session in self.wishes:
+            del self.wishes[session]
 
     def drop_wishes(self, session: SessionId) -> None:
         """Whatever it was about to edit it did not."""
-        for place, before in self.wishes.pop(session, {}).items():
-            seen = self.places.get(place, {})
-            if session in seen and before:
-                seen[session] = before
-            else:
-                seen.pop(session, None)
+        for place, before in self.wishes.get(session, {}).items():
+            if session in self.places.get(place, {}):
+                self.set(place, session, before or None)
+        if session in self.wishes:
+            del self.wishes[session]
 
-    def note(self, place: Place, session: SessionId, edited_at: float) -> dict[SessionId, float]:
-        seen = self.places.pop(place, {})  # the newest place stands last
-        seen[session] = max(edited_at, seen.get(session, 0.0))
-        self.places[place] = seen
-        while len(self.places) > TRACES_MOST:
-            del self.places[next(iter(self.places))]
-        return seen
+    def note(self, place: Place, session: SessionId, edited_at: float) -> None:
+        self.set(place, session, max(edited_at, self.places.get(place, {}).get(session, 0.0)))
+
+    def set(self, place: Place, session: SessionId, edited_at: float | None) -> None:
+        """None: it was not there."""
+        others = {id: at for id, at in self.places.get(place, {}).items() if id != session}
+        self.places[place] = others if edited_at is None else {**others, session: edited_at}
+
+    def settle(self) -> None:
+        self.places.settle(moved=True)
+        for layer in (self.pairs, self.wishes):
+            layer.settle()
+        places = self._traces.places
+        for oldest in list(islice(places, max(0, len(places) - TRACES_MOST))):
+            del places[oldest]

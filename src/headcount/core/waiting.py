@@ -18,7 +18,7 @@ from headcount.core.book import Waiter
 from headcount.core.claim import Accepted, Answer, Granted, Held, Refused, Waiting, Waits
 from headcount.core.commands import Acquire, Withdraw
 from headcount.core.effects import Watch
-from headcount.core.granting import claim_above, closed, grant, others_in_the_way, own_claim, refuse
+from headcount.core.granting import claim_above, closed, full, grant, others_in_the_way, own_claim, refuse
 from headcount.core.identity import Match, ProcessIdentity, same_process
 from headcount.core.item import Item, is_path, overlaps
 from headcount.core.verdict import Standing
@@ -108,8 +108,9 @@ def _served(draft: Draft, waiter: Waiter, passed: list[Waiter], now: float) -> b
     if refuse(draft, process) is not None:
         draft.page.requeue(waiter, replace(waiter, retry_at=now + WAITER_LOOKED_AT_AGAIN))
         return True
-    draft.page.answer(waiter, grant(draft, waiter.asks, now))
-    draft.count("claims_granted_after_waiting")
+    refused = None if is_mine else full(draft, process)
+    draft.page.answer(waiter, refused or grant(draft, waiter.asks, now))
+    draft.count("claims_refused" if refused else "claims_granted_after_waiting")
     return True
 
 

@@ -26,7 +26,7 @@ from headcount.core.layer import Layer, add_to, take_from
 from headcount.core.leftover import Leftover, LeftoverId
 from headcount.core.remains import Remains, Sorting
 from headcount.core.session import ID_DIGITS, IN_A_LIVING_PROCESS, Liveness, Session, SessionId
-from headcount.core.traces import Traces
+from headcount.core.traces import Traces, Tracing
 from headcount.core.verdict import Proof, Verdict, dead, unknown
 
 Verdicts = Mapping[ProcessIdentity, Verdict]
@@ -34,7 +34,8 @@ NOT_ASKED: Verdicts = MappingProxyType({})
 NO_BOOTS: Mapping[str, str] = MappingProxyType({})
 Conversation = tuple[str, str]  # agent, the agent's own id
 
-ADRIFT = frozenset({Liveness.UNBOUND})
+UNPROVEN = (Liveness.UNBOUND, Liveness.LOST, Liveness.ENDED)
+"""What a session without a process can be."""
 
 
 class World:
@@ -56,7 +57,8 @@ class World:
         self.sessions: dict[SessionId, Session] = {}
         self.by_conversation: dict[Conversation, tuple[SessionId, ...]] = {}
         self.by_pid: dict[int, tuple[SessionId, ...]] = {}
-        self.adrift: dict[SessionId, float] = {}  # without a process: when last heard
+        self.unproven: dict[Liveness, dict[SessionId, float]] = {each: {} for each in UNPROVEN}
+        """Sessions without a process: when last heard. Whoever was lost or ended first stands first."""
         self.traces = Traces()  # memory only
         draft = self.draft()
         for session in sorted(sessions, key=lambda each: (each.started_at, each.id)):
@@ -112,12 +114,13 @@ class Draft:
         self.page = Page(world.book if book is None else book)
         self.remains = Sorting(world.remains)
         self.place = world.place
-        self.traces = world.traces
+        self.traces = Tracing(world.traces)
         self.seq = world.seq
         self.sessions = Layer(world.sessions)
         self._by_conversation = Layer(world.by_conversation)
         self._by_pid = Layer(world.by_pid)
-        self._adrift = Layer(world.adrift)
+        self._own_book = book is None
+        self.unproven = {liveness: Layer(each) for liveness, each in world.unproven.items()}
         self.decision = self._blank()
 
     # --- reading -----------------------------------------------------------------------------------
@@ -176,8 +179,10 @@ class Draft:
         """Whether this machine was restarted since. Of another machine's boots nothing can be said."""
         return boot != self.place.boot and self._world.machine_of(boot) == self.place.machine
 
-    def adrift(self) -> list[tuple[SessionId, float]]:
-        return list(self._adrift.items())
+    def holds(self, process: ProcessIdentity) -> int:
+        """How many claims it holds here, also when another ledger decides."""
+        book = self._world.book
+        return len(self.page.held_by(process) if self._own_book else book.items_of(process))
 
     # --- changing ----------------------------------------------------------------------------------
 
@@ -245,10 +250,15 @@ class Draft:
                 add_to(self._by_conversation, (session.agent, session.conversation), session.id)
         if session.process and (before is None or before.process is None):
             add_to(self._by_pid, session.process.pid, session.id)
-        if session.liveness in ADRIFT:
-            self._adrift[session.id] = session.last_event_at
-        elif session.id in self._adrift:
-            del self._adrift[session.id]
+        if before is None or before.process is None:
+            self._list_unproven(session)
+
+    def _list_unproven(self, session: Session) -> None:
+        for liveness, index in self.unproven.items():
+            if session.process is None and session.liveness is liveness:
+                index[session.id] = session.last_event_at
+            elif session.id in index:
+                del index[session.id]
 
     def drop(self, id: SessionId) -> None:
         session = self.sessions[id]
@@ -261,15 +271,17 @@ class Draft:
             take_from(self._by_conversation, (session.agent, session.conversation), id)
         if session.process:
             take_from(self._by_pid, session.process.pid, id)
-        if id in self._adrift:
-            del self._adrift[id]
+        for index in self.unproven.values():
+            index.pop(id, None)
 
     def settle(self) -> None:
         """The batch was committed: the draft is the world."""
-        for layer in (self.sessions, self._by_conversation, self._by_pid, self._adrift):
+        layers: tuple[Layer[Any, Any], ...] = (self.sessions, self._by_conversation, self._by_pid)
+        for layer in (*layers, *self.unproven.values()):
             layer.settle()
         self.page.settle()
         self.remains.settle()
+        self.traces.settle()
         self._world.seq = self.seq
         self.decision = self._blank()
 

@@ -47,6 +47,8 @@ T = TypeVar("T")
 
 
 class Aftermath:
+    wants = frozenset({EventType.SESSION_ENDED, EventType.CLAIM_RELEASED})
+
     def __init__(
         self,
         loop: Loop,

@@ -19,6 +19,7 @@ from headcount.core.evidence import CheckoutSeen
 from headcount.core.session import Session, SessionId
 from headcount.core.world import World
 from headcount.daemon.loop import Loop
+from headcount.daemon.observers import OF_SESSIONS
 from headcount.daemon.worktrees import Worktrees
 from headcount.system.clock import Clock
 from headcount.system.git import Repo
@@ -29,6 +30,8 @@ AT_REST = frozenset({Doing.DONE, Doing.FAILED, Doing.IDLE})
 
 
 class Checkouts:
+    wants = OF_SESSIONS
+
     def __init__(self, loop: Loop, worktrees: Worktrees, clock: Clock) -> None:
         self._loop = loop
         self._worktrees = worktrees

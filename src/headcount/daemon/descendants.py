@@ -54,6 +54,8 @@ Look = tuple[dict[ProcessIdentity, Seen], set[ProcessIdentity]]
 
 
 class Descendants:
+    wants = LOOKED_FOR
+
     def __init__(self, processes: Processes, clock: Clock, known: Known, counts: Counter[str]) -> None:
         self._processes = processes
         self._clock = clock

@@ -11,6 +11,7 @@ from collections import Counter
 from headcount.agents.port import Agent
 
 NAMES_MOST = 200
+SIZE_MOST = 256 * 1024  # bytes; all names of a payload are read to find the new ones
 LOOK_AT_EVERY = 200  # of each kind of event, the first and then every so many
 
 
@@ -24,7 +25,7 @@ class Drift:
         if kind not in self._seen and len(self._seen) >= NAMES_MOST:
             return
         self._seen[kind] += 1
-        if self._seen[kind] % LOOK_AT_EVERY == 1:
+        if self._seen[kind] % LOOK_AT_EVERY == 1 and len(payload) <= SIZE_MOST:
             for name in agent.unknown_fields(payload):
                 self.count(name)
 

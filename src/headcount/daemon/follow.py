@@ -18,6 +18,7 @@ from headcount.core.events import Event
 from headcount.core.session import Session, SessionId
 from headcount.core.world import World
 from headcount.daemon.loop import Loop
+from headcount.daemon.observers import OF_SESSIONS
 from headcount.daemon.transcripts import Transcripts
 from headcount.system.files import (
     IN_CLOSE_WRITE,
@@ -34,6 +35,8 @@ log = logging.getLogger("headcount.follow")
 
 
 class Follow:
+    wants = OF_SESSIONS
+
     def __init__(
         self, agents: Mapping[str, Agent], loop: Loop, files: FileEvents, transcripts: Transcripts
     ) -> None:

@@ -19,6 +19,7 @@ from headcount.core.leftover import Find, Kind, Left, Leftover, LeftoverId
 from headcount.core.second_writer import writers
 from headcount.core.world import World
 from headcount.daemon.loop import Loop
+from headcount.daemon.observers import EVERY
 from headcount.system.clock import Clock
 from headcount.times import GLIMPSE_AFTER
 
@@ -26,6 +27,8 @@ log = logging.getLogger("headcount.forks")
 
 
 class Forks:
+    wants = EVERY
+
     def __init__(self, agents: Mapping[str, Agent], loop: Loop, clock: Clock) -> None:
         self._agents = agents
         self._loop = loop

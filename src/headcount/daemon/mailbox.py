@@ -6,6 +6,8 @@ Rules of this file
   3. Only regular files of ours are read, without following links; names are never used as anything else.
   4. What cannot be read is counted and removed: it may hold a prompt. One that may still be being
      written is left alone.
+  5. Whatever lies in it, time and memory are bounded: by bytes and reports of a file (letters.py), by bytes and reports at a
+     time, by names that are remembered. What is over a bound is counted and dropped. The log has one line per kind.
 
 Not here: the form of a file (letters.py), what a payload means (agents/), who sent it (anchor.py).
 """
@@ -13,11 +15,12 @@ Not here: the form of a file (letters.py), what a payload means (agents/), who s
 import asyncio
 import contextlib
 import errno
+import heapq
 import logging
 import os
 import stat
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from msgspec import Struct
@@ -38,20 +41,28 @@ from headcount.times import COMMIT_RETRY_MOST, SETTLE_WITHIN
 
 log = logging.getLogger("headcount.mailbox")
 
-SIZE_MOST = 32 * 1024 * 1024  # a report holds what a tool wrote; more than this is no report
+SIZE_MOST = 8 * 1024 * 1024  # of a file, and at a time; a report holds what a tool wrote
 CHUNK = 256
+REPORTS_AT_ONCE = 1024
+NAMES_MOST = 20_000  # remembered; further ones are listed when those were read
 A_FEW = 8  # files that are removed sooner than a thread is asked to
 FLAG = ".listening"  # while it is there, per-tool hooks report too
 PASSING = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO})  # reading may succeed later
 
 
-class Letter(Struct, frozen=True):
+class Letter(Struct):
     """One file: what it held, and what it was when it was read."""
 
     path: str
     written_at: float
+    is_fresh: bool  # it may still be being written
     size: int
     data: bytes
+    left: int = 0  # bytes that are not read, because a bound was met
+
+    @property
+    def name(self) -> str:
+        return self.path.rpartition("/")[2]
 
 
 class Mailbox:
@@ -77,6 +88,7 @@ class Mailbox:
         self._drift = drift
         self._worktrees = worktrees
         self._names: dict[str, None] = {}  # waiting, in order of arrival
+        self._warned: set[str] = set()
         self._wake = asyncio.Event()
         self._rescan = True
         self._settling: asyncio.TimerHandle | None = None
@@ -110,8 +122,8 @@ class Mailbox:
                 self._rescan = False
                 self._names.update(dict.fromkeys(self._listed()))
             while self._names:
-                names = [name for name, _ in zip(self._names, range(CHUNK), strict=False)]
-                await self._deliver(names)
+                await self._deliver([name for name, _ in zip(self._names, range(CHUNK), strict=False)])
+                await asyncio.sleep(0)  # also where nothing of it was to be stored
                 if not self._names:
                     await self._remove_all([])
 
@@ -129,7 +141,7 @@ class Mailbox:
         for event in events:
             if event.mask & IN_IGNORED:
                 self._reopen()
-            elif event.name is None:
+            elif event.name is None or len(self._names) >= NAMES_MOST:
                 self._rescan = True
             elif not event.name.startswith("."):
                 self._names[event.name] = None
@@ -145,40 +157,50 @@ class Mailbox:
             log.error("the mailbox cannot be made again: %s", error.strerror)
 
     def _listed(self) -> list[str]:
-        found = []
+        found: list[tuple[int, int, str]] = []
         try:
             with os.scandir(self.directory) as entries:
-                for entry in entries:
-                    if not entry.name.startswith(".") and entry.is_file(follow_symlinks=False):
-                        with contextlib.suppress(FileNotFoundError):
-                            written = entry.stat(follow_symlinks=False).st_mtime_ns
-                            found.append((written, _serial(entry.name), entry.name))
+                found = heapq.nsmallest(NAMES_MOST, _dated(entries))
         except OSError as error:
-            log.warning("the mailbox cannot be listed: %s", error.strerror)
+            self._warn("unlisted", "the mailbox cannot be listed: %s", error.strerror)
             self._look_again()
-        return [name for _, _, name in sorted(found)]
+        if len(found) == NAMES_MOST:
+            self._look_again()
+        return [name for _, _, name in found]
 
     async def _deliver(self, names: Iterable[str]) -> None:
-        letters = []
+        letters: list[Letter] = []
+        size = 0
         for name in names:
+            if size >= SIZE_MOST:
+                break  # its turn comes
             self._names.pop(name, None)
             letter = self._read(name)
             if letter is not None:
                 letters.append(letter)
+                size += len(letter.data)
         letters.sort(key=lambda each: each.written_at)
         heard: list[Report] = []
         done: list[Letter] = []
-        for letter in letters:
+        while letters and len(heard) < REPORTS_AT_ONCE:
+            letter = letters.pop(0)
             reports = self._reports(letter)
             if reports is not None:
                 done.append(letter)
                 heard.extend(reports)
+                if len(reports) > A_FEW:
+                    await asyncio.sleep(0)
+        self._names = dict.fromkeys(each.name for each in letters) | self._names
         settled = await self._worktrees.settled(heard)
         answers: list[asyncio.Future[object]] = [self._loop.submit(report) for report in settled]  # type: ignore[misc]
         if answers and not await self._committed(answers):
             self._again(done)
             await asyncio.sleep(COMMIT_RETRY_MOST)
             return
+        for letter in done:
+            if letter.left:
+                self._count("over_limit", letter.size)
+                self.counts["dropped_bytes"] += letter.left
         await self._remove_all(done)
 
     async def _remove_all(self, letters: list[Letter]) -> None:
@@ -192,7 +214,7 @@ class Mailbox:
             self._removing = asyncio.get_running_loop().run_in_executor(None, _remove, letters)
 
     def _again(self, letters: Iterable[Letter]) -> None:
-        self._names.update(dict.fromkeys(letter.path.rpartition("/")[2] for letter in letters))
+        self._names.update(dict.fromkeys(letter.name for letter in letters))
 
     @staticmethod
     async def _committed(answers: list["asyncio.Future[object]"]) -> bool:
@@ -205,23 +227,27 @@ class Mailbox:
             fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError as error:
             if error.errno in PASSING:
-                log.warning("a report cannot be opened now: %s", error.strerror)
+                self._warn("unopened", "a report cannot be opened now: %s", error.strerror)
                 self._look_again()
+            elif error.errno == errno.EACCES:
+                self._reject(path, "unreadable", 0)
             return None  # or it is delivered already, or not a plain file
         try:
             facts = os.fstat(fd)
             if not stat.S_ISREG(facts.st_mode) or facts.st_uid != os.getuid():
                 self.counts["foreign"] += 1
                 return None
-            if facts.st_size > SIZE_MOST:
-                self._reject(path, "too_large", facts.st_size)
-                return None
-            data = os.read(fd, facts.st_size + 1)
-            while len(data) < facts.st_size and (more := os.read(fd, facts.st_size)):
+            wanted = min(facts.st_size, SIZE_MOST)
+            data = os.read(fd, wanted + 1)
+            while len(data) < wanted and (more := os.read(fd, wanted - len(data))):
                 data += more
-            return Letter(path, self._date(facts.st_mtime), len(data), data)
+            written_at = self._date(facts.st_mtime)
+            is_fresh = (
+                max(self._clock.now() - written_at, abs(self._clock.now() - facts.st_ctime)) < SETTLE_WITHIN
+            )
+            return Letter(path, written_at, is_fresh, max(len(data), facts.st_size), data)
         except OSError as error:
-            log.warning("a report cannot be read: %s", error.strerror)
+            self._warn("unread now", "a report cannot be read: %s", error.strerror)
             self._look_again()
             return None
         finally:
@@ -229,21 +255,23 @@ class Mailbox:
 
     def _reports(self, letter: Letter) -> list[Report] | None:
         """None: leave the file, it may not be whole yet."""
-        slips = split(letter.data)
-        if slips is None:
-            if self._clock.now() - letter.written_at < SETTLE_WITHIN:
+        contents = split(letter.data, cut=letter.size > len(letter.data))
+        if contents is None:
+            if letter.is_fresh:
                 self._look_again()
-                return None
-            self._reject(letter.path, "damaged", letter.size)
+            else:
+                self._reject(letter.path, "damaged", letter.size)
             return None
+        letter.left = contents.left + letter.size - len(letter.data)
+        letter.data = b""
         reports = []
-        for slip in slips:
+        for slip in contents.slips:
             if slip.payload.strip() == TRIAL:
                 continue  # a line is tried before it is installed; it reports nothing
             report = self._agent.translate(slip.payload, letter.written_at, "hook")
             if isinstance(report, Unread):
                 self.counts["unread"] += 1
-                log.warning("a report says nothing we can read: %s", report.why)
+                self._warn("unread", "a report says nothing we can read: %s", report.why)
                 continue
             self._drift.see(self._agent, report.event, slip.payload)
             reports.append(replace(report, anchor=self._anchor(slip.sender, letter.written_at)))
@@ -260,10 +288,19 @@ class Mailbox:
         return max(0.0, min(mtime, self._clock.now()))
 
     def _reject(self, path: str, why: str, size: int) -> None:
-        self.counts[why] += 1
-        log.warning("a report of %d bytes is %s and was removed", size, why)
+        self._count(why, size)
         with contextlib.suppress(OSError):
             os.unlink(path)
+
+    def _count(self, why: str, size: int) -> None:
+        self.counts[why] += 1
+        self._warn(why, "a mailbox file of %d bytes is %s and was removed", size, why.replace("_", " "))
+
+    def _warn(self, condition: str, text: str, *facts: object) -> None:
+        """Once per condition: a flood of reports is not to be a flood of lines."""
+        if condition not in self._warned:
+            self._warned.add(condition)
+            log.warning(text + "; further ones are counted, not logged", *facts)
 
 
 def _remove(letters: Iterable[Letter]) -> list[Letter]:
@@ -271,7 +308,7 @@ def _remove(letters: Iterable[Letter]) -> list[Letter]:
     grown = []
     for letter in letters:
         try:
-            if os.lstat(letter.path).st_size == letter.size:
+            if letter.left or os.lstat(letter.path).st_size == letter.size:
                 os.unlink(letter.path)
             else:
                 grown.append(letter)
@@ -280,6 +317,15 @@ def _remove(letters: Iterable[Letter]) -> list[Letter]:
         except OSError as error:
             log.error("a delivered report cannot be removed: %s", error.strerror)
     return grown
+
+
+def _dated(entries: Iterable[os.DirEntry[str]]) -> Iterator[tuple[int, int, str]]:
+    """Files to be read, with what orders them."""
+    for entry in entries:
+        if not entry.name.startswith(".") and entry.is_file(follow_symlinks=False):
+            with contextlib.suppress(FileNotFoundError):
+                written = entry.stat(follow_symlinks=False).st_mtime_ns
+                yield written, _serial(entry.name), entry.name
 
 
 def _serial(name: str) -> int:

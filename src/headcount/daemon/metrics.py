@@ -38,11 +38,14 @@ class Histogram(Struct):
 
 COUNTERS = {
     "late_reports": "Reports that came after what they tell of was over; harmless.",
+    "unproven_refused": "Reports of new sessions without a process that were not taken: too many are open.",
+    "unproven_forgotten": "Lost sessions without a process that ended to make room for newer ones.",
     "misfit_reports": "Reports that fitted no session.",
     "repeated_reports": "Reports that changed nothing.",
     "stale_records": "Registry files that no living process confirms.",
     "pid_reuse_caught": "Processes found to have another's pid.",
     "failed_commits": "Batches that could not be stored and were told to nobody.",
+    "observer_faults": "Times that an observer of events failed; see the log.",
     "bugs": "Evidence that could not be weighed; see the log.",
     "weak_identity_refused": "Identities by terminal, port or directory that were refused.",
     "census_caught": "Sessions that the event path had missed.",

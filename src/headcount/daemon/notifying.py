@@ -26,6 +26,7 @@ from headcount.core.session import Session
 from headcount.core.world import World
 from headcount.daemon.config import HOURS, Config
 from headcount.daemon.couriers import Courier, Row, couriers_of
+from headcount.daemon.observers import EVERY
 from headcount.daemon.view import time_text
 from headcount.store.port import StoreFault
 from headcount.store.sqlite import SqliteStore
@@ -45,6 +46,8 @@ Entry = tuple[Event, Session | None]
 
 
 class Notifier:
+    wants = EVERY
+
     def __init__(self, config: Config, store: SqliteStore, clock: Clock, processes: Processes) -> None:
         self._config = config
         self._store = store

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import os
 import signal
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,7 +18,6 @@ from headcount import __version__
 from headcount.agents.drop_line import directory_of
 from headcount.agents.port import Agent
 from headcount.agents.table import AGENTS
-from headcount.core.events import Event
 from headcount.core.evidence import Awake, Retire
 from headcount.core.identity import ProcessIdentity
 from headcount.core.verdict import Verdict
@@ -48,6 +47,7 @@ from headcount.daemon.loop import Loop
 from headcount.daemon.mailbox import Mailbox
 from headcount.daemon.mailboxes import Mailboxes
 from headcount.daemon.notifying import Notifier
+from headcount.daemon.observers import Observer, Observers
 from headcount.daemon.pages import Pages
 from headcount.daemon.pruning import keep_pruned
 from headcount.daemon.recovery import boots_of, open_book, recover
@@ -80,10 +80,8 @@ log = logging.getLogger("headcount.daemon")
 CLAUDE = "claude-code"
 
 
-class Listener(Protocol):
+class Listener(Observer, Protocol):
     """Whoever looks further because of what became true, and stops looking at the end."""
-
-    def noticed(self, events: Sequence[Event], world: World) -> None: ...
 
     def close(self) -> None: ...
 
@@ -132,9 +130,10 @@ class Running:
             store,
             clock,
             start_effects=lambda effects: self.effects.start(effects),
-            tell=self._tell,
+            tell=lambda events, world: self.observers.tell(events, world),
             prove=prove,
         )
+        self.observers = Observers(self.loop.counts)
         self.transcripts = Transcripts(AGENTS, self.loop, self.anchors.began_at)
         self.follow = Follow(AGENTS, self.loop, self.files, self.transcripts)
         self.adapters = Adapters(self.loop.counts)
@@ -163,6 +162,7 @@ class Running:
             processes=processes,
             store=store,
             loop=self.loop,
+            observers=self.observers,
             broadcast=Broadcast(),
             anchors=self.anchors,
             files=self.files,
@@ -211,6 +211,9 @@ class Running:
             self.aftermath,
             self.terminals,
         )
+        self.observers.all = (
+            self.service, *self.listeners, self.fleet, self.service.notifier, self.segment,
+        )  # fmt: skip
         self.hints = Hints(self.files, self.service.census.hinted)
         self.service.closing.windows = TmuxWindows(self.loop, processes, clock)
         stacks = Path(places.log).with_name("stacks.txt")
@@ -224,14 +227,6 @@ class Running:
     def _mailbox(self, agent: Agent, clock: Clock, drift: Drift, worktrees: Worktrees) -> Mailbox:
         directory = directory_of(Path(self.places.mailbox), agent.name)
         return Mailbox(directory, agent, self.loop, self.anchors, self.files, clock, drift, worktrees)
-
-    def _tell(self, events: Sequence[Event], world: World) -> None:
-        self.service.tell(events, world)
-        for listener in self.listeners:
-            listener.noticed(events, world)
-        self.fleet.noticed(events)
-        self.service.notifier.noticed(events, world)
-        self.segment.noticed(events, world)
 
     def _forget(self, process: ProcessIdentity) -> None:
         """It ended: nothing that was settled about it stands."""

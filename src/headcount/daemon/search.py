@@ -51,6 +51,8 @@ Tokens = Mapping[str, ProcessIdentity]
 
 
 class Search:
+    wants = frozenset({EventType.SESSION_ENDED})
+
     def __init__(
         self,
         loop: Loop,

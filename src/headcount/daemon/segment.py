@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from headcount.core.events import Event
 from headcount.core.glance import glance
 from headcount.core.world import World
+from headcount.daemon.observers import EVERY
 from headcount.daemon.view import visible
 from headcount.system import tmux
 from headcount.system.clock import Clock
@@ -22,6 +23,8 @@ from headcount.times import SEGMENT_AFTER
 
 
 class Segment:
+    wants = EVERY
+
     def __init__(self, clock: Clock, *, wanted: bool) -> None:
         self._clock = clock
         self._wanted = wanted

@@ -16,6 +16,7 @@ from msgspec import Struct, field
 from headcount import __version__, origin
 from headcount.agents.guarded import Guarded
 from headcount.agents.table import AGENTS
+from headcount.core.begin import UNPROVEN_MOST
 from headcount.core.events import Event, EventType
 from headcount.core.session import Session
 from headcount.core.world import World
@@ -29,10 +30,13 @@ from headcount.daemon.closing import Closing
 from headcount.daemon.config import Config
 from headcount.daemon.drift import Drift
 from headcount.daemon.fleet.fleet import Fleet
+from headcount.daemon.letters import REPORTS_MOST
 from headcount.daemon.loop import Loop
+from headcount.daemon.mailbox import SIZE_MOST
 from headcount.daemon.mailboxes import Mailboxes
 from headcount.daemon.metrics import Histogram
 from headcount.daemon.notifying import Notifier
+from headcount.daemon.observers import EVERY, Observers
 from headcount.daemon.pages import Pages
 from headcount.daemon.registries import Registries
 from headcount.daemon.terminals import Terminals
@@ -58,6 +62,7 @@ class Service(Struct):
     processes: Processes
     store: SqliteStore
     loop: Loop
+    observers: Observers
     broadcast: Broadcast
     anchors: Anchors
     files: FileEvents
@@ -83,7 +88,11 @@ class Service(Struct):
     death_latency: Histogram = field(default_factory=Histogram)
     report_latency: Histogram = field(default_factory=Histogram)
 
-    def tell(self, events: Sequence[Event], world: World) -> None:
+    @property
+    def wants(self) -> frozenset[EventType]:
+        return EVERY
+
+    def noticed(self, events: Sequence[Event], world: World) -> None:
         self.broadcast.publish(events, world)
         now = self.clock.now()
         for event in events:
@@ -142,6 +151,8 @@ class Service(Struct):
             found.append(
                 f"{self.loop.counts['bugs']} pieces of evidence could not be weighed; see {self.places.log}"
             )
+        found += self.observers.warnings()
+        found += mailbox_warnings(self.mailboxes.counts(), self.loop.counts)
         if self.looks.hanging:
             found.append(
                 f"a file system does not answer: {self.looks.hanging} looks at it hang; claims of paths there are refused"
@@ -170,6 +181,22 @@ def _files_left(directory: str) -> float:
     """How many more files the disk takes; some file systems set no bound, and say 0 of 0."""
     disk = os.statvfs(directory)
     return disk.f_favail if disk.f_files else float("inf")
+
+
+def mailbox_warnings(mailbox: Counter[str], core: Counter[str]) -> list[str]:
+    """What was dropped because it was over a bound."""
+    found = []
+    if mailbox["over_limit"]:
+        found.append(
+            f"{mailbox['over_limit']} mailbox files had more than {REPORTS_MOST} reports or {SIZE_MOST >> 20} MB:"
+            f" the rest, {mailbox['dropped_bytes']} bytes, was dropped unread"
+        )
+    if core["unproven_refused"]:
+        found.append(
+            f"{core['unproven_refused']} reports of new sessions without a process were dropped: at most {UNPROVEN_MOST}"
+            " such sessions are kept"
+        )
+    return found
 
 
 def adapter_warnings(adapters: Adapters) -> list[str]:

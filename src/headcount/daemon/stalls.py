@@ -26,6 +26,7 @@ from headcount.core.session import Session, SessionId
 from headcount.core.stall import is_watched
 from headcount.core.world import World
 from headcount.daemon.loop import Loop
+from headcount.daemon.observers import OF_SESSIONS
 from headcount.system.clock import Clock
 from headcount.system.looking import Hung, Looks
 from headcount.system.processes.port import Processes
@@ -46,6 +47,8 @@ class Sight(Struct, frozen=True):
 
 
 class Stalls:
+    wants = OF_SESSIONS
+
     def __init__(self, loop: Loop, processes: Processes, clock: Clock, patience: float, looks: Looks) -> None:
         self._loop = loop
         self._processes = processes

@@ -47,6 +47,8 @@ Place = Where | NotKnown | None
 
 
 class Terminals:
+    wants = LOOKED_FOR
+
     def __init__(self, loop: Loop, processes: Processes, clock: Clock, env: Mapping[str, str]) -> None:
         self._loop = loop
         self._processes = processes

@@ -34,6 +34,8 @@ AT_REST = frozenset({Doing.DONE, Doing.FAILED, Doing.IDLE, Doing.UNKNOWN})
 
 
 class Transcripts:
+    wants = LOOKED_FOR | {EventType.SESSION_ENDED}
+
     def __init__(
         self,
         agents: Mapping[str, Agent],

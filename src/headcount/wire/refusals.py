@@ -73,6 +73,7 @@ REFUSALS: Final[dict[str, tuple[int, ...]]] = {
     "too-large": (413,),
     "too-long": (400,),
     "too-many": (429,),
+    "too-many-claims": (409,),
     "unreadable": (400,),
     "unverified": (409,),
     "weak-identity": (400,),

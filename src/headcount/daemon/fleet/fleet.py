@@ -26,9 +26,11 @@ from headcount.core.evidence import FleetNews, Tick
 from headcount.core.item import Item, is_shared
 from headcount.core.proving import Prove
 from headcount.core.shared import mirrored
+from headcount.core.world import World
 from headcount.daemon.fleet.files import FleetFiles, Joined, default_name
 from headcount.daemon.fleet.pace import Pace
 from headcount.daemon.loop import Loop
+from headcount.daemon.observers import EVERY
 from headcount.store.shared import SharedUnavailable, Superseded
 from headcount.system.clock import Clock
 
@@ -52,6 +54,8 @@ class JoinRefused(Exception):
 
 
 class Fleet:
+    wants = EVERY
+
     def __init__(self, state: Path, loop: Loop, clock: Clock, prove: Prove, pace: Pace) -> None:
         self._files = FleetFiles(state)
         self._loop = loop
@@ -87,7 +91,7 @@ class Fleet:
         """Who answers for that item, if it is not this daemon's own ledger."""
         return self.member if is_shared(item) and self.is_joined else None
 
-    def noticed(self, events: Sequence[Event]) -> None:
+    def noticed(self, events: Sequence[Event], world: World) -> None:
         if self._member is not None:
             self._member.noticed(events)
 

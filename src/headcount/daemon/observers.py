@@ -1,0 +1,57 @@
+"""Observers: who looks further because of committed events, each guarded from the others.
+
+Rules of this file
+  1. An observer declares the types of events that it wants, and is called when a batch has some of them.
+  2. One that raises is logged once per kind of fault, counted, and named by `status`. Nothing else suffers: the next
+     observer is called, and the effects of the batch start.
+
+Not here: who observes (running.py), what each does with it.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Sequence
+from typing import Protocol
+
+from headcount.core.events import Event, EventType
+from headcount.core.world import World
+
+log = logging.getLogger("headcount.observers")
+
+EVERY = frozenset(EventType)
+OF_SESSIONS = frozenset(each for each in EventType if each.value.startswith("session."))
+
+
+class Observer(Protocol):
+    @property
+    def wants(self) -> frozenset[EventType]: ...
+
+    def noticed(self, events: Sequence[Event], world: World) -> None: ...
+
+
+class Observers:
+    def __init__(self, counts: Counter[str]) -> None:
+        self.all: tuple[Observer, ...] = ()
+        self.faults: Counter[tuple[str, str]] = Counter()  # observer, fault
+        self._counts = counts
+
+    def tell(self, events: Sequence[Event], world: World) -> None:
+        for each in self.all:
+            wanted = [event for event in events if event.type in each.wants]
+            if wanted:
+                try:
+                    each.noticed(wanted, world)
+                except Exception as fault:
+                    self._failed(type(each).__name__, fault)
+
+    def _failed(self, observer: str, fault: Exception) -> None:
+        self._counts["observer_faults"] += 1
+        self.faults[observer, type(fault).__name__] += 1
+        if self.faults[observer, type(fault).__name__] == 1:
+            log.error("the observer %s failed; this is logged once", observer, exc_info=fault)
+
+    def warnings(self) -> list[str]:
+        return [
+            f"{observer} failed {count} times ({fault}): what it adds may be missing until a restart"
+            for (observer, fault), count in self.faults.items()
+        ]
