@@ -107,7 +107,7 @@ def _outcome(campaign: Campaign, control: int, canaries: int) -> Outcome:
         Row("control, a store of payloads as they came: canaries found", f"{control:,}", "more than 0", control > 0),
     )  # fmt: skip
     notes = (
-        "Files of ours are the store with its log, logs, mailboxes, memories of settings and of the page; the person's own "
+        "Files of ours are the store with its log, logs, mailboxes, memories of settings; the person's own "
         "home, config.toml and token files are where secrets belong, and are not looked at. `peek` shows a conversation to its "
         "own person on demand and stores nothing.",
         *(f"found: {entrance}, in {sink}" for entrance, sink in sorted(leaks)[:10]),

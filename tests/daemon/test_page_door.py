@@ -1,12 +1,12 @@
 """The page's door: who gets through it, with what, and for how long. Asked over a real loopback connection."""
 
 import os
-import shutil
+import re
 import socket
-import stat
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -14,7 +14,6 @@ import pytest
 from headcount.daemon.config import BadSetting, Config
 from headcount.daemon.credentials import Credentials
 from headcount.daemon.routes.table import ROUTES
-from headcount.system.loopback import open_loopback, uid_of_peer
 from headcount.times import PAGE_CODE_WITHIN, PAGE_CREDENTIAL
 from tests.daemon.test_authority import rows
 from tests.rig.agent import Agent
@@ -36,6 +35,19 @@ class Watch:
 @pytest.fixture
 def door(daemon: Daemon, tmp_path: Path) -> Iterator[Door]:
     yield Door(daemon, tmp_path / "errands")
+
+
+@contextmanager
+def fixed(directory: Path, port: int | None = None) -> Iterator[Daemon]:
+    """A daemon whose page has that port, or one that was free, in its settings."""
+    daemon = Daemon(directory / "headcount")
+    if port is None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+    (daemon.home / "config.toml").write_text(f"web_port = {port}\n")
+    with daemon:
+        yield daemon
 
 
 # --- codes and credentials -------------------------------------------------------------------------
@@ -85,13 +97,6 @@ def test_codes_and_tabs_are_bounded_and_the_oldest_give_way() -> None:
     assert credentials.admits(f"Bearer {tabs[-1]}")
 
 
-def test_a_restart_with_a_clock_set_back_makes_no_credential_last_longer() -> None:
-    watch = Watch()
-    credentials = Credentials(watch)  # type: ignore[arg-type]
-    credentials.remember([("hash", watch.at + 10 * PAGE_CREDENTIAL), ("over", watch.at - 1)])
-    assert credentials.remembered() == {"hash": watch.at + PAGE_CREDENTIAL}
-
-
 # --- the door --------------------------------------------------------------------------------------
 
 
@@ -115,8 +120,10 @@ def test_the_command_prints_a_link_that_logs_in(daemon: Daemon, tmp_path: Path) 
     subprocess.run(["setsid", "-f", "/bin/sh", "-c", line], env=daemon.env, check=True)
     eventually(out.exists)
     url = out.read_text().strip()
-    assert url.startswith(daemon.get("/v1/status")["url"] + "#")
-    assert "good once" in Path(f"{out}.err").read_text()
+    host, _, code = url.removeprefix("http://").partition("/#")
+    said = Path(f"{out}.err").read_text()
+    assert "good once" in said and f"{daemon.get('/v1/status')['url']}#{code}" in said
+    assert re.fullmatch(r"[0-9a-f]{32}\.localhost:[0-9]+", host)
 
 
 def test_only_loopback_is_listened_on(door: Door) -> None:
@@ -172,12 +179,16 @@ FOREIGN: list[tuple[dict[str, str | None], int]] = [
     ({"host": "127.0.0.1:{port}.evil.test"}, 421),
     ({"host": "0.0.0.0:{port}"}, 421),
     ({"host": "[::1]:{port}"}, 421),
+    ({"host": "evil.localhost:{port}"}, 421),
+    ({"host": "x{name}"}, 421),
+    ({"host": "{name}."}, 421),
     ({"host": None}, 421),
     ({"host": ""}, 421),
     ({"origin": "http://evil.test"}, 403),
     ({"origin": "null"}, 403),
     ({"origin": "http://127.0.0.1:1"}, 403),
     ({"origin": "http://localhost:{port}"}, 403),  # another origin than the one that was asked
+    ({"origin": "http://{name}"}, 403),
     ({"origin": "https://127.0.0.1:{port}"}, 403),
     ({"origin": ""}, 403),
     ({"sec_fetch_site": "cross-site"}, 403),
@@ -192,16 +203,19 @@ def test_foreign_pages_are_refused_with_and_without_a_credential(door: Door) -> 
     for credential in (None, door.log_in().credential):
         door.credential = credential
         for headers, status in FOREIGN:
-            sent = {name: value.format(port=door.port) if value else value for name, value in headers.items()}
+            sent = {
+                name: value.format(port=door.port, name=door.host) if value else value
+                for name, value in headers.items()
+            }
             for path in paths:
                 answer = door.ask("GET", path, **sent)
                 assert answer.status in (status, 400), (headers, path)
                 assert not any(name.startswith("access-control") for name in answer.headers)
 
 
-def test_our_own_page_by_either_name_is_let_in(door: Door) -> None:
+def test_our_own_page_by_each_name_is_let_in(door: Door) -> None:
     door.log_in()
-    for host in (f"127.0.0.1:{door.port}", f"localhost:{door.port}"):
+    for host in (f"127.0.0.1:{door.port}", f"localhost:{door.port}", door.host):
         assert (
             door.ask(
                 "GET", "/v1/sessions", host=host, origin=f"http://{host}", sec_fetch_site="same-origin"
@@ -265,45 +279,107 @@ def test_the_unix_socket_serves_no_page(door: Door) -> None:
     assert door.daemon.call("GET", "/").status == 404
 
 
-# --- over a restart --------------------------------------------------------------------------------
+# --- an origin of its own ----------------------------------------------------------------------------
 
 
-def test_a_restart_keeps_port_and_tab_and_only_hashes_are_on_the_disk(door: Door) -> None:
+def test_each_opening_has_an_origin_of_its_own_and_ends_every_credential_before_it(door: Door) -> None:
+    """Whoever had the port meanwhile may have left a page or a service worker at the origin that was."""
     door.log_in()
-    kept = door.daemon.home / "web.json"
-    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
-    assert door.credential is not None and door.credential not in kept.read_text()
-    door.daemon.restart()
-    eventually(lambda: door.daemon.get("/v1/status")["url"] == f"http://127.0.0.1:{door.port}/")
+    seen = [door.host]
+    (closed,) = detached(Errand(door.directory, door.daemon.socket, [Request("DELETE", "/v1/web")]))
+    assert closed.data == {"closed": True}
+    seen.append(Door(door.daemon, door.directory).host)
+    for _ in range(2):
+        door.daemon.restart()
+        assert door.daemon.get("/v1/status")["url"] is None
+        again = Door(door.daemon, door.directory)
+        seen.append(again.host)
+        again.credential = door.credential
+        assert again.ask("GET", "/v1/sessions").status == 401
+    names = [host.partition(".localhost:")[0] for host in seen]
+    assert len(set(names)) == len(names) and all(re.fullmatch("[0-9a-f]{32}", name) for name in names)
+    assert not list(door.daemon.home.glob("web.*")), "nothing about tabs is on the disk"
+
+
+def test_a_second_link_is_for_the_same_origin_and_leaves_the_first_tab_in(door: Door) -> None:
+    door.log_in()
+    second = Door(door.daemon, door.directory)
+    assert second.host == door.host and second.code != door.code
+    assert second.log_in().ask("GET", "/v1/sessions").status == 200
     assert door.ask("GET", "/v1/sessions").status == 200
 
 
-def test_a_restart_that_finds_the_port_taken_ends_every_tab(door: Door) -> None:
-    """Whoever listens there now may have been told a credential by a page that tried again."""
-    door.log_in()
-    door.daemon.kill()
-    with socket.socket() as squatter:
-        squatter.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        squatter.bind(("127.0.0.1", door.port))
+def test_the_link_has_the_fresh_name_and_status_keeps_the_plain_one(door: Door) -> None:
+    assert door.link.startswith(f"http://{door.host}/#")
+    plain = door.daemon.get("/v1/status")["url"]
+    assert plain == f"http://127.0.0.1:{door.port}/"
+    assert door.plain_link == f"{plain}#{door.code}"
+    door.log_in()  # at 127.0.0.1, for browsers that do not resolve the other name
+    assert door.ask("GET", "/", host=door.host).status == 200
+    assert door.ask("GET", "/v1/sessions", host=door.host, origin=f"http://{door.host}").status == 200
+
+
+def test_on_a_fixed_port_the_page_is_served_at_its_fresh_name_alone(tmp_path: Path) -> None:
+    with fixed(tmp_path) as daemon:
+        door = Door(daemon, tmp_path / "errands")
+        assert door.plain_link is None
+        assert str(door.port) in (tmp_path / "headcount" / "config.toml").read_text()
+        for host in (f"127.0.0.1:{door.port}", f"localhost:{door.port}"):
+            for path in ("/", "/app.js", "/v1/sessions", "/v1/status"):
+                assert door.ask("GET", path, host=host).status == 401
+            assert door.ask("POST", "/v1/web/login", {"code": door.code}, host=host).status == 401
+        assert door.ask("GET", "/", host=door.host).status == 200
+        login = door.ask("POST", "/v1/web/login", {"code": door.code}, host=door.host)
+        assert login.status == 200, "the code was not used up by those"
+        door.credential = login.data["credential"]
+        assert door.ask("GET", "/v1/sessions").status == 200  # a program, with the credential
+        assert door.ask("GET", "/").status == 404
+
+
+def test_the_name_of_an_earlier_run_is_not_answered_on_a_fixed_port(tmp_path: Path) -> None:
+    with fixed(tmp_path) as daemon:
+        old = Door(daemon, tmp_path / "errands")
+        daemon.restart()
+        new = Door(daemon, tmp_path / "errands")
+        assert new.port == old.port
+        for path in ("/", "/v1/sessions"):
+            answer = new.ask("GET", path, host=old.host)
+            assert (answer.status, answer.code) == (421, "wrong-host")
+            assert "headcount web" in answer.data["error"]["hint"]
+
+
+def test_nobody_can_listen_on_the_other_loopback_address_beside_the_page(door: Door) -> None:
+    """Browsers resolve names of localhost to ::1 first: whoever listened there would be the page."""
+    for address in ("::1", "::"):
+        with socket.socket(socket.AF_INET6) as squatter, pytest.raises(OSError, match="in use"):
+            squatter.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            squatter.bind((address, door.port))
+            squatter.listen()
+    with socket.socket(socket.AF_INET6) as browser, pytest.raises(ConnectionRefusedError):
+        browser.connect(("::1", door.port))
+
+
+def test_a_fixed_port_that_another_has_on_the_other_loopback_address_is_refused(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_INET6) as squatter:
+        squatter.bind(("::1", 0))
         squatter.listen()
-        door.daemon.ready()
-        eventually(lambda: not (door.daemon.home / "web.json").exists())
-        assert door.daemon.get("/v1/status")["url"] is None
-    again = Door(door.daemon, door.directory)
-    again.credential = door.credential
-    assert again.ask("GET", "/v1/sessions").status == 401
+        with fixed(tmp_path, squatter.getsockname()[1]) as daemon:
+            (answer,) = detached(
+                Errand(tmp_path / "errands", daemon.socket, [Request("POST", "/v1/web", {})])
+            )
+            assert answer.code == "no-port"
+            assert daemon.get("/v1/status")["url"] is None
 
 
-@pytest.mark.parametrize("text", ["[]", '{"port": 99999, "credentials": {"h": 9e99}}'])
-def test_a_damaged_memory_of_tabs_keeps_nobody_from_starting(tmp_path: Path, text: str) -> None:
-    home = tmp_path / "headcount"
-    home.mkdir(mode=0o700)
-    (home / "web.json").write_text(text)
-    with Daemon(home) as daemon:
-        assert daemon.get("/v1/status")["url"] is None
+def test_no_service_worker_is_served_or_allowed(door: Door) -> None:
+    for path in ("/app.js", "/v1/sessions"):
+        assert door.ask("GET", path, service_worker="script").code == "foreign-origin"
+    answer = door.ask("GET", "/", host=door.host)
+    assert "worker-src 'none'" in answer.headers["content-security-policy"]
+    assert "service-worker-allowed" not in answer.headers
 
 
-def test_closing_ends_tabs_streams_and_the_memory_of_them(door: Door) -> None:
+def test_closing_ends_tabs_and_streams(door: Door) -> None:
     door.log_in()
     with socket.create_connection(("127.0.0.1", door.port)) as stream:
         head = f"GET /v1/events HTTP/1.1\r\nhost: 127.0.0.1:{door.port}\r\nauthorization: Bearer {door.credential}\r\n\r\n"
@@ -314,58 +390,17 @@ def test_closing_ends_tabs_streams_and_the_memory_of_them(door: Door) -> None:
         assert closed.data == {"closed": True}
         while stream.recv(65536):
             pass
-    assert not (door.daemon.home / "web.json").exists()
     with pytest.raises(OSError):
         socket.create_connection(("127.0.0.1", door.port), 1)
 
 
-# --- another user ----------------------------------------------------------------------------------
-
-
-def test_the_kernel_says_who_is_at_the_other_end() -> None:
-    listener = open_loopback(0)
-    with listener, socket.create_connection(listener.getsockname()) as caller:
-        listener.setblocking(True)
-        ours, _ = listener.accept()
-        with ours:
-            assert uid_of_peer(ours) == os.getuid()
-            caller.close()
-
-
-def test_another_user_gets_nothing_even_with_the_credential(door: Door) -> None:
-    if os.geteuid() != 0 or shutil.which("setpriv") is None:
-        pytest.skip("only root can be another user")
-    door.log_in()
-    line = ["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "-H", f"Authorization: Bearer {door.credential}",
-            f"http://127.0.0.1:{door.port}/v1/sessions"]  # fmt: skip
-    other = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
-    ours = subprocess.run(line, capture_output=True, text=True, check=True, env={"PATH": os.environ["PATH"]})
-    theirs = subprocess.run(
-        [*other, *line], capture_output=True, text=True, check=True, env={"PATH": os.environ["PATH"]}
-    )
-    if os.getuid() == 0:
-        assert (ours.stdout, theirs.stdout) == ("200", "403")
+# --- its routes and its port -------------------------------------------------------------------------
 
 
 def test_every_route_is_in_the_matrix_of_the_page() -> None:
     assert {(route.method, route.path) for route in ROUTES} == {
         (method, template) for method, template, _, _ in rows("x", 1)
     }
-
-
-def test_another_port_that_was_set_is_obeyed_although_a_tab_is_remembered(door: Door) -> None:
-    door.log_in()
-    door.daemon.kill()
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        wanted = free.getsockname()[1]
-    (door.daemon.home / "config.toml").write_text(f"web_port = {wanted}\n")
-    door.daemon.ready()
-    eventually(lambda: not (door.daemon.home / "web.json").exists())
-    again = Door(door.daemon, door.directory)
-    assert again.port == wanted != door.port
-    again.credential = door.credential
-    assert again.ask("GET", "/v1/sessions").status == 401
 
 
 @pytest.mark.parametrize("port", ["99999", "-1", "22.5", "true", '"80"'])

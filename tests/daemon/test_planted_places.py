@@ -40,7 +40,7 @@ def test_tokens_that_lead_elsewhere_are_not_tidied_up(tmp_path: Path, bait: Bait
         assert bait.is_unharmed
 
 
-@pytest.mark.parametrize("place", ["web.json", "headcount.db", "mailbox/.listening", "log/headcount.log"])
+@pytest.mark.parametrize("place", ["headcount.db", "mailbox/.listening", "log/headcount.log"])
 def test_a_pipe_in_the_place_of_a_file_holds_no_start_up(tmp_path: Path, bait: Bait, place: str) -> None:
     daemon = Daemon(tmp_path / "home")
     plant(daemon.home, place, "a pipe", bait)
@@ -60,7 +60,6 @@ def test_a_pipe_in_the_place_of_the_fleets_settings_is_said(tmp_path: Path, bait
     [
         ("log/headcount.log", "a link to a file"),
         ("mailbox/.listening", "a link to nothing"),
-        ("web.new", "a second name of a file"),
         ("headcount.db-shm", "a second name of a file"),
     ],
 )

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, BrowserType, Page, sync_playwright
 
 from tests.rig.daemon import eventually
 
@@ -35,12 +35,24 @@ def program() -> str:
 
 @contextmanager
 def chromium(*more: str) -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program(), args=[*ARGUMENTS, *more])
-        try:
-            yield browser
-        finally:
-            browser.close()
+    with sync_playwright() as playwright, _launched(playwright.chromium, *more) as browser:
+        yield browser
+
+
+@contextmanager
+def another(browser: Browser, *more: str) -> Iterator[Browser]:
+    """Beside one that runs: Playwright starts once a process."""
+    with _launched(browser.browser_type, *more) as other:
+        yield other
+
+
+@contextmanager
+def _launched(kind: BrowserType, *more: str) -> Iterator[Browser]:
+    browser = kind.launch(executable_path=program(), args=[*ARGUMENTS, *more])
+    try:
+        yield browser
+    finally:
+        browser.close()
 
 
 class Tab:

@@ -7,6 +7,11 @@ from tests.rig.daemon import Daemon
 
 
 def link(daemon: Daemon, directory: Path) -> str:
+    return links(daemon, directory)[0]
+
+
+def links(daemon: Daemon, directory: Path) -> tuple[str, str | None]:
+    """The link, and the same at 127.0.0.1 where the page is served there."""
     (answer,) = detached(Errand(directory, daemon.socket, [Request("POST", "/v1/web", {})]))
     assert answer.status == 200, answer
-    return str(answer.data["url"])
+    return str(answer.data["url"]), answer.data["plain_url"]

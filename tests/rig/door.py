@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from tests.rig.browser_link import link
+from tests.rig.browser_link import links
 from tests.rig.daemon import Daemon
 
 
@@ -26,10 +26,11 @@ class Door:
     def __init__(self, daemon: Daemon, directory: Path) -> None:
         self.daemon = daemon
         self.directory = directory
-        self.link = link(daemon, directory)
+        self.link, self.plain_link = links(daemon, directory)
         parts = urlsplit(self.link)
         assert parts.port is not None
         self.port, self.code = parts.port, parts.fragment
+        self.host = parts.netloc  # the page's own name; `ask` uses 127.0.0.1 unless told otherwise
         self.credential: str | None = None
 
     def log_in(self) -> "Door":

@@ -14,7 +14,7 @@ from pathlib import Path
 
 SECRET = "bait-5ecret"
 FILES = ("headcount.lock", "headcount.sock", "headcount.db", "headcount.db-wal", "headcount.db-shm", "headcount.db.suspect",
-         "log/headcount.log", "log/stacks.txt", "web.json", "web.new", "mailbox/.listening", "mailbox/4.5", "fleet.json",
+         "log/headcount.log", "log/stacks.txt", "mailbox/.listening", "mailbox/4.5", "fleet.json",
          "fleet.pass", "host-id")  # fmt: skip
 SETTINGS = "user/.claude/settings.json"  # another tool's: a link there stays, and what it leads to must be understood
 DIRECTORIES = ("mailbox", "mailbox/codex", "tokens", "log", "hooks")

@@ -17,6 +17,7 @@ from typing import Any
 
 UID = 54_321
 PYTHON = os.path.realpath(sys.executable)
+SECOND = ("setpriv", "--reuid", str(UID), "--regid", str(UID), "--clear-groups")
 
 
 def is_possible() -> bool:
@@ -24,8 +25,11 @@ def is_possible() -> bool:
 
 
 def as_second(*words: str, **more: Any) -> "subprocess.CompletedProcess[str]":
-    line = ["setpriv", "--reuid", str(UID), "--regid", str(UID), "--clear-groups", *words]
-    return subprocess.run(line, capture_output=True, text=True, timeout=60, cwd="/", **more)
+    return subprocess.run([*SECOND, *words], capture_output=True, text=True, timeout=60, cwd="/", **more)
+
+
+def start_as_second(*words: str) -> "subprocess.Popen[str]":
+    return subprocess.Popen([*SECOND, *words], stdout=subprocess.PIPE, text=True, cwd="/")
 
 
 TRIES = r"""
@@ -58,7 +62,6 @@ tries = {
     "list its directory": lambda: os.listdir(home),
     "read its store": lambda: open(home + "/headcount.db", "rb").read(1),
     "read its log": lambda: open(home + "/log/headcount.log", "rb").read(1),
-    "read its memory of tabs": lambda: open(home + "/web.json", "rb").read(1),
     "write into its directory": lambda: write("x"),
     "drop a report": lambda: write("mailbox/7.8"),
     "plant a link": lambda: os.symlink("/etc/passwd", home + "/mailbox/7.9"),
@@ -93,12 +96,59 @@ def tries(home: Path, pid: int, port: int, credential: str, *, asks: bool = Fals
     return found
 
 
+BURSTS = r"""
+import json, socket, struct, sys
+port, credential, rounds, targets = int(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4:]
+sent = answered = 0
+for round in range(rounds):
+    for target in targets:
+        head = f"POST {target} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {credential}\r\n"
+        data = (head + "Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}").encode()
+        burst = []
+        for nth in range(16):
+            sock = socket.socket()
+            try:
+                sock.connect(("127.0.0.1", port))
+                sock.sendall(data)
+                sent += 1
+            except OSError:
+                pass
+            if nth % 4 == 1:
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            if nth % 4 == 2:
+                try:
+                    sock.shutdown(socket.SHUT_WR)
+                except OSError:
+                    pass
+            if nth % 4 == 3:
+                burst.append(sock)
+            else:
+                sock.close()
+        for sock in burst:
+            try:
+                answered += bool(sock.recv(1))
+            except OSError:
+                pass
+            sock.close()
+print(json.dumps([sent, answered]))
+"""
+
+
+def burst(port: int, credential: str, rounds: int, *targets: str) -> tuple[int, int]:
+    """POSTs with that credential whose sender mostly has closed before it is asked who it is: how many were sent, and
+    how many of those who stayed were answered."""
+    done = as_second(PYTHON, "-I", "-S", "-c", BURSTS, str(port), credential, str(rounds), *targets)
+    assert done.returncode == 0, done.stderr
+    sent, answered = json.loads(done.stdout)
+    return sent, answered
+
+
 def naive_tries(directory: Path) -> int:
     """How many of those lead somewhere where files and socket are made as the umask likes, and nobody asks who calls."""
     directory.mkdir(mode=0o755)
     for name in ("mailbox", "log"):
         (directory / name).mkdir(mode=0o777)
-    for name in ("headcount.db", "log/headcount.log", "web.json"):
+    for name in ("headcount.db", "log/headcount.log"):
         (directory / name).touch(mode=0o644)
     (directory / "mailbox").chmod(0o777)
     with socket.socket(socket.AF_UNIX) as listener:
@@ -128,10 +178,7 @@ def bytes_told_to_an_impostor(directory: Path) -> tuple[int, int]:
     directory.mkdir(mode=0o777)
     directory.chmod(0o777)
     home = directory / "home"
-    line = ["setpriv", "--reuid", str(UID), "--regid", str(UID), "--clear-groups", PYTHON, "-I", "-S", "-c"]
-    with subprocess.Popen(
-        [*line, IMPOSTOR, str(home)], stdout=subprocess.PIPE, text=True, cwd="/"
-    ) as impostor:
+    with start_as_second(PYTHON, "-I", "-S", "-c", IMPOSTOR, str(home)) as impostor:
         assert impostor.stdout is not None and impostor.stdout.readline() == "here\n"
         assert stat.S_ISSOCK((home / "headcount.sock").stat().st_mode)
         env = {"PATH": os.environ["PATH"], "HOME": str(directory), "HEADCOUNT_HOME": str(home)}

@@ -5,7 +5,8 @@ Rules of this file
      Few are no better than none, since whoever is let in must be looked at: room is asked for with each caller.
   2. Where none can be made, callers wait in the kernel's queue, and the socket is left alone for a moment: one that
      cannot be served stays readable and would spin the loop.
-  3. It is logged when it begins, not for each caller and each try.
+  3. A caller for whom no connection is made is hung up on, and nothing that it sent is read.
+  4. It is logged when it begins, not for each caller and each try.
 
 Not here: making a socket (listen.py), what a connection does (protocol.py), who gives a descriptor up
 (system/processes/watches.py).
@@ -46,7 +47,7 @@ class Accepting:
     def __init__(
         self,
         sock: socket.socket,
-        connected: Callable[[socket.socket], asyncio.BaseProtocol],
+        connected: Callable[[socket.socket], asyncio.BaseProtocol | None],
         make_room: MakeRoom,
         loop: asyncio.AbstractEventLoop,
     ) -> None:
@@ -105,6 +106,9 @@ class Accepting:
                     self._first = caller
                     self._wait(error)
                     return False
+        if protocol is None:
+            caller.close()
+            return True
         self._make_room()  # with each: who was let in must be looked at
         task = self._loop.create_task(self._join(caller, protocol))
         self._tasks.add(task)

@@ -31,7 +31,7 @@ class Subscriber:
         self._wake = asyncio.Event()
         self.gone = asyncio.Event()
         self.is_page = is_page
-        self.dismissed = False  # its page was closed by a person: it is told so, and does not come again
+        self.dismissed = False  # its page has ended: it is told so, and does not come again
         self.dropped = False
         self.closed = False
 
@@ -110,8 +110,9 @@ class Broadcast:
             self.dropped += 1
 
     def close(self) -> None:
+        """The daemon ends: others may come again, but a page ends with it."""
         for subscriber in self._subscribers:
-            subscriber.close()
+            subscriber.dismiss() if subscriber.is_page else subscriber.close()
 
     def __len__(self) -> int:
         return len(self._subscribers)

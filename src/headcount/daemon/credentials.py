@@ -6,11 +6,12 @@ Rules of this file
   2. A code that was tried is over, whatever came of it.
   3. What is over is not remembered: an unknown, an old and a forged one are refused alike.
 
-Not here: where hashes are kept over a restart (pages.py), what a credential may do (authority.py).
+  4. They are kept in memory only: all of them end with the daemon.
+
+Not here: what a credential may do (authority.py).
 """
 
 import secrets
-from collections.abc import Iterable
 
 from headcount.daemon.tokens import hash_of
 from headcount.system.clock import Clock
@@ -58,18 +59,6 @@ class Credentials:
     def end_all(self) -> None:
         self._codes.clear()
         self._tabs.clear()
-
-    # --- over a restart ----------------------------------------------------------------------------
-
-    def remembered(self) -> dict[str, float]:
-        """By hash, until when. A clock that was set far back makes nothing last longer than it was given."""
-        self._drop_old()
-        return dict(self._tabs)
-
-    def remember(self, tabs: Iterable[tuple[str, float]]) -> None:
-        most = self._clock.now() + PAGE_CREDENTIAL
-        self._tabs |= {hash: min(until, most) for hash, until in tabs}
-        self._drop_old()
 
     def _drop_old(self) -> None:
         now = self._clock.now()

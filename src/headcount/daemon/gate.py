@@ -3,10 +3,10 @@
 Rules of this file
   1. Exact Host, no foreign Origin, no fetch from another site, JSON for what changes something,
      bounded bodies, and never a CORS header: no web page gets in.
-  2. The peer must be our own user; the kernel says so, not the request. On the unix socket it must say so; on
-     loopback a kernel that cannot leaves it to the credential (routes/table.py).
-  3. Each listener has its own names: `localhost` on the unix socket, `127.0.0.1:PORT` and `localhost:PORT` on
-     loopback, where the page's own origin is the only one. What a browser gets is confined to that origin.
+  2. The peer must be our own user; the kernel says so, not the request. On loopback it is asked when the connection
+     is accepted (listen.py) and again before each request is answered: nothing is done for a caller who has gone.
+  3. Each listener has its own names: `localhost` on the unix socket, those of its `Names` on loopback, where the
+     origin that was asked is the only one. What a browser gets is confined to that origin, without workers.
   4. A refusal is 4xx with a body that says what to do. A bug is the only 500, and it is logged.
   5. Who may come in is decided by the head alone, before any of the body is kept.
 
@@ -25,7 +25,7 @@ from headcount.daemon.loop import NotStored
 from headcount.daemon.request import Request
 from headcount.store.port import StoreFault
 from headcount.store.shared import SharedUnavailable
-from headcount.system.loopback import Loopback, is_allowed
+from headcount.system.loopback import Loopback
 from headcount.wire.messages import Fault, FaultBody
 
 log = logging.getLogger("headcount.gate")
@@ -44,7 +44,7 @@ CLOSING = frozenset({"head-too-large", "not-you", "too-large", "too-many", "wron
 CONFINED: Headers = (
     (
         b"content-security-policy",
-        b"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
+        b"default-src 'none'; script-src 'self'; worker-src 'none'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
         b"frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
     ),
     (b"x-content-type-options", b"nosniff"),
@@ -63,6 +63,10 @@ class Refused(Exception):
         super().__init__(message)
         self.status = status
         self.body = FaultBody(error=Fault(code=code, message=message, hint=hint))
+
+
+def not_you() -> Refused:
+    return Refused(403, "not-you", "This daemon serves its own user only.")
 
 
 def too_large() -> Refused:
@@ -92,6 +96,8 @@ class Gate:
     async def answer(self, request: Request) -> Answer | Stream:
         """Of one that came in, whatever happens."""
         try:
+            if request.line.loopback is not None:
+                _check_caller(request.line.loopback)
             return self.confined(request, await self._app(request))
         except Exception as fault:
             return self.confined(request, _refusal(request, fault))
@@ -102,7 +108,7 @@ class Gate:
     def _check_unix(self, request: Request) -> None:
         peer, headers = request.line.peer, request.named
         if peer is None or peer.uid != self._uid:
-            raise Refused(403, "not-you", "This daemon serves its own user only.")
+            raise not_you()
         if headers.get(b"host") not in HOSTS or not _is_once(request, b"host"):
             raise Refused(421, "wrong-host", "The Host header must be `localhost`.")
         if b"origin" in headers or headers.get(b"sec-fetch-site", b"none") not in OWN_SITE:
@@ -112,15 +118,30 @@ class Gate:
 def _check_loopback(request: Request, loopback: Loopback) -> None:
     """A name that another site made to point here (rebinding) has the wrong Host; its page the wrong Origin."""
     headers = request.named
-    if not is_allowed(loopback.uid):
-        raise Refused(403, "not-you", "This daemon serves its own user only.")
-    hosts = (b"127.0.0.1:%d" % loopback.port, b"localhost:%d" % loopback.port)
-    if headers.get(b"host") not in hosts or not _is_once(request, b"host"):
-        raise Refused(421, "wrong-host", "The Host header must name this port of this machine.")
+    if headers.get(b"host") not in loopback.names.routes or not _is_once(request, b"host"):
+        raise Refused(
+            421,
+            "wrong-host",
+            "The page is not at this address, or no longer: each opening has a new one.",
+            "For a new link: headcount web",
+        )
+    if b"service-worker" in headers:
+        raise Refused(403, "foreign-origin", "Service workers are refused.")
     own = b"http://" + headers[b"host"]
     origin = own if b"origin" not in headers else headers[b"origin"] if _is_once(request, b"origin") else b""
     if origin != own or headers.get(b"sec-fetch-site", b"none") not in OWN_SITE:
         raise Refused(403, "foreign-origin", "Requests of other web pages are refused.")
+
+
+def _check_caller(loopback: Loopback) -> None:
+    try:
+        is_ours = loopback.is_from_us()
+    except OSError as error:
+        raise Refused(
+            403, "not-verified", f"The kernel cannot be asked who calls: {error.strerror}."
+        ) from None
+    if not is_ours:
+        raise not_you()
 
 
 def _check_message(request: Request) -> None:

@@ -19,6 +19,7 @@ from headcount.daemon.accepting import Accepting, MakeRoom, no_room
 from headcount.daemon.gate import Gate
 from headcount.daemon.protocol import Protocol
 from headcount.daemon.request import Line
+from headcount.system.loopback import Names
 from headcount.system.processes.nofile import count_free
 from headcount.times import DRAIN_STREAMS_WITHIN
 
@@ -82,15 +83,15 @@ class Server:
         for connection in tuple(self._connections):
             connection.transport.abort()
 
-    async def listen_also(self, sock: socket.socket) -> Accepting:
-        """One more listener, for the same gate, after the first; it ends with the others."""
+    async def listen_also(self, sock: socket.socket, names: Names) -> Accepting:
+        """The page's listener, for the same gate, after the first; it ends with the others."""
         await self._listening.wait()
-        return self._listen(sock)
+        return self._listen(sock, names)
 
     def hang_up(self, port: int) -> None:
         """Closes every connection that came in by that port."""
         for connection in tuple(self._connections):
-            if connection.line.loopback is not None and connection.line.loopback.port == port:
+            if connection.line.loopback is not None and connection.line.loopback.ours[1] == port:
                 connection.transport.abort()
 
     async def ended(self) -> None:
@@ -110,12 +111,15 @@ class Server:
                 min(resting, key=lambda each: each.rests_since or 0.0).cut()
         return given_up
 
-    def _listen(self, sock: socket.socket) -> Accepting:
+    def _listen(self, sock: socket.socket, names: Names | None = None) -> Accepting:
         assert self._gate is not None, "nobody answers yet"
         loop, gate = asyncio.get_running_loop(), self._gate
 
-        def connected(caller: socket.socket) -> Protocol:
-            return Protocol(gate, Line.of(caller), self._connections, self._tasks, self._ending, loop)
+        def connected(caller: socket.socket) -> Protocol | None:
+            line = Line.of(caller, names)
+            if names is not None and (line.loopback is None or not line.loopback.is_from_us()):
+                return None  # another user's, or closed already, so that nobody can say whose it was
+            return Protocol(gate, line, self._connections, self._tasks, self._ending, loop)
 
         listener = Accepting(sock, connected, self._room_for_a_caller, loop)
         self._listeners = [each for each in self._listeners if each.is_open] + [listener]

@@ -14,7 +14,7 @@ import socket
 from msgspec import Struct, field
 
 from headcount.daemon.lineage import Seen
-from headcount.system.loopback import Loopback
+from headcount.system.loopback import Loopback, Names
 from headcount.system.peer import Peer
 from headcount.system.processes.scarcity import NOTHING_LEFT
 
@@ -30,12 +30,12 @@ class Line(Struct):
     lost: asyncio.Event = field(default_factory=asyncio.Event)
 
     @classmethod
-    def of(cls, sock: socket.socket) -> "Line":
+    def of(cls, sock: socket.socket, names: Names | None = None) -> "Line":
         """An OSError: no descriptor was left to pin the peer with. Who cannot be named for another reason is nobody."""
         try:
-            if sock.family == socket.AF_UNIX:
+            if names is None:
                 return cls(peer=Peer.of(sock))
-            return cls(loopback=Loopback.of(sock))
+            return cls(loopback=Loopback.of(sock, names))
         except OSError as error:
             if error.errno in NOTHING_LEFT:
                 raise

@@ -193,7 +193,7 @@ class Running:
                 clock,
             ),
             fleet=self.fleet,
-            pages=Pages(Path(places.state) / "web.json", clock, self.server, config.web_port),
+            pages=Pages(clock, self.server, config.web_port),
             notifier=Notifier(config, store, clock, processes),
             started_at=clock.now(),
             began=clock.boottime(),
@@ -271,7 +271,6 @@ class Running:
             self.chores.append(self._chore(idle.run(), "idle close"))
         self.fleet.start()
         self.serving = asyncio.create_task(self.server.serve_on(sock))
-        self.chores.append(self._chore(service.pages.reopen(), "page"))
         remembered = len(self.loop.world.sessions)
         notify(f"READY=1\nSTATUS=headcount {__version__}, {remembered} sessions remembered")
         log.info(

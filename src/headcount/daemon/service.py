@@ -164,6 +164,10 @@ class Service(Struct):
             )
         if (drift := self.settings_drift()) is not None:
             found.append(drift)
+        if self.pages.url is not None and not self.pages.knows_callers:
+            found.append(
+                "this kernel does not say which user connects to the page's port: the page's credential alone decides"
+            )
         found += adapter_warnings(self.adapters)
         if self.fleet.fault is not None:
             found.append(self.fleet.fault)

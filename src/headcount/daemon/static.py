@@ -1,4 +1,4 @@
-"""The page's own files, as they came with the package: served to whoever asks on loopback, without a credential.
+"""The page's own files, as they came with the package: served at the page's own names, without a credential.
 
 Rules of this file
   1. A path is looked up in a table of the files that exist. No path is ever opened because somebody asked for it.

@@ -1,10 +1,13 @@
-"""Loopback TCP: a listener that only this machine reaches, and whose process is at the other end.
+"""Loopback TCP: a listener that only this machine reaches, and which user is at the other end.
 
 Rules of this file
   1. 127.0.0.1 and nothing else. IPPROTO_TCP is named, or asyncio leaves Nagle's delay on and keep-alive falls to
-     a twentieth.
-  2. The uid of the other end is the kernel's word (sock_diag(7)), asked once a connection. Where it cannot be
-     asked it is None: doubt, not a yes.
+     a twentieth. The same port of ::1 is bound and never listened on: browsers try it first for names of localhost,
+     so whoever listened there would be the page.
+  2. The kernel says which uid has the other end (sock_diag(7)). It counts only while that end is connected and has a
+     socket: of one that has closed the kernel says uid 0, or what now listens on its port.
+  3. Only our own uid is let in. Root is let in only where we are root.
+  4. Where a probe shows that the kernel cannot be asked at all (macOS), everybody on this machine may connect.
 
 Not here: who may do what with it (daemon/gate.py).
 """
@@ -13,36 +16,69 @@ import errno
 import os
 import socket
 import struct
+from functools import cache
 
 from msgspec import Struct
 
+from headcount.system.processes.scarcity import NOTHING_LEFT
+
 HOST = "127.0.0.1"
+HOST_6 = "::1"
+NO_SUCH_HOST = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT})
 BACKLOG = 128
+TRIES = 16  # for a port that is free on both addresses
 
 SOCK_DIAG = 4  # NETLINK_SOCK_DIAG
 BY_FAMILY = 20  # SOCK_DIAG_BY_FAMILY
 REQUEST = 1  # NLM_F_REQUEST
 ANY_STATE = 0xFFFFFFFF
+ESTABLISHED = 1
 NO_COOKIE = b"\xff" * 8
 HEAD = struct.Struct("=IHHII")
 QUESTION = struct.Struct("=BBBBI")
 UID_AT = HEAD.size + 4 + 48 + 12  # of struct inet_diag_msg: family…, the socket's id, expires, rqueue, wqueue
 ANSWER_MOST = 4096
 
+Address = tuple[str, int]
+
+
+class Names(Struct, frozen=True):
+    """Values of Host that a listener answers to."""
+
+    page: frozenset[bytes]  # where the page and its login are served
+    routes: frozenset[bytes]  # where the routes are; all of the above, too
+
 
 class Loopback(Struct, frozen=True):
-    """One connection: the port it came in by, and the uid at its other end, where the kernel tells it."""
+    """One connection of the page, and the names of the listener that it came in by."""
 
-    port: int
-    uid: int | None
+    ours: Address
+    theirs: Address
+    names: Names
 
     @classmethod
-    def of(cls, sock: socket.socket) -> "Loopback":
-        return cls(sock.getsockname()[1], uid_of_peer(sock))
+    def of(cls, sock: socket.socket, names: Names) -> "Loopback":
+        return cls(sock.getsockname(), sock.getpeername(), names)
+
+    def is_from_us(self) -> bool:
+        """Asked of the kernel each time. An OSError: no descriptor was left to ask by."""
+        return not can_ask_kernel() or uid_of_peer(self.theirs, self.ours) == os.getuid()
 
 
-def open_loopback(port: int) -> socket.socket:
-    """Listening; port 0 takes a free one."""
+def open_loopback(port: int) -> tuple[socket.socket, socket.socket | None]:
+    """A listener, and what keeps the same port of ::1 from others; port 0 takes a free one."""
+    for left in reversed(range(TRIES if port == 0 else 1)):
+        sock = _listen(port)
+        try:
+            return sock, _keep_from_others(sock.getsockname()[1])
+        except OSError as error:
+            sock.close()
+            if left == 0 or error.errno != errno.EADDRINUSE:
+                raise
+    raise AssertionError("unreachable")
+
+
+def _listen(port: int) -> socket.socket:
     sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -58,10 +94,35 @@ def open_loopback(port: int) -> socket.socket:
     return sock
 
 
-def uid_of_peer(sock: socket.socket) -> int | None:
-    """Who opened the other end of this connection; None: the kernel does not say."""
+def _keep_from_others(port: int) -> socket.socket | None:
+    """None: this machine has no ::1, so nobody can listen there."""
+    sock = None
     try:
-        ours, theirs = sock.getsockname(), sock.getpeername()
+        sock = socket.socket(socket.AF_INET6, socket.SOCK_STREAM)
+        sock.bind((HOST_6, port))
+    except OSError as error:
+        if sock is not None:
+            sock.close()
+        if error.errno not in NO_SUCH_HOST:
+            raise
+        return None
+    return sock
+
+
+@cache
+def can_ask_kernel() -> bool:
+    """Whether the kernel names the uid of a connection of our own; asked once, at the daemon's start."""
+    try:
+        with _listen(0) as listener, socket.socket(socket.AF_INET, socket.SOCK_STREAM) as sock:
+            sock.connect(listener.getsockname())
+            return uid_of_peer(sock.getsockname(), sock.getpeername()) == os.getuid()
+    except OSError:
+        return True  # no descriptor or port was left to try with: doubt lets nobody in
+
+
+def uid_of_peer(theirs: Address, ours: Address) -> int | None:
+    """Who has the other end of this connection; None: nobody any more, or the kernel does not say."""
+    try:
         netlink = socket.socket(
             socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, SOCK_DIAG
         )  # absent elsewhere
@@ -69,11 +130,15 @@ def uid_of_peer(sock: socket.socket) -> int | None:
             netlink.setblocking(False)  # the kernel answers within the send
             netlink.send(_question(theirs, ours))
             return _uid(netlink.recv(ANSWER_MOST))
-    except (OSError, AttributeError, struct.error):
+    except OSError as error:
+        if error.errno in NOTHING_LEFT:
+            raise
+        return None
+    except (AttributeError, struct.error):
         return None
 
 
-def _question(source: tuple[str, int], target: tuple[str, int]) -> bytes:
+def _question(source: Address, target: Address) -> bytes:
     """struct inet_diag_req_v2 for exactly that socket: seen from its own end it is the source."""
     body = (
         QUESTION.pack(socket.AF_INET, socket.IPPROTO_TCP, 0, 0, ANY_STATE)
@@ -90,10 +155,6 @@ def _uid(answer: bytes) -> int | None:
     _, kind, _, _, _ = HEAD.unpack_from(answer)
     if kind != BY_FAMILY:
         return None  # an error: no such socket, or not known here
-    uid: int = struct.unpack_from("=I", answer, UID_AT)[0]
-    return uid
-
-
-def is_allowed(uid: int | None) -> bool:
-    """Ourselves, or root, who needs no door. Where the kernel is silent the credential alone decides."""
-    return uid is None or uid in (0, os.getuid())
+    state: int = answer[HEAD.size + 1]
+    uid, inode = struct.unpack_from("=II", answer, UID_AT)
+    return int(uid) if state == ESTABLISHED and inode != 0 else None

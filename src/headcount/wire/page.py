@@ -11,6 +11,9 @@ import msgspec
 
 class PageLink(msgspec.Struct, kw_only=True):
     url: str  # with a code that is good once, for a minute
+    plain_url: (
+        str | None
+    )  # the same at 127.0.0.1, for browsers that do not resolve *.localhost; null: not served there
 
 
 class PageCode(msgspec.Struct, kw_only=True):

@@ -29,10 +29,12 @@ def build_app(service: Service) -> Gate:
 
     async def routed(request: Request) -> Answer | Stream:
         if request.line.loopback is not None:
-            file = files().get(unquote(request.path)) if request.method in SAFE else None
+            is_page = request.named.get(b"host") in request.line.loopback.names.page
+            file = files().get(unquote(request.path)) if is_page and request.method in SAFE else None
             if file is not None:
                 return Answer(200, *file)
-            _check_credential(service, request)
+            if not is_page or request.path != LOGIN:
+                _check_credential(service, request)
         route, named = find_route(request.method, request.path)
         call = Call(service, request, named)
         rule = rules[route.path + route.method]
@@ -46,8 +48,6 @@ def build_app(service: Service) -> Gate:
 
 def _check_credential(service: Service, request: Request) -> None:
     """On loopback the kernel does not say which process calls: a tab's credential does, for all but the login."""
-    if request.path == LOGIN:
-        return
     said = request.named.get(b"authorization")
     if not service.pages.credentials.admits(said.decode("latin-1") if said is not None else None):
         raise Refused(

@@ -28,7 +28,9 @@ RESUME_MOST = 200_000  # many times what a dropped reader missed; further back a
 RESUME_PAGE = 500  # events read and sent at a time, so that a long way back stops nobody else
 PAGE_MOST = 10_000
 PRESENT = b": still here\n\n"
-DISMISSED = b"event: closed\ndata: {}\n\n"  # a person closed the page: not to be asked for again
+DISMISSED = (
+    b"event: closed\ndata: {}\n\n"  # the page was closed, or ends with the daemon: not to be asked for again
+)
 DROPPED = b"event: dropped\ndata: {}\n\n"  # the reader lagged: resume from the last id
 
 

@@ -15,7 +15,7 @@ from headcount.wire.page import PageClosed, PageCode, PageCredential, PageLink
 
 async def open_page(call: Call) -> PageLink:
     try:
-        url = await call.service.pages.open()
+        url, plain_url = await call.service.pages.open()
     except OSError as error:
         raise Refused(
             503,
@@ -23,7 +23,7 @@ async def open_page(call: Call) -> PageLink:
             f"The page's port cannot be had: {error.strerror or error}.",
             "Set another `web_port` in config.toml, or leave it out.",
         ) from None
-    return PageLink(url=url)
+    return PageLink(url=url, plain_url=plain_url)
 
 
 async def close_page(call: Call) -> PageClosed:
@@ -41,5 +41,4 @@ async def log_in(call: Call) -> PageCredential:
             "This link was used before, is older than a minute, or is not from this daemon.",
             "For a new one: headcount web",
         )
-    call.service.pages.save()
     return PageCredential(credential=credential, seconds=PAGE_CREDENTIAL)

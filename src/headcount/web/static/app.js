@@ -41,7 +41,8 @@ function connection() {
 function banner() {
   if (state.connection !== "lost") return null;
   const age = exactSpan(state.now - state.lostAt); // beside the alert, not in it: it would be read out every second
-  return html`<p class="banner"><span role="alert">Connection lost; trying again.</span> <span>What you see is ${age} old.</span></p>`;
+  return html`<p class="banner"><span role="alert">Connection lost; trying again.</span> <span>What you see is ${age} old.</span>
+    <span>If the daemon was stopped or restarted, this page has ended. Open a new one with <code>headcount web</code>.</span></p>`;
 }
 
 function footer() {
@@ -156,7 +157,7 @@ async function start() {
     event: heard,
     live: () => { const back = state.connection === "lost"; change({ connection: "live" }); if (back) { forgetRoutes(); refreshAll(); } },
     lost: (since) => change({ connection: "lost", lostAt: since / 1000 }),
-    refused: () => { logOut(); change({ login: "needed", loginWhy: "This page was closed, or its time is over." }); },
+    refused: () => { logOut(); change({ login: "needed", loginWhy: "This page has ended: the daemon was stopped or restarted, the page was closed, or a day has passed." }); },
   });
 }
 

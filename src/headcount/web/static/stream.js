@@ -12,6 +12,8 @@ import { headers } from "./wire.js";
 
 const FIRST_PAUSE = 250, LONGEST_PAUSE = 5000, COMMENT_EVERY = 2, SILENT_AFTER = 6000;
 
+const OVER = new Set([401, 421]); // the credential has ended, or another run of the daemon has the port
+
 let heardAt = Date.now();
 
 // Calls `on.event(type, data)`, `on.live()`, `on.lost(since)` with the time of the last sign of life, and `on.refused()` when the credential is over.
@@ -36,7 +38,7 @@ async function once(resume, on, handled) {
   let silence = setTimeout(() => abort.abort(), SILENT_AFTER);
   try {
     const answer = await fetch(`/v1/events?every=${COMMENT_EVERY}`, { headers: headers(resume), cache: "no-store", signal: abort.signal });
-    if (answer.status === 401) throw Object.assign(new Error("not logged in"), { refused: true });
+    if (OVER.has(answer.status)) throw Object.assign(new Error("not logged in"), { refused: true });
     if (!answer.ok) throw new Error(`status ${answer.status}`);
     heardAt = Date.now();
     on.live();
