@@ -26,9 +26,7 @@ class InsideAgent(ClientFault):
 def refuse_agents(verb: str) -> None:
     from headcount.client import ledger
 
-    found = _agent_above()
-    if found is not None:
-        raise InsideAgent("an agent", verb, found)
+    refuse_below_agents(verb)
     try:
         me = ledger.ask(printing.client(autostart=False), ledger.who_am_i(explain=True))
     except ClientFault:
@@ -40,6 +38,13 @@ def refuse_agents(verb: str) -> None:
         raise InsideAgent(
             f"what cannot be told from an agent ({why})", verb, clean(me.get("way_out")) or None
         )
+
+
+def refuse_below_agents(verb: str) -> None:
+    """By what is seen from here alone, for verbs that the daemon checks itself when it can see who asks."""
+    found = _agent_above()
+    if found is not None:
+        raise InsideAgent("an agent", verb, found)
 
 
 def _agent_above() -> str | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from headcount import times
 from headcount.cli import printing
-from headcount.cli.people import refuse_agents
+from headcount.cli.people import refuse_below_agents
 from headcount.paths import Places
 from headcount.wire import codes
 
@@ -27,7 +27,7 @@ def _is_joined() -> bool:
 
 
 def run(args: Any) -> int:
-    refuse_agents("down")
+    refuse_below_agents("down")
     stopped = printing.client(autostart=False).stop()
     if args.json:
         printing.print_document({"stopped": stopped})
