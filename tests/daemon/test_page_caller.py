@@ -54,10 +54,10 @@ def test_another_user_is_hung_up_on_at_accept(door: Door) -> None:
     assert done.stdout == "b''\n" or "ConnectionResetError" in done.stderr, done
 
 
-def connected() -> tuple[socket.socket, socket.socket]:
+def connected(host: str = "127.0.0.1") -> tuple[socket.socket, socket.socket]:
     listener, kept = open_loopback(0)
     with listener:
-        caller = socket.create_connection(listener.getsockname())
+        caller = socket.create_connection(listener.getsockname(), source_address=(host, 0))
         listener.setblocking(True)
         if kept is not None:
             kept.close()
@@ -82,7 +82,7 @@ def test_the_kernel_says_whether_the_other_end_is_ours_and_still_there() -> None
 
 def test_a_listener_of_ours_on_the_port_of_a_caller_that_is_gone_does_not_vouch_for_it() -> None:
     """The kernel looks for a listener where it finds no connection."""
-    caller, ours = connected()
+    caller, ours = connected("127.0.0.3")  # whose ports no other test takes in between
     with ours:
         line = Loopback.of(ours, NO_NAMES)
         caller.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

@@ -160,10 +160,10 @@ def test_a_browser_that_does_not_resolve_the_name_uses_the_plain_link_on_a_fresh
 ) -> None:
     """As Safari on macOS, where the system's resolver is asked."""
     rule = "--host-resolver-rules=MAP *.localhost ~NOTFOUND"
-    with another(browser, rule) as other, tab_of(other) as tab:
+    with another(browser, rule) as other, tab_of(other) as failed, tab_of(other) as tab:
         named, plain = links(daemon, tmp_path / "errands")
         with pytest.raises(Exception, match="ERR_NAME_NOT_RESOLVED"):
-            tab.page.goto(named)
+            failed.page.goto(named)
         assert plain is not None
         tab.open(plain)
         tab.page.reload()
