@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import signal
 import subprocess
 import time
 from collections.abc import Callable
@@ -13,7 +14,7 @@ import pytest
 from headcount.agents.ask_line import CONTEXT, GUARD, line
 from tests.rig.agent import Agent
 from tests.rig.daemon import Daemon, eventually
-from tests.rig.inside import inside, settled
+from tests.rig.inside import inside, outside, settled
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="stand-ins need Linux's /proc")
 
@@ -163,3 +164,26 @@ def test_who_else_works_in_this_repository_is_told(daemon: Daemon, agent: MakeAg
 
 def test_a_fresh_session_alone_is_told_nothing(daemon: Daemon, agent: MakeAgent) -> None:
     assert context(agent(), daemon) == ""
+
+
+def test_a_context_that_came_too_late_is_said_by_explain(daemon: Daemon, agent: MakeAgent) -> None:
+    first, resumed = agent(), agent()
+    settled(first, daemon)
+    inside(first, daemon, "claim", "task:A")
+    first.kill()
+    eventually(lambda: not daemon.get("/v1/claims")["claims"])
+    resumed.conversation = first.conversation
+    assert daemon.process is not None
+    daemon.process.send_signal(signal.SIGSTOP)
+    try:
+        assert context(resumed, daemon, "resume") == ""
+    finally:
+        daemon.process.send_signal(signal.SIGCONT)
+    settled(resumed, daemon)
+    id = daemon.session(pid=resumed.pid)["id"]
+    told = eventually(lambda: daemon.explain(id)["context"])
+    assert told["value"] == "not delivered" and "hung up" in told["because"]
+    assert "Starting context: not delivered" in outside(daemon, "explain", id).out
+    assert "task:A" in context(resumed, daemon, "resume")  # the control: one that arrives
+    assert daemon.explain(id)["context"] is None
+    assert "Starting context" not in outside(daemon, "explain", id).out

@@ -17,6 +17,7 @@ import logging
 import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -216,13 +217,18 @@ class AsyncClient:
         clock = asyncio.get_running_loop().time
         while True:
             try:
-                async for event in self._here().links.stream(last):
-                    away = 0.0
-                    data = json.loads(event.data)
-                    if event.type == "snapshot":
-                        data = {"type": "snapshot", **data}
-                    last = int(data["seq"])
-                    yield data
+                async with aclosing(self._here().links.stream(last)) as events:
+                    is_first = True
+                    async for event in events:
+                        away = 0.0
+                        if event.type == "dropped" or (event.type == "snapshot" and not is_first):
+                            break  # we fell behind: the journal has every event since the last one
+                        is_first = False
+                        data = json.loads(event.data)
+                        if event.type == "snapshot":
+                            data = {"type": "snapshot", **data}
+                        last = int(data["seq"])
+                        yield data
             except (Broken, NotRunning) as fault:
                 away = away or clock()
                 if clock() - away > times.START_AGAIN_AFTER:

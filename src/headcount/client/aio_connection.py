@@ -15,7 +15,7 @@ import contextlib
 import os
 import socket
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 
 from headcount.client.connection import Answer, check_peer, connect_unix, deaf, parsed, request, unreached
 from headcount.client.faults import Broken, refusal
@@ -126,7 +126,7 @@ class Links:
     def _words(self, question: Question) -> bytes:
         return request(question.method, question.path, question.body, self._more)
 
-    async def stream(self, last: int | None) -> AsyncIterator[ServerSentEvent]:
+    async def stream(self, last: int | None) -> AsyncGenerator[ServerSentEvent, None]:
         """Events until the stream ends, by `Broken`."""
         resume = "" if last is None else f"last-event-id: {last}\r\n"
         try:

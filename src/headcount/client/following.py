@@ -39,10 +39,10 @@ def follow(
     absence = Absence(client, stay)
     while True:
         try:
-            for event in client.events(last, until, listener):
+            for nth, event in enumerate(client.events(last, until, listener)):
                 absence.end()
-                if event.type == "dropped":
-                    continue  # we lagged: the stream ends here and is resumed like any other that broke
+                if event.type == "dropped" or (event.type == "snapshot" and nth):
+                    break  # we fell behind: the journal has every event since the last one
                 data = json.loads(event.data)
                 if event.type == "snapshot":
                     data = {"type": "snapshot", **data}

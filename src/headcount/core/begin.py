@@ -11,6 +11,7 @@ Rules of this file
 Not here: whether it begins (placement.py), what it was told since (hear.py).
 """
 
+from itertools import islice
 from typing import Any
 
 from msgspec.structs import replace
@@ -72,23 +73,24 @@ def begin(
 def make_room(draft: Draft, at: float) -> bool:
     """Whether one more session without a process may be open."""
     adrift, lost, ended = (draft.unproven[each] for each in UNPROVEN)
-    if len(adrift) + len(lost) >= UNPROVEN_MOST:
-        first = next(iter(lost), None)
-        draft.count("unproven_refused" if first is None else "unproven_forgotten")
-        if first is None:
-            return False
-        because = f"over {UNPROVEN_MOST} sessions without a process, and this one was lost first"
+    excess = len(adrift) + len(lost) + 1 - UNPROVEN_MOST
+    if excess > len(lost):
+        draft.count("unproven_refused")
+        return False
+    because = f"over {UNPROVEN_MOST} sessions without a process, and this one was lost first"
+    for id in list(islice(lost, max(0, excess))):
+        draft.count("unproven_forgotten")
         draft.emit(
             EventType.SESSION_ENDED,
             at,
-            first,
-            liveness=after(draft.sessions[first], Turnpoint.END_REPORTED),
+            id,
+            liveness=after(draft.sessions[id], Turnpoint.END_REPORTED),
             liveness_because=because,
             liveness_at=at,
             ended=Ended(at, EndKind.REPORTED, because),
         )
-    while len(ended) > UNPROVEN_MOST:
-        draft.drop(next(iter(ended)))
+    for id in list(islice(ended, max(0, len(ended) - UNPROVEN_MOST))):
+        draft.drop(id)
     return True
 
 

@@ -41,7 +41,7 @@ def hear_report(draft: Draft, report: Report, now: float) -> SessionId | None:
         draft.count("late_reports" if seat.session else "misfit_reports")
         _farewell(draft, seat.session, report)
         return seat.session.id if seat.session else None
-    if _is_unproven(seat, report) and not make_room(draft, min(report.at, now)):
+    if _is_unproven(seat, report) and not make_room(draft, now):
         return None
     if isinstance(seat, Fresh):
         return _open(draft, report, seat, now).id

@@ -1,9 +1,10 @@
 """Broadcast: events to whoever listens, each at its own pace.
 
 Rules of this file
-  1. Publishing never waits and never fails: a subscriber that lags is dropped and told to resume.
-  2. An event is encoded once, whoever listens.
-  3. What was missed is read from the journal by sequence number; nothing is kept here.
+  1. Publishing never waits. A subscriber that has not taken LAG_BYTES loses what waits for it and is behind: it gets
+     a snapshot when it reads again.
+  2. An event is encoded once, whoever listens: what waits for several is kept once. A snapshot likewise.
+  3. A subscriber takes PIECE bytes at a time, so that one that does not read keeps no more than that of its own.
 
 Not here: the HTTP side of a stream (routes/events.py).
 """
@@ -20,7 +21,8 @@ from headcount.core.world import World
 from headcount.daemon.view import event_row
 from headcount.times import FAREWELL_WITHIN
 
-LAG_MOST = 20_000  # events a reader may be behind; more, and resuming from the journal is cheaper
+LAG_BYTES = 1024 * 1024
+PIECE = 32 * 1024
 
 _encode = msgspec.json.Encoder().encode
 
@@ -28,23 +30,37 @@ _encode = msgspec.json.Encoder().encode
 class Subscriber:
     def __init__(self, *, is_page: bool = False) -> None:
         self._waiting: deque[bytes] = deque()
+        self._size = 0  # of what waits, in bytes
         self._wake = asyncio.Event()
         self.gone = asyncio.Event()
         self.is_page = is_page
         self.dismissed = False  # its page has ended: it is told so, and does not come again
-        self.dropped = False
+        self.behind = False
         self.closed = False
 
-    def push(self, frame: bytes) -> None:
-        """Once it lags too far nothing more is taken: a frame after a gap would hide the gap from its reader."""
-        if self.dropped:
-            return
-        if len(self._waiting) >= LAG_MOST:
-            self._waiting.clear()
-            self.dropped = True
-        else:
-            self._waiting.append(frame)
+    def push(self, frames: list[bytes], size: int) -> bool:
+        """Whether it is behind by it. Then nothing more is kept: a frame after a gap would hide the gap from its
+        reader. One batch may be larger than the bound, and puts nobody behind who had taken the ones before."""
+        if self.behind:
+            return False
+        if self._size >= LAG_BYTES:
+            self.lose()
+            return True
+        self._waiting.extend(frames)
+        self._size += size
         self._wake.set()
+        return False
+
+    def lose(self) -> None:
+        self._waiting.clear()
+        self._size = 0
+        self.behind = True
+        self._wake.set()
+
+    def is_caught_up(self) -> bool:
+        """False: it was behind, and from now on everything is kept for it again. It needs a snapshot of now."""
+        was_behind, self.behind = self.behind, False
+        return not was_behind
 
     def close(self) -> None:
         self.closed = True
@@ -55,29 +71,31 @@ class Subscriber:
         self.close()
 
     async def take(self, within: float) -> bytes | None:
-        """All that is waiting, in one piece; empty when nothing came in time; None: the stream is over."""
-        if not self._waiting and not self.over:
+        """What waits, a piece of it; empty when nothing came in time, or it is behind; None: the stream is over."""
+        if not self._waiting and not self.closed and not self.behind:
             self._wake.clear()
             try:
                 async with asyncio.timeout(within):
                     await self._wake.wait()
             except TimeoutError:
                 return b""
-        if self._waiting:
-            frames = b"".join(self._waiting)
-            self._waiting.clear()
-            return frames
-        return None if self.over else b""
-
-    @property
-    def over(self) -> bool:
-        return self.dropped or self.closed
+        if not self._waiting:
+            return None if self.closed else b""
+        taken, size = [], 0
+        while self._waiting and size < PIECE:
+            taken.append(self._waiting.popleft())
+            size += len(taken[-1])
+        self._size -= size
+        return b"".join(taken)
 
 
 class Broadcast:
     def __init__(self) -> None:
         self._subscribers: set[Subscriber] = set()
-        self.dropped = 0
+        self.snapshot: tuple[int, bytes] | None = (
+            None  # the newest that was asked for, until something happens
+        )
+        self.lagged = 0  # times that one was behind
 
     def subscribe(self, *, is_page: bool = False) -> Subscriber:
         subscriber = Subscriber(is_page=is_page)
@@ -99,15 +117,17 @@ class Broadcast:
                     await each.gone.wait()
 
     def publish(self, events: Sequence[Event], world: World) -> None:
+        self.snapshot = None
         if not self._subscribers or not events:
             return
-        for event in events:
-            frame = frame_of(event, world)
+        try:
+            frames = [frame_of(event, world) for event in events]
+        except Exception:
             for subscriber in self._subscribers:
-                subscriber.push(frame)
-        for subscriber in [each for each in self._subscribers if each.dropped]:
-            self._subscribers.discard(subscriber)
-            self.dropped += 1
+                subscriber.lose()  # nobody takes for whole what lacks an event
+            raise
+        size = sum(map(len, frames))
+        self.lagged += sum(subscriber.push(frames, size) for subscriber in self._subscribers)
 
     def close(self) -> None:
         """The daemon ends: others may come again, but a page ends with it."""

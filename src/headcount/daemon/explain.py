@@ -32,8 +32,17 @@ WOULD_CHANGE = {
 """`{source}`: what corrects an agent's hooks. Of an agent that has none of the kind those words are left out."""
 
 
-def explain(session: Session, world: World, now: float, verdict: Verdict | None) -> Explanation:
-    """`verdict`: what the kernel says of its process at this moment, when there is one to ask."""
+UNTOLD = (
+    "its SessionStart hook hung up before the answer was ready: the agent was not told what its conversation held "
+    "before, or who works beside it"
+)
+
+
+def explain(
+    session: Session, world: World, now: float, verdict: Verdict | None, untold_at: float | None = None
+) -> Explanation:
+    """`verdict`: what the kernel says of its process at this moment, when there is one to ask. `untold_at`: when the
+    context of its start was not delivered."""
     activity = _activity(session)
     return Explanation(
         session=session_row(session, world),
@@ -42,6 +51,13 @@ def explain(session: Session, world: World, now: float, verdict: Verdict | None)
         binding=_binding(session),
         agree=all(line.stands for line in activity.evidence),
         would_change=[] if session.ended and session.ended.proven else _would_change(session),
+        context=_context(untold_at) if untold_at is not None and session.is_open else None,
+    )
+
+
+def _context(untold_at: float) -> Belief:
+    return Belief(
+        value="not delivered", because=UNTOLD, source="connection", at=time_text(untold_at), evidence=[]
     )
 
 

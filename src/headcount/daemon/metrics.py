@@ -106,8 +106,8 @@ class _Collector:
         for what, count in service.mailboxes.counts().items():
             mailbox.add_metric([what], count)
         yield mailbox
-        dropped = service.broadcast.dropped
-        yield CounterMetricFamily("headcount_streams_dropped", "Readers too slow to follow.", value=dropped)
+        lagged = service.broadcast.lagged
+        yield CounterMetricFamily("headcount_streams_dropped", "Times a reader fell behind.", value=lagged)
         for name, text, histogram in (
             ("headcount_death_seconds", "From the kernel's event to the commit.", service.death_latency),
             ("headcount_report_seconds", "From the report's own time to the commit.", service.report_latency),

@@ -85,6 +85,8 @@ class Service(Struct):
     began: float  # the same by the steady clock: a clock that was set makes nobody younger
     ask_to_stop: Callable[[], object]
     set_aside: Path | None = None
+    untold: dict[tuple[str, str], float] = field(default_factory=dict)
+    """Agent and conversation whose starting context was not delivered -> when."""
     death_latency: Histogram = field(default_factory=Histogram)
     report_latency: Histogram = field(default_factory=Histogram)
 

@@ -113,6 +113,7 @@ class Explanation(msgspec.Struct, kw_only=True):
     binding: Belief  # which process, and how that was learned
     agree: bool
     would_change: list[str]
+    context: Belief | None = None  # of its start (`hooks install --context`), where it was not delivered
 
 
 class Holder(msgspec.Struct, kw_only=True):

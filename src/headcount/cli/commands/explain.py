@@ -84,6 +84,7 @@ def lines_of(explanation: dict[str, Any], now: float) -> list[str]:
         _headline(raw, now),
         *_evidence(explanation, now),
         _process(explanation.get("binding") or {}),
+        *_context(explanation.get("context")),
         *(f"! {clean(alarm)}" for alarm in raw.get("alarms") or ()),
         _closing(explanation),
     ]
@@ -128,6 +129,12 @@ def _age(evidence: dict[str, Any], now: float) -> str:
 
 def _process(binding: dict[str, Any]) -> str:
     return f"Process: {clean(binding.get('value'))}, {clean(binding.get('because'))}."
+
+
+def _context(context: dict[str, Any] | None) -> list[str]:
+    if not context:
+        return []
+    return [f"Starting context: {clean(context.get('value'))}, {clean(context.get('because'))}."]
 
 
 def _closing(explanation: dict[str, Any]) -> str:

@@ -3,6 +3,8 @@
 Rules of this file
   1. Asked by the one hook that may print. Nothing to say is an empty 204.
   2. It tells what is committed and changes nothing: the start itself is reported by the mailbox.
+  3. An answer whose asker has hung up is remembered as not delivered, for `explain`, until the daemon stops. A start at which
+     nobody asked (the daemon was down) is not: whether that agent would have asked is not known here.
 
 Not here: the words (briefing.py), the line that asks (agents/ask_line.py).
 """
@@ -20,6 +22,7 @@ from headcount.daemon.routes.route import Call
 from headcount.times import CLOCK_SLACK
 
 RELEASES_MOST = 1_000
+UNTOLD_MOST = 1_000
 
 
 async def starting_context(call: Call) -> Any:
@@ -30,8 +33,14 @@ async def starting_context(call: Call) -> Any:
     if isinstance(report, Unread):
         return NOTHING
     lines = await _lines(call, report)
+    untold, key = call.service.untold, (report.agent, report.conversation)
+    untold.pop(key, None)
     if not lines:
         return NOTHING
+    if call.has_hung_up:
+        untold[key] = report.at
+        while len(untold) > UNTOLD_MOST:
+            del untold[next(iter(untold))]
     label = [briefing.LABEL] if any('"' in line for line in lines) else []
     text = "\n".join(["From headcount, which watches the agents on this machine:", *lines, *label])
     return json_answer({"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}})

@@ -4,19 +4,20 @@ Rules of this file
   1. A stream starts with a snapshot, or, with Last-Event-ID, with what was missed; then come deltas.
   2. Subscribe first, read afterwards, so that nothing falls between.
   3. On a silent stream a comment comes now and then, as often as `every` asks, so that silence means something.
-  4. An id that the journal no longer has, or never had, gets a snapshot instead.
+  4. An id that the journal no longer has, or never had, gets a snapshot instead; so does a reader that has fallen behind, on
+     the stream that it has.
 
 Not here: who is told what (broadcast.py).
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from typing import Any
 
 import msgspec
 
 from headcount.core.events import EventType
 from headcount.daemon.answer import Stream
-from headcount.daemon.broadcast import Subscriber, frame_of
+from headcount.daemon.broadcast import PIECE, Subscriber, frame_of
 from headcount.daemon.gate import Refused
 from headcount.daemon.routes.route import Call
 from headcount.daemon.service import Service, sessions_shown
@@ -24,14 +25,15 @@ from headcount.daemon.view import event_row, session_row
 from headcount.times import STREAM_PING_EVERY
 from headcount.wire.messages import History, Snapshot
 
-RESUME_MOST = 200_000  # many times what a dropped reader missed; further back a snapshot is the better answer
-RESUME_PAGE = 500  # events read and sent at a time, so that a long way back stops nobody else
+RESUME_MOST = (
+    200_000  # many times what a reader misses by a break; further back a snapshot is the better answer
+)
+RESUME_PAGE = 32  # events read and sent at a time: what a reader that stops reading then keeps
 PAGE_MOST = 10_000
 PRESENT = b": still here\n\n"
 DISMISSED = (
     b"event: closed\ndata: {}\n\n"  # the page was closed, or ends with the daemon: not to be asked for again
 )
-DROPPED = b"event: dropped\ndata: {}\n\n"  # the reader lagged: resume from the last id
 
 
 async def stream_events(call: Call) -> Any:
@@ -52,21 +54,26 @@ async def _frames(
     try:
         seq = service.loop.world.seq
         if last is None or not await _is_kept(service, last, seq):
-            yield _snapshot(service, seq)
+            subscriber.lose()
         else:
             async for frames in _missed(service, last, seq):
                 yield frames
-        async for frames in _live(subscriber, every):
+        async for frames in _live(service, subscriber, every):
             yield frames
     finally:
         service.broadcast.unsubscribe(subscriber)
 
 
-async def _live(subscriber: Subscriber, every: int) -> AsyncIterator[bytes]:
-    while (frames := await subscriber.take(every)) is not None:
-        yield frames or PRESENT
-    if subscriber.dropped:
-        yield DROPPED
+async def _live(service: Service, subscriber: Subscriber, every: int) -> AsyncIterator[bytes]:
+    while True:
+        if not subscriber.is_caught_up():
+            for piece in _snapshot(service):
+                yield piece
+        frames = await subscriber.take(every)
+        if frames is None:
+            break
+        if frames or not subscriber.behind:
+            yield frames or PRESENT
     if subscriber.dismissed:
         yield DISMISSED
 
@@ -87,11 +94,16 @@ async def _missed(service: Service, last: int, seq: int) -> AsyncIterator[bytes]
         last = events[-1].seq if events else last + RESUME_PAGE
 
 
-def _snapshot(service: Service, seq: int) -> bytes:
-    world = service.loop.world
-    rows = [session_row(session, world) for session in sessions_shown(service, ended=False)]
-    data = msgspec.json.encode(Snapshot(seq=seq, sessions=rows))
-    return b"id: %d\nevent: snapshot\ndata: %s\n\n" % (seq, data)
+def _snapshot(service: Service) -> Iterator[bytes]:
+    """In pieces of one that all readers share who ask before something happens."""
+    world, broadcast = service.loop.world, service.broadcast
+    if broadcast.snapshot is None or broadcast.snapshot[0] != world.seq:
+        rows = [session_row(session, world) for session in sessions_shown(service, ended=False)]
+        data = msgspec.json.encode(Snapshot(seq=world.seq, sessions=rows))
+        frame = b"id: %d\nevent: snapshot\ndata: %s\n\n" % (world.seq, data)
+        broadcast.snapshot = (world.seq, frame)
+    frame = broadcast.snapshot[1]
+    return (frame[at : at + PIECE] for at in range(0, len(frame), PIECE))
 
 
 async def history(call: Call) -> History:

@@ -63,6 +63,11 @@ class Call(Struct):
         return self.request.line.peer
 
     @property
+    def has_hung_up(self) -> bool:
+        """Nobody reads the answer any more."""
+        return self.request.line.lost.is_set() or (self.peer is not None and self.peer.has_ended())
+
+    @property
     def seen(self) -> Seen:
         """What was seen of the peer, by this and earlier requests of the connection."""
         return self.request.line.seen

@@ -29,4 +29,5 @@ async def explain_session(call: Call) -> Explanation:
     if session.is_open and session.process is not None:
         machine = service.loop.world.machine_of(session.process.boot)
         verdict = service.processes.prove(session.process, machine)
-    return explain(session, service.loop.world, service.clock.now(), verdict)
+    untold_at = service.untold.get((session.agent, session.conversation or ""))
+    return explain(session, service.loop.world, service.clock.now(), verdict, untold_at)

@@ -94,7 +94,7 @@ export function session() {
       <section><h2>Facts</h2>${facts(raw, now)}</section>
       ${explained ? html`<section><h2>Why do we believe this?</h2><div class="scroll"><table class="beliefs">
         <thead><tr><th scope="col">Belief</th><th scope="col">Value</th><th scope="col">Because</th><th scope="col">Source</th><th scope="col">Age</th></tr></thead>
-        <tbody>${belief("Liveness", explained.liveness, now)}${belief("Activity", explained.activity, now)}${belief("Process", explained.binding, now)}</tbody></table></div>
+        <tbody>${belief("Liveness", explained.liveness, now)}${belief("Activity", explained.activity, now)}${belief("Process", explained.binding, now)}${explained.context ? belief("Starting context", explained.context, now) : null}</tbody></table></div>
         <p class="note">${explained.agree ? "Sources agree." : "Sources disagree; the losing evidence is struck through."} Would change it: ${explained.would_change.map(clean).join(", ") || "nothing"}.</p></section>` : null}
       ${(raw.claims || []).length ? html`<section><h2>Holds</h2><ul>${raw.claims.map((item) => html`<li><code>${clean(item)}</code></li>`)}</ul></section>` : null}
       ${(raw.background || []).length || children.length ? html`<section><h2>Beside it</h2><ul>${(raw.background || []).map((work) => html`<li>${clean(work.kind)}: ${clean(work.label)}</li>`)}
