@@ -7,12 +7,14 @@ import pytest
 from tests.rules.source import ROOT
 from tests.rules.test_docs import NAMED_TEST, missing_tests
 
-ADVERSARIES = ("A web page", "An agent with an injected prompt", "Another user of the machine",
-               "A container, or another namespace", "A malicious repository", "The network")  # fmt: skip
+WALLS = ("A web page", "Another user of the machine", "A container, or another namespace", "A malicious repository",
+         "The network")  # fmt: skip
+GUARD_RAILS = ("An agent with an injected prompt",)
+ADVERSARIES = (*WALLS, *GUARD_RAILS)
 
 
 def sections(text: str) -> dict[str, str]:
-    return {part.partition("\n")[0]: part for part in re.split(r"^## ", text, flags=re.MULTILINE)[1:]}
+    return {part.partition("\n")[0]: part for part in re.split(r"^### ", text, flags=re.MULTILINE)[1:]}
 
 
 def model() -> dict[str, str]:
@@ -27,6 +29,15 @@ def defences(section: str) -> list[tuple[str, str]]:
 def unproved(section: str) -> list[str]:
     """Defences that no test is named for, or only one that does not exist."""
     return [said for said, tests in defences(section) if not NAMED_TEST.search(tests) or missing_tests(tests)]
+
+
+def test_every_adversary_stands_once_under_walls_or_guard_rails() -> None:
+    text = (ROOT / "docs" / "threat-model.md").read_text("utf-8")
+    walls, rails = re.split(r"^## Guard rails$", text, flags=re.MULTILINE)
+    assert re.findall(r"^### (.*)$", walls.partition("\n## Walls\n")[2], re.MULTILINE) == list(WALLS)
+    assert re.findall(r"^### (.*)$", rails, re.MULTILINE) == list(GUARD_RAILS)
+    headings = ["Walls", "Guard rails", "What is shown again and again"]
+    assert re.findall(r"^## (.*)$", text, re.MULTILINE) == headings
 
 
 @pytest.mark.parametrize("adversary", ADVERSARIES)
