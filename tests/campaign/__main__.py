@@ -20,6 +20,7 @@ CAMPAIGNS = {  # and what each counts
     "wrong_kill": "ends wanted",
     "fleet_partitions": "rounds",
     "double_starts": "rounds",
+    "pulled_away": "rounds",
     "slow_loris": "connections",
     "headers": "requests",
     "canaries": "canaries",

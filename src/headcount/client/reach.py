@@ -125,13 +125,22 @@ class Client:
         self.started = True
 
     def stop(self) -> bool:
-        """Ask the daemon to stop and wait until it is gone; False: there was none."""
+        """Ask the daemon to stop and wait until it is gone; False: there was none. One whose socket was removed listens
+        again within moments; one that does not is named."""
         from headcount.client.gone import Departure
+        from headcount.client.start import deaf_holder
 
-        try:
-            health = self._connection.call("GET", "/healthz").data
-        except NotRunning:
-            return False
+        deadline = time.monotonic() + times.START_AGAIN_AFTER
+        while True:
+            try:
+                health = self._connection.call("GET", "/healthz").data
+                break
+            except NotRunning:
+                if (deaf := deaf_holder(self.places)) is None:
+                    return False
+                if time.monotonic() >= deadline:
+                    raise deaf from None
+                time.sleep(times.CONNECT_RETRY_EVERY)
         with Departure(
             health.get("pid") if isinstance(health, dict) else None, self.places.socket
         ) as departure:
