@@ -33,7 +33,8 @@ from tests.rig.daemon import Daemon, eventually
 from tests.rig.pulling import PULLS, blind_daemon
 
 ROUNDS = 300
-CONTROL_ROUNDS = 12
+HARMFUL = [("home", "moved"), ("store", "removed"), ("log", "removed"), ("store", "replaced by a copy")]
+CONTROL_ROUNDS = len(HARMFUL)
 HOLDERS = 20
 WAITERS = 10
 REACHED_WITHIN = 20.0  # seconds; a busy machine starts a daemon in three
@@ -75,8 +76,11 @@ class Asker:
         return json.loads(self.process.stdout.readline())
 
     def close(self) -> None:
+        assert self.process.stdin is not None and self.process.stdout is not None
         self.process.kill()
         self.process.wait()
+        self.process.stdin.close()
+        self.process.stdout.close()
 
 
 class Taker(threading.Thread):
@@ -103,14 +107,16 @@ class Taker(threading.Thread):
 
 
 class Campaign:
-    def __init__(self, directory: Path, seed: int, make: Callable[[Path], Daemon]) -> None:
+    def __init__(
+        self, directory: Path, seed: int, make: Callable[[Path], Daemon], first: list[tuple[str, str]]
+    ) -> None:
         self.directory = directory
         self.chance = random.Random(seed)
         self.make = make
         self.counts: Counter[str] = Counter()
         self.holders = [Asker() for _ in range(HOLDERS)]
         self.waiters = [Asker() for _ in range(WAITERS)]
-        self.deck: list[tuple[str, str]] = []
+        self.deck = first[::-1]
 
     def close(self) -> None:
         for each in (*self.holders, *self.waiters):
@@ -211,8 +217,10 @@ def run(
     control_rounds: int = CONTROL_ROUNDS,
 ) -> Outcome:
     with tempfile.TemporaryDirectory(prefix="headcount-campaign-") as directory:
-        ours = _rounds(Path(directory) / "ours", seed, seconds, progress, rounds, Daemon)
-        control = _rounds(Path(directory) / "control", seed, seconds, progress, control_rounds, blind_daemon)
+        ours = _rounds(Path(directory) / "ours", seed, seconds, progress, rounds, Daemon, [])
+        control = _rounds(
+            Path(directory) / "control", seed, seconds, progress, control_rounds, blind_daemon, HARMFUL
+        )
     rows = (
         Row(f"rounds, {HOLDERS} holders and {WAITERS} waiters in each", f"{ours['rounds']:,}",
             f"{rounds:,}, if there is time"),
@@ -239,9 +247,10 @@ def _rounds(
     progress: Progress,
     rounds: int,
     make: Callable[[Path], Daemon],
+    first: list[tuple[str, str]],
 ) -> Counter[str]:
     began = time.monotonic()
-    campaign = Campaign(directory, seed, make)
+    campaign = Campaign(directory, seed, make, first)
     try:
         while campaign.counts["rounds"] < rounds and time.monotonic() - began < seconds:
             campaign.round()

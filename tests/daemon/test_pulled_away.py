@@ -15,6 +15,7 @@ from headcount.daemon.home import PULLED_AWAY
 from headcount.paths import Places
 from tests.rig.daemon import Daemon, eventually
 from tests.rig.inside import command, environment, outside
+from tests.rig.pulling import remove_home
 
 pytestmark = pytest.mark.skipif(
     not Path("/proc/self/stat").exists(), reason="held by Linux's process identity"
@@ -35,7 +36,7 @@ def older(store: Path, end: str = "") -> None:
 
 
 def copied(home: Path) -> None:
-    """As a backup that is put back in two steps: the daemon may end between them, and then marks nothing."""
+    """As a backup that is put back in two steps: a daemon ends between them, and then marks nothing."""
     shutil.copytree(home, home.with_name("copy"), ignore=shutil.ignore_patterns("*.sock"))
     home.rename(home.with_name("elsewhere"))
     home.with_name("copy").rename(home)
@@ -50,7 +51,7 @@ PULLS: dict[str, Callable[[Path], object]] = {
     "log replaced": lambda home: older(home / "headcount.db", "-wal"),
     "log emptied": lambda home: os.truncate(home / "headcount.db-wal", 0),
     "all but directories removed": lambda home: [each.unlink() for each in home.glob("headcount.*")],
-    "home removed": lambda home: shutil.rmtree(home, ignore_errors=True),
+    "home removed": remove_home,
     "home moved": lambda home: home.rename(home.with_name("elsewhere")),
     "replaced by a copy": copied,
     "home moved with the one above": lambda home: home.parent.rename(home.parent.with_name("above")),
@@ -141,6 +142,20 @@ def test_an_orderly_stop_without_claims_leaves_no_mark_outside_the_home(deep: Da
     assert mark.read_text().splitlines()[0] == places.state
     deep.stop()
     assert not mark.exists()
+
+
+def test_a_home_that_is_copied_to_its_place_while_no_daemon_runs_is_not_lost(deep: Daemon) -> None:
+    """As to another disk: the store has another number then, and all of it is there."""
+    fence = claim(deep).data["fence"]
+    deep.stop()
+    copied(deep.home)
+    deep.ready()
+    (held,) = deep.get("/v1/claims")["claims"]
+    assert (held["fence"], deep.get("/v1/claims")["loss"]) == (fence, None)
+    deep.kill()
+    shutil.rmtree(deep.home)
+    deep.user_home.mkdir(parents=True)
+    assert deep.ready().get("/v1/claims")["loss"] == "it was removed"
 
 
 def test_a_hold_outlives_the_store_and_is_told(deep: Daemon) -> None:

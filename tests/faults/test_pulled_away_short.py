@@ -6,5 +6,5 @@ from tests.campaign.outcome import silent
 
 def test_whatever_is_pulled_away_under_a_daemon_nothing_is_held_twice_or_lost_in_silence() -> None:
     """The control is the same daemon with its looks switched off."""
-    outcome = pulled_away.run(seed=3, seconds=60, progress=silent, rounds=6, control_rounds=4)
+    outcome = pulled_away.run(seed=3, seconds=60, progress=silent, rounds=5, control_rounds=2)
     assert outcome.not_as_wanted() == []

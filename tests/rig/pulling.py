@@ -8,6 +8,7 @@ Rules of this file
 import os
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from tests.rig.daemon import Daemon
@@ -57,8 +58,13 @@ def _copied(home: Path) -> None:
 
 
 def _file_in_its_place(path: Path) -> None:
-    shutil.rmtree(path, ignore_errors=True)
-    path.write_text("no directory")
+    """The daemon makes its mailbox again: until ours came first."""
+    other = path.parent.with_name("other")
+    other.write_text("no directory")
+    while other.exists():
+        shutil.rmtree(path, ignore_errors=True)
+        with suppress(IsADirectoryError):
+            other.rename(path)
 
 
 def _of(name: str) -> dict[str, Pull]:
@@ -73,7 +79,7 @@ def _of(name: str) -> dict[str, Pull]:
     }
 
 
-def _removed(home: Path) -> None:
+def remove_home(home: Path) -> None:
     """As `rm -rf`, again where the daemon made its mailbox meanwhile."""
     while home.exists():
         shutil.rmtree(home, ignore_errors=True)
@@ -82,7 +88,7 @@ def _removed(home: Path) -> None:
 PULLS: dict[str, dict[str, Pull]] = {
     **{what: _of(name) for what, name in FILES.items()},
     "home": {
-        "removed": _removed,
+        "removed": remove_home,
         "moved": lambda home: home.rename(home.with_name("elsewhere")),
         "replaced by a copy": _copied,
         "all but directories removed": lambda home: [each.unlink() for each in home.glob("headcount.*")],

@@ -76,8 +76,7 @@ class Home:
         self.check()
         self._is_closed, self._socket = True, None
         Path(self._places.socket).unlink(missing_ok=True)
-        if not any(book.holding()):
-            witness.withdraw(self._places)
+        witness.withdraw(self._places, is_held=any(book.holding()))
 
     def _changed(self, events: list[FileEvent]) -> None:
         self.look()

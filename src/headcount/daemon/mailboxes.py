@@ -42,7 +42,7 @@ class Mailboxes:
 
     def _appeared(self, events: list[FileEvent]) -> None:
         if any(event.mask & IN_IGNORED for event in events):
-            with suppress(FileNotFoundError):  # with all of the home, which is never made again by us
+            with suppress(OSError):  # its mailboxes say so; a home that was removed is never made again by us
                 self.open()
             return
         awaited = {None, *(mailbox.directory.name for mailbox in self._closed)}

@@ -8,8 +8,8 @@ Rules of this file
      is a mark outside the home.
   2. The mark outside names the file that was served. It tells of a home that was removed whole, or in whose place lies
      a copy. It lies in memory, since the processes that hold claims end with the boot too, under a name made of the
-     directory above the home: a home that was carried elsewhere has none. It goes with an orderly stop while nothing
-     is held.
+     directory above the home: a home that was carried elsewhere has none. An orderly stop removes it, or, while
+     something is held, the file's number from it: who moves a home while no daemon runs may copy it.
 
 Not here: what a lost store means (core/ledger.py), what a running daemon notices (home.py), marks of agents (marks.py).
 """
@@ -31,7 +31,8 @@ def why_lost(places: Places) -> str | None:
     """What became of the store that was served here; None: it is there, or there never was one."""
     outside = _said(_outside(places.state))
     if os.path.exists(places.database):  # noqa: PTH110
-        return "it was replaced" if outside and outside != _served(places) else None
+        was = outside.splitlines()[1:]
+        return "it was replaced" if was and was != _served(places).splitlines()[1:] else None
     is_marked = outside or _said(places.lock) or _said(_in_log(places)) or os.path.exists(places.flag)  # noqa: PTH110
     return "it was removed" if is_marked else None
 
@@ -40,26 +41,26 @@ def bear(places: Places) -> None:
     """A store is served now. Marks outside whose home's place is gone are of nobody, and are removed."""
     marks = {places.lock: WORD, _in_log(places): WORD, _outside(places.state): _served(places)}
     for mark, word in marks.items():
-        if _said(mark) != word:
-            with suppress(OSError):  # each is an extra
-                fd = open_to_append(mark)
-                os.ftruncate(fd, 0)
-                os.write(fd, word)
-                os.close(fd)
+        _write(mark, word)
     for other in Path(OUTSIDE).glob(f"headcount-{os.getuid()}-*"):
-        if _outside(os.fsdecode(_said(str(other)).partition(b"\n")[0])) != str(other):
+        said = _said(str(other)).splitlines()  # nothing: it is being written
+        if said and _outside(os.fsdecode(said[0])) != str(other):
             with suppress(OSError):
                 other.unlink()
 
 
-def withdraw(places: Places) -> None:
+def withdraw(places: Places, *, is_held: bool = False) -> None:
+    """The store is closed in order."""
+    if is_held:
+        _write(_outside(places.state), os.fsencode(places.state))
+        return
     with suppress(OSError):
         os.unlink(_outside(places.state))
 
 
 def _served(places: Places) -> bytes:
     there = os.stat(places.database)  # noqa: PTH116
-    return os.fsencode(f"{places.state}\n{there.st_dev}:{there.st_ino}\n")
+    return os.fsencode(f"{places.state}\n{there.st_ino}")
 
 
 def _in_log(places: Places) -> str:
@@ -73,6 +74,16 @@ def _outside(state: str) -> str:
         there = os.stat(above or "/")  # noqa: PTH116
     key = f"{there and (there.st_dev, there.st_ino)} {name}".encode("utf-8", "surrogateescape")
     return f"{OUTSIDE}/headcount-{os.getuid()}-{sha256(key).hexdigest()[:16]}"
+
+
+def _write(mark: str, word: bytes) -> None:
+    if _said(mark) == word:
+        return
+    with suppress(OSError):  # each is an extra
+        fd = open_to_append(mark)
+        os.ftruncate(fd, 0)
+        os.write(fd, word)
+        os.close(fd)
 
 
 def _said(mark: str) -> bytes:

@@ -121,6 +121,7 @@ class Writer:
             self._fold_log()
         with suppress(sqlite3.Error):  # a checkpoint that fails is made good by the next start
             self._connection.close()
+        self.place.close()
 
     def _take(self) -> tuple[list[_Job], bool]:
         """Waits for one job, then takes all that wait with it."""
