@@ -4,8 +4,11 @@ Rules of this file
   1. A link, a pipe, a device, another user's file, or one that has a second name is not ours. Where we are to write, it is
      taken away (what it leads to is left alone); where we are to read, it is refused.
   2. Opening never waits: a pipe in the place of a file does not hold anybody up.
-  3. A directory in which files are read and removed is a directory itself, no link to one, and of our own user.
-  4. Imports next to nothing: the command line's hot path reads it.
+  3. A directory in which files are read and removed is a directory itself, no link to one, and of our own user; nobody
+     else may write in it, nor in a directory above it (sticky ones above, such as /tmp, are fine).
+  4. A file that we act on is not writable by others. Settings may be a link (people keep them elsewhere), may be root's,
+     and may be writable by a group that has no other member.
+  5. Imports next to nothing: the command line's hot path reads it.
 
 Not here: where files sit (paths.py), other tools' files (agents/settings_file.py).
 """
@@ -14,7 +17,7 @@ import errno
 import os
 
 REGULAR, KIND = 0o100000, 0o170000  # S_IFREG, S_IFMT
-STICKY, BY_ALL = 0o1000, 0o002
+STICKY, BY_GROUP, BY_ALL = 0o1000, 0o020, 0o002
 
 
 def make_room(path: str) -> None:
@@ -39,12 +42,13 @@ def open_anew(path: str) -> int:
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
 
 
-def open_to_read(path: str) -> tuple[int, os.stat_result]:
+def open_to_read(path: str, *, settings: bool = False) -> tuple[int, os.stat_result]:
     """The open file and its facts. Raises OSError, also for what is no plain file of ours."""
-    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    no_link = 0 if settings else os.O_NOFOLLOW
+    fd = os.open(path, os.O_RDONLY | no_link | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         facts = os.fstat(fd)
-        if not _is_ours(facts):
+        if not _is_ours(facts, or_roots=settings):
             raise OSError(errno.EINVAL, "not a plain file of your own", path)
     except OSError:
         os.close(fd)
@@ -52,25 +56,51 @@ def open_to_read(path: str) -> tuple[int, os.stat_result]:
     return fd, facts
 
 
-def read(path: str, most: int) -> bytes:
-    """Its bytes. Raises OSError, also for what is no plain file of ours."""
-    fd, _ = open_to_read(path)
+def read(path: str, most: int, *, settings: bool = False) -> bytes:
+    """Its bytes. Raises OSError, also for what is no plain file of ours, or may be written by others."""
+    fd, facts = open_to_read(path, settings=settings)
     try:
+        if _others_may_write(facts):
+            raise OSError(errno.EPERM, "others may write it (chmod go-w)", path)
         return os.read(fd, most)
     finally:
         os.close(fd)
 
 
-def check_directory(path: str, *, may_be_link: bool = False) -> None:
+def check_directory(path: str, *, may_be_link: bool = False, settings: bool = False) -> None:
     """Raises OSError where others could put things in the place of ours."""
     there = os.stat(path, follow_symlinks=may_be_link)  # noqa: PTH116 (importing pathlib costs more than this)
     if there.st_mode & KIND != 0o040000:
         raise OSError(errno.ENOTDIR, "it is not a directory of its own but leads elsewhere", path)
-    if there.st_uid != os.getuid():
+    if there.st_uid != os.getuid() and not (settings and there.st_uid == 0):
         raise OSError(errno.EPERM, f"it belongs to another user (uid {there.st_uid})", path)
-    if there.st_mode & BY_ALL and not there.st_mode & STICKY:
-        raise OSError(errno.EPERM, "everybody may write in it (chmod o-w)", path)
+    if there.st_mode & BY_ALL:
+        raise OSError(errno.EPERM, "everybody may write in it (chmod go-w)", path)
+    if there.st_mode & BY_GROUP and not (settings and _is_alone_in(there.st_gid)):
+        raise OSError(errno.EPERM, "a group may write in it (chmod go-w)", path)
+    above = path
+    while above != (above := os.path.dirname(above)):  # noqa: PTH120
+        mode = os.stat(above).st_mode  # noqa: PTH116
+        if mode & BY_ALL and not mode & STICKY:
+            raise OSError(errno.EPERM, "everybody may write in it (chmod o-w)", above)
 
 
-def _is_ours(there: os.stat_result) -> bool:
-    return there.st_mode & KIND == REGULAR and there.st_uid == os.getuid()
+def _is_ours(there: os.stat_result, *, or_roots: bool = False) -> bool:
+    owned = there.st_uid == os.getuid() or (or_roots and there.st_uid == 0)
+    return owned and there.st_mode & KIND == REGULAR
+
+
+def _others_may_write(there: os.stat_result) -> bool:
+    return bool(there.st_mode & BY_ALL) or bool(there.st_mode & BY_GROUP and not _is_alone_in(there.st_gid))
+
+
+def _is_alone_in(group: int) -> bool:
+    """Many systems give each user a group of the same name and let it write what the user makes (umask 002)."""
+    import grp  # seldom needed
+    import pwd
+
+    try:
+        name, found = pwd.getpwuid(os.getuid()).pw_name, grp.getgrgid(group)
+    except KeyError:
+        return False
+    return found.gr_name == name and set(found.gr_mem) <= {name}

@@ -22,6 +22,7 @@ CAMPAIGNS = {  # and what each counts
     "fleet_partitions": "rounds",
     "double_starts": "rounds",
     "upgrades": "rounds",
+    "pulled_away": "rounds",
     "slow_loris": "connections",
     "headers": "requests",
     "canaries": "canaries",

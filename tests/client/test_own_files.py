@@ -60,10 +60,15 @@ def test_a_directory_of_another_user_or_of_everybody_is_refused(
 ) -> None:
     places = Places.below(str(tmp_path / "home"))
     places.make()
-    Path(places.state).chmod(0o777)
-    with pytest.raises(OSError, match="everybody may write"):
-        places.make()
-    Path(places.state).chmod(0o1777)  # there nobody can take away what is ours
+    for mode in (
+        0o777,
+        0o1777,
+        0o770,
+    ):  # where a directory is sticky, others can still put a file of their own
+        Path(places.state).chmod(mode)
+        with pytest.raises(OSError, match="may write in it"):
+            places.make()
+    Path(places.state).chmod(0o755)
     places.make()
     mine = os.getuid()
     monkeypatch.setattr(own_files.os, "getuid", lambda: mine + 1)
@@ -81,3 +86,50 @@ def test_a_mailbox_that_leads_elsewhere_is_refused_and_a_home_that_does_is_not(t
     Path(places.mailbox).symlink_to(tmp_path)
     with pytest.raises(OSError, match="leads elsewhere"):
         places.make()
+
+
+def test_a_directory_above_in_which_everybody_may_write_is_refused_unless_it_is_sticky(
+    tmp_path: Path,
+) -> None:
+    places = Places.below(str(tmp_path / "above" / "home"))
+    places.make()
+    (tmp_path / "above").chmod(0o777)
+    with pytest.raises(OSError, match="everybody may write") as refused:
+        places.make()
+    assert refused.value.filename == str(tmp_path / "above")
+    (tmp_path / "above").chmod(0o1777)
+    places.make()
+
+
+def test_a_file_that_others_may_write_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = tmp_path / "place"
+    place.write_text("x")
+    place.chmod(0o602)
+    with pytest.raises(OSError, match="others may write it"):
+        own_files.read(str(place), 100)
+    place.chmod(0o660)
+    monkeypatch.setattr(own_files, "_is_alone_in", lambda group: False)
+    with pytest.raises(OSError, match="others may write it"):
+        own_files.read(str(place), 100)
+    monkeypatch.setattr(own_files, "_is_alone_in", lambda group: True)
+    assert own_files.read(str(place), 100) == b"x", (
+        "as editors leave it where each user has a group of their own"
+    )
+
+
+def test_only_a_group_of_ones_own_name_without_others_is_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    import grp
+    import pwd
+    from types import SimpleNamespace
+
+    me = pwd.getpwuid(os.getuid()).pw_name
+    for name, members, alone in (
+        (me, [], True),
+        (me, [me], True),
+        (me, ["ann"], False),
+        ("staff", [], False),
+    ):
+        monkeypatch.setattr(
+            grp, "getgrgid", lambda _, n=name, m=members: SimpleNamespace(gr_name=n, gr_mem=m)
+        )
+        assert own_files._is_alone_in(1) is alone

@@ -22,7 +22,8 @@ class Scene:
         self.bodies: list[bytes] = []
         self.server = Server()
         self.server.serve_app(Gate(self._answer))
-        self.serving = asyncio.create_task(self.server.serve_on(open_unix_socket(path)))
+        self.server.listen(open_unix_socket(path))
+        self.serving = asyncio.create_task(self.server.serve())
 
     async def _answer(self, request: Request) -> Answer | Stream:
         self.bodies.append(request.body)

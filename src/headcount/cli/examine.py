@@ -13,12 +13,15 @@ import stat
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from headcount import origin
 from headcount.client.connection import Connection
 from headcount.client.faults import ClientFault, NotRunning
 from headcount.client.reach import VERSION_HEADER
+from headcount.daemon.singleton import holder_of
+from headcount.daemon.witness import why_lost
 from headcount.paths import Places
 
 TAIL = 65_536
@@ -61,6 +64,8 @@ class Facts:
     descriptors: tuple[int, int] | None  # open and allowed, of the daemon
     errors: tuple[str, ...] = ()  # lines of the log's tail
     hooks: tuple[HookFacts, ...] = ()  # one for each settings file of an agent
+    lost: str | None = None  # what became of the store that was served from here, while no daemon says it
+    holder: int | None = None  # the pid that has the home's lock
     locked: str | None = None  # the directory that keeps us from having one of our own
     places: Places
 
@@ -76,6 +81,8 @@ def examine(env: Mapping[str, str]) -> Facts:
         state=_file(places.state),
         mailbox=_file(places.mailbox),
         flag=_file(places.flag) is not None,
+        lost=None if seen.get("status") else why_lost(places),
+        holder=holder_of(Path(places.lock)),
         locked=_locked(nearest),
         waiting=waiting,
         oldest=oldest,

@@ -41,7 +41,7 @@ def findings_of(facts: Facts) -> list[Finding]:
         *(_hooks(each) for each in facts.hooks),
     ]
     if not facts.status:
-        return always
+        return [*always, *_lost(facts)]
     return [
         *always,
         _version(facts),
@@ -54,7 +54,23 @@ def findings_of(facts: Facts) -> list[Finding]:
     ]
 
 
+def _lost(facts: Facts) -> list[Finding]:
+    if facts.lost is None:
+        return []
+    says = (
+        f"{facts.places.database} is not the one that was served ({facts.lost}): who holds what is not known"
+    )
+    return [Finding("store", "finding", says, "headcount up, then: headcount claims --accept-loss")]
+
+
 def _daemon(facts: Facts) -> Finding:
+    if not facts.running and facts.holder is not None:
+        return Finding(
+            "daemon",
+            "finding",
+            f"pid {facts.holder} has the home and does not listen on {facts.places.socket}",
+            f"if this stays, end it: kill {facts.holder}; see {facts.places.log}",
+        )
     if not facts.running:
         return Finding("daemon", "note", "not running; it starts on first use", "headcount up")
     if isinstance(facts.fault, Deaf):

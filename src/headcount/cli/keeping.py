@@ -3,7 +3,8 @@
 Rules of this file
   1. Listen first, check afterwards, so that a loss cannot fall between.
   2. Only the ledger's word that the number is stale ends the command. A daemon that is away, or restarts,
-     says nothing about the claim.
+     says nothing about the claim. One that was lost with the store was taken away by nobody: that is said, and the
+     command goes on.
   3. A command that has ended lost nothing: its holder gives the claim back, and the stream tells us of that too.
   4. The command is a child that we have not reaped: its handle cannot mean another process.
 
@@ -37,6 +38,7 @@ class Keeper:
         self._item = item
         self._fence = fence
         self._child = child
+        self._lost_with_store = False
         self._client: Client = reach(os.environ, autostart=False)
 
     def start(self) -> None:
@@ -66,18 +68,21 @@ class Keeper:
 
     def _is_stale(self) -> bool:
         try:
-            return ledger.ask(self._client, ledger.check(self._item, self._fence)).get("current") is False
+            answer = ledger.ask(self._client, ledger.check(self._item, self._fence))
         except Refused:
             return False
+        self._lost_with_store = answer.get("lost") is True
+        return answer.get("current") is False
 
     def _end_what_runs(self) -> None:
         if self._child.poll() is not None:
             return
-        print(
-            f"headcount: {clean(self._item)} (claim #{self._fence}) was taken away; ending the command.",
-            file=sys.stderr,
-            flush=True,
-        )
+        claim = f"{clean(self._item)} (claim #{self._fence})"
+        if self._lost_with_store:
+            what = f"{claim} is not known any more: the store was lost. The command goes on without it."
+            print(f"headcount: {what}", file=sys.stderr, flush=True)
+            return
+        print(f"headcount: {claim} was taken away; ending the command.", file=sys.stderr, flush=True)
         self._child.terminate()
 
 

@@ -25,6 +25,11 @@ CODES = {
 """Of faults without a code of their own, so that it says the same as the exit code."""
 
 INTERRUPTED = 130  # as shells report a death by SIGINT
+WRITE_IN_HOME = ("hooks", "mcp", "service")  # wherever our own files are
+
+
+class NotAsRoot(ClientFault):
+    exit_code = codes.REFUSED
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -65,11 +70,29 @@ def _dispatch(words: list[str]) -> int:
     name = words[0]
     if name not in VERBS:
         raise _unknown(name, list(VERBS))
+    if os.getuid() == 0:
+        _check_home(name)
     module = import_module(f"headcount.cli.commands.{name}")
     args = _parsed(name, module, words[1:])
     code = module.run(args)
     assert isinstance(code, int)
     return code
+
+
+def _check_home(verb: str) -> None:
+    """sudo keeps HOME: what root leaves there, its user could neither use nor remove."""
+    home = os.environ.get("HOME") or "/"
+    if "HEADCOUNT_HOME" in os.environ and verb not in WRITE_IN_HOME:
+        return
+    try:
+        owner = os.stat(home).st_uid  # noqa: PTH116
+    except OSError:
+        return
+    if owner != 0:
+        raise NotAsRoot(
+            f"You are root, but HOME ({home}) belongs to another user (uid {owner}). Nothing was done.",
+            "Run it without sudo. For agents that root runs: sudo -H headcount " + verb,
+        )
 
 
 def _bare() -> str:

@@ -35,7 +35,7 @@ ABOUT_US = {
     "fleet.away": "the fleet cannot be reached; shared claims are not vouched for",
     "fleet.back": "the fleet is reached again",
     "host.silent": "not heard",
-    "store.lost": "the store was damaged and set aside; rebuilt from the living",
+    "store.lost": "the store was lost: damaged and set aside, or removed; rebuilt from the living",
 }
 
 

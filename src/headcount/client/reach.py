@@ -138,9 +138,8 @@ class Client:
         (several callers may meet an older daemon at once, and the first of them replaces it)."""
         from headcount.client.gone import Departure
 
-        try:
-            health = self._connection.call("GET", "/healthz")
-        except NotRunning:
+        health = self._health()
+        if health is None:
             return False
         theirs = origin.from_header(health.headers.get(origin.HEADER))
         if only is not None and theirs != only:
@@ -155,6 +154,22 @@ class Client:
             self.close()
             departure.wait()
         return True
+
+    def _health(self) -> Answer | None:
+        """None: there is no daemon. One whose socket was removed listens again within moments; one that does not is
+        named."""
+        from headcount.client.start import deaf_holder
+
+        deadline = time.monotonic() + times.START_AGAIN_AFTER
+        while True:
+            try:
+                return self._connection.call("GET", "/healthz")
+            except NotRunning:
+                if (deaf := deaf_holder(self.places)) is None:
+                    return None
+                if time.monotonic() >= deadline:
+                    raise deaf from None
+                time.sleep(times.CONNECT_RETRY_EVERY)
 
     def _ask_to_stop(self) -> None:
         try:

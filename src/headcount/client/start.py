@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 from headcount import times
 from headcount.client.connection import Connection
@@ -54,8 +55,8 @@ def start(places: Places, env: Mapping[str, str], meanwhile: Meanwhile = None) -
         if _answers_soon(places, min(deadline, time.monotonic() + times.START_AGAIN_AFTER)):
             return
         if time.monotonic() >= deadline:
-            raise Unavailable(
-                "Another headcount daemon holds the lock and does not listen.", "See: headcount doctor"
+            raise deaf_holder(places) or Unavailable(
+                "A headcount daemon does not listen.", "See: headcount doctor"
             )
 
 
@@ -86,6 +87,17 @@ def launch(places: Places, env: Mapping[str, str], deadline: float, meanwhile: M
         os.close(readable)
     _forget(child)
     return _said(word, places)
+
+
+def deaf_holder(places: Places) -> Unavailable | None:
+    """That a daemon has this home and nobody can reach it; None: none has it, as far as the kernel says."""
+    from headcount.daemon.singleton import holder_of
+
+    pid = holder_of(Path(places.lock))
+    if pid is None:
+        return None
+    what = f"The daemon (pid {pid}) has {places.state} and does not listen on {places.socket}."
+    return Unavailable(what, f"If this stays, end it: kill {pid}. Its log: {places.log}")
 
 
 def make(places: Places) -> None:

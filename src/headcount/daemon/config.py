@@ -3,6 +3,7 @@
 Rules of this file
   1. Read once, at the start; a value. An unknown or wrong setting is a clear error, not a guess.
   2. Every setting has a default that suits nearly everybody.
+  3. A setting can name a command that we run: the file is refused where another user could have written it.
 """
 
 import re
@@ -13,10 +14,12 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
+from headcount import own_files
 from headcount.core.plain import command
 from headcount.times import DAY, HOUR, LONG_TURN, MINUTE, RETENTION, STALL_AFTER
 
 MEGABYTE = 1024 * 1024
+SIZE_MOST = MEGABYTE
 NUMBER_MOST = 10**9  # no setting means more; a float would not hold what TOML can write
 PORT_MOST = 65_535
 TABLES = frozenset({"tmux", "close", "notify"})
@@ -83,12 +86,11 @@ class Config:
 
 def _from_file(path: Path) -> Config:
     try:
-        data = tomllib.loads(path.read_text("utf-8"))
-    except (
-        ValueError,
-        OSError,
-        RecursionError,
-    ) as error:  # not TOML, not UTF-8, not to be read, nested without end
+        own_files.check_directory(str(path.parent), may_be_link=True, settings=True)
+        data = tomllib.loads(own_files.read(str(path), SIZE_MOST, settings=True).decode())
+    except OSError as error:  # not to be read, or not ours alone
+        raise BadSetting(f"{error.filename}: {error.strerror}. Mend that, or remove {path}.") from error
+    except (ValueError, RecursionError) as error:  # not TOML, not UTF-8, nested without end
         raise BadSetting(f"{path}: {error}. Mend or remove the file.") from error
     known = {setting_name(each.name): each.name for each in fields(Config)}
     given: dict[str, Any] = {}

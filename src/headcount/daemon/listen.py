@@ -55,6 +55,7 @@ class Server:
         self._gate: Gate | None = None
         self._make_room = make_room
         self._listeners: list[Accepting] = []
+        self._private: Accepting | None = None
         self._connections: set[Protocol] = set()
         self._tasks: set[asyncio.Task[None]] = set()  # answers in work
         self._listening = asyncio.Event()
@@ -64,10 +65,15 @@ class Server:
         """It is made of the parts that need the server, so it comes last."""
         self._gate = gate
 
-    async def serve_on(self, sock: socket.socket) -> None:
-        """Until the end, and what is being answered then has been."""
-        self._listen(sock)
+    def listen(self, sock: socket.socket) -> None:
+        """On the unix socket; instead of the one before, whose place was taken away."""
+        before, self._private = self._private, self._listen(sock)
+        if before is not None:
+            before.close()
         self._listening.set()
+
+    async def serve(self) -> None:
+        """Until the end, and what is being answered then has been."""
         await self._ending.wait()
         for listener in self._listeners:
             listener.close()

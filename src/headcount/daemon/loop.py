@@ -187,7 +187,7 @@ class Loop:
                     decision.cleared,
                 )
             except StoreFault as fault:
-                if fault.kind == "corrupt":
+                if fault.kind in ("corrupt", "gone"):
                     raise  # a new start sets the file aside and rebuilds from the living
                 if fault.kind == "value":
                     return await self._in_halves(batch, fault)

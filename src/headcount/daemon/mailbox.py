@@ -26,7 +26,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from headcount.agents.drop_line import TRIAL
+from headcount.agents.drop_line import TOP, TRIAL
 from headcount.agents.port import Agent, Unread
 from headcount.core.report import Anchor, Report
 from headcount.daemon.anchor import Anchors
@@ -96,7 +96,9 @@ class Mailbox:
 
     def open(self) -> None:
         """Watches first and lists afterwards, so that nothing falls between."""
-        self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if self._agent.name != TOP:
+            self.directory.parent.mkdir(mode=0o700, exist_ok=True)
+        self.directory.mkdir(mode=0o700, exist_ok=True)  # in a home that was removed nothing is made
         check_directory(str(self.directory))  # what cannot be read in it is removed: it must be ours
         self._end_watch = self._files.watch(self.directory, IN_CLOSE_WRITE | IN_MOVED_TO, self._arrived)
         os.close(open_to_append(str(self.directory / FLAG)))

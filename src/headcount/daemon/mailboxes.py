@@ -10,6 +10,7 @@ Not here: what is done with a file (mailbox.py), where each lies (agents/drop_li
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from headcount.daemon.mailbox import Mailbox
@@ -28,7 +29,7 @@ class Mailboxes:
 
     def open(self) -> None:
         """Watches first and looks afterwards, so that nothing falls between."""
-        self._top.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._top.mkdir(mode=0o700, exist_ok=True)
         self._files.watch(self._top, IN_CREATE | IN_MOVED_TO, self._appeared)
         self._open_those_there()
 
@@ -41,7 +42,8 @@ class Mailboxes:
 
     def _appeared(self, events: list[FileEvent]) -> None:
         if any(event.mask & IN_IGNORED for event in events):
-            self.open()
+            with suppress(OSError):  # its mailboxes say so; a home that was removed is never made again by us
+                self.open()
             return
         awaited = {None, *(mailbox.directory.name for mailbox in self._closed)}
         if any(event.name in awaited for event in events):

@@ -30,7 +30,7 @@ def recover(
     evidence: list[Evidence] = [
         Awake(
             now,
-            store_lost=str(loaded.set_aside) if loaded.set_aside else None,
+            store_lost=loaded.loss if loaded.last_seen is None else None,
             version=__version__,
             seen_until=loaded.last_seen,
         )

@@ -40,9 +40,10 @@ from headcount.daemon.fleet.pace import Pace
 from headcount.daemon.follow import Follow
 from headcount.daemon.forks import Forks
 from headcount.daemon.hints import Hints
+from headcount.daemon.home import Home, open_store
 from headcount.daemon.hosting import Hosting
 from headcount.daemon.idle_close import IdleClose
-from headcount.daemon.listen import Server, open_unix_socket
+from headcount.daemon.listen import Server
 from headcount.daemon.loop import Loop
 from headcount.daemon.mailbox import Mailbox
 from headcount.daemon.mailboxes import Mailboxes
@@ -95,7 +96,7 @@ async def run(places: Places, ready: Callable[[], None]) -> None:
     config = Config.read(Path(places.config), os.environ)
     clock = SystemClock()
     processes = open_processes(event_loop, config.processes, config.without)
-    store = SqliteStore.open(Path(places.database), machine=processes.place().machine, now=clock.now)
+    store = open_store(places, processes.place().machine, clock.now)
     try:
         running = Running(places, config, clock, processes, store)
         try:
@@ -119,6 +120,7 @@ class Running:
         book, boots = open_book(loaded, clock.now()), boots_of(loaded)
         world = World(processes.place(), loaded.sessions, loaded.seq, book, boots, loaded.leftovers)
         self.server = Server(processes.make_room)
+        self.home = Home(places, store, self.server)
 
         def prove(process: ProcessIdentity) -> Verdict:
             return processes.prove(process, world.machine_of(process.boot))
@@ -217,9 +219,8 @@ class Running:
         self.hints = Hints(self.files, self.service.census.hinted)
         self.service.closing.windows = TmuxWindows(self.loop, processes, clock)
         stacks = Path(places.log).with_name("stacks.txt")
-        self.watchdog = Watchdog(
-            event_loop, stacks, processes.make_room, on_alive=lambda: notify("WATCHDOG=1")
-        )
+        asked = (processes.make_room, self.home.look)
+        self.watchdog = Watchdog(event_loop, stacks, *asked, on_alive=lambda: notify("WATCHDOG=1"))
         self.deciding: asyncio.Task[None] | None = None
         self.chores: list[asyncio.Task[None]] = []
         self.serving: asyncio.Task[None] | None = None
@@ -258,7 +259,6 @@ class Running:
         self.checkouts.want(self.loop.world.open_sessions())
         self.stalls.want(self.loop.world)
         self.aftermath.start_up()
-        sock = open_unix_socket(Path(service.places.socket))
         self.chores += [
             self._chore(service.census.run(), "census"),
             self._chore(keep_pruned(service), "prune"),
@@ -270,7 +270,8 @@ class Running:
             idle = IdleClose(self.loop, service.closing, service.clock, limit)
             self.chores.append(self._chore(idle.run(), "idle close"))
         self.fleet.start()
-        self.serving = asyncio.create_task(self.server.serve_on(sock))
+        self.home.open(self.files)
+        self.serving = asyncio.create_task(self.server.serve())
         remembered = len(self.loop.world.sessions)
         notify(f"READY=1\nSTATUS=headcount {__version__}, {remembered} sessions remembered")
         log.info(
@@ -301,6 +302,7 @@ class Running:
 
     async def take_down(self) -> None:
         service = self.service
+        self.home.check()
         notify("STOPPING=1")
         service.broadcast.close()
         if self.serving is not None:
@@ -320,22 +322,24 @@ class Running:
             self.loop.put(Awake(service.clock.now(), stopping=True))
             self.loop.stop()
             await asyncio.wait([self.deciding])
-        Path(service.places.socket).unlink(missing_ok=True)
         self._raise_damage()
+        self.home.close(self.loop.world.book)
 
     def _raise_damage(self) -> None:
         if self.deciding is None or not self.deciding.done():
             return
         fault = self.deciding.exception()
         if isinstance(fault, StoreFault) and fault.kind == "corrupt":
+            self.home.check()  # a new start would make a home that was removed
             raise StoreDamaged from fault
 
     def _chore(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
         task = asyncio.create_task(work, name=name)
 
         def ended(done: asyncio.Task[None]) -> None:
-            if not done.cancelled() and done.exception() is not None:
-                log.critical("%s failed; headcount ends", name, exc_info=done.exception())
+            if not done.cancelled() and (fault := done.exception()) is not None:
+                self.home.ends_by(fault)
+                log.critical("%s failed; headcount ends", name, exc_info=fault)
                 self.server.end()
 
         task.add_done_callback(ended)

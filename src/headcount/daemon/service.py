@@ -143,9 +143,9 @@ class Service(Struct):
             found.append(
                 f"the store was damaged and is set aside as {self.set_aside}; history before it is there"
             )
-        if self.loop.world.book.loss is not None:
+        if (loss := self.loop.world.book.loss) is not None:
             found.append(
-                "no claim is granted, since a store was lost; accept it: headcount claims --accept-loss"
+                f"no claim is granted, since a store was lost ({loss}); accept it: headcount claims --accept-loss"
             )
         if self.loop.fault is not None:
             found.append(f"nothing can be stored now: {self.loop.fault}")

@@ -52,16 +52,17 @@ class Singleton:
 
 
 def holder_of(path: Path) -> int | None:
-    """The pid that has the lock, for people; None: it cannot be told (locks(5), proc_locks(5))."""
+    """The pid that has the lock, on the file or on its directory, for people; None: it cannot be told (locks(5),
+    proc_locks(5))."""
     try:
-        there = path.stat(follow_symlinks=False)
+        locked = [path.parent.stat(), *([path.lstat()] if path.exists() else [])]
         lines = Path(LOCKS).read_text("ascii").splitlines()
     except (OSError, UnicodeDecodeError):
         return None
-    place = f"{os.major(there.st_dev):02x}:{os.minor(there.st_dev):02x}:{there.st_ino}"
+    places = {f"{os.major(it.st_dev):02x}:{os.minor(it.st_dev):02x}:{it.st_ino}" for it in locked}
     for line in lines:
         fields = line.split()
-        if len(fields) > 5 and fields[1] == "FLOCK" and fields[5] == place and fields[4].isdigit():
+        if len(fields) > 5 and fields[1] == "FLOCK" and fields[5] in places and fields[4].isdigit():
             return int(fields[4]) or None  # 0: of another pid namespace
     return None
 

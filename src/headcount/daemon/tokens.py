@@ -158,7 +158,7 @@ class Tokens:
         ]
 
     def _write(self, path: Path, token: str) -> None:
-        self._directory.mkdir(PRIVATE, parents=True, exist_ok=True)
+        self._directory.mkdir(PRIVATE, exist_ok=True)  # in a home that was removed nothing is made
         check_directory(str(self._directory))
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         fd = os.open(path, flags, 0o600)

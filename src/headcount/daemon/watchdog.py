@@ -5,8 +5,8 @@ Rules of this file
      because then the questions were not asked either.
   2. A deaf loop is worse than none: the stacks are logged and the process ends. What was answered
      is on disk, and the next contact starts a daemon that re-proves everything.
-  3. What nobody tells us of, a limit of open files that was lowered, is looked at with the question: so nobody is
-     woken for it.
+  3. What nobody tells us of, a limit of open files that was lowered or a home that was moved with the directory above
+     it, is looked at with the question: so nobody is woken for it.
 """
 
 import asyncio
@@ -15,6 +15,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from headcount.own_files import open_anew
@@ -30,15 +31,14 @@ class Watchdog:
         self,
         loop: asyncio.AbstractEventLoop,
         stacks: Path,
-        look: Callable[[], object] = lambda: None,
-        *,
+        *looks: Callable[[], object],
         every: float = WATCHDOG_EVERY,
         on_alive: Callable[[], None] = lambda: None,
         give_up: Callable[[int], None] = os._exit,
     ) -> None:
         self._loop = loop
         self._stacks = stacks
-        self._look = look
+        self._looks = looks
         self._every = every
         self._on_alive = on_alive
         self._give_up = give_up
@@ -70,10 +70,11 @@ class Watchdog:
 
     def _answer(self, answered: threading.Event) -> None:
         answered.set()
-        self._look()
+        for look in self._looks:
+            look()
 
     def _end(self) -> None:
         log.critical("the loop did not answer %d times in a row; ending", WATCHDOG_STRIKES)
-        with open(open_anew(str(self._stacks)), "w") as file:
+        with suppress(OSError), open(open_anew(str(self._stacks)), "w") as file:  # its place may be gone
             faulthandler.dump_traceback(file)
         self._give_up(DEAF)

@@ -4,7 +4,8 @@ Rules of this file
   1. The file goes first and its log after it: cut short in between, the next start finds a log
      without a file, which is damage too, and not a file without its log, which looks whole.
   2. The names stay openable: `<name>.corrupt-<stamp>` with its `-wal` and `-shm`.
-  3. Damage that is met in mid-flight leaves a mark, so that the next start checks everything.
+  3. Damage that is met in mid-flight leaves a mark, so that the next start checks everything. A mark with a reason in it
+     says that what lies there is not what was served: the next start sets it aside unread.
 
 Not here: how damage is found at a start (opening.py).
 """
@@ -14,8 +15,10 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from headcount.own_files import open_to_append
+from headcount.own_files import open_to_append, read
 from headcount.store.schema import SIDE_FILES, sync
+
+WHY_MOST = 1_000  # bytes
 
 
 def set_aside(path: Path, now: float) -> Path:
@@ -39,13 +42,23 @@ def is_orphaned(path: Path) -> bool:
     return not path.exists() and log.exists() and log.stat().st_size > 0
 
 
-def suspect(path: Path) -> None:
+def suspect(path: Path, why: str = "") -> None:
     with suppress(OSError):  # the mark is an extra; the fault itself is told anyway
-        os.close(open_to_append(str(_mark(path))))
+        mark = open_to_append(str(_mark(path)))
+        os.write(mark, why.encode())
+        os.close(mark)
 
 
 def is_suspect(path: Path) -> bool:
     return _mark(path).exists()
+
+
+def told_lost(path: Path) -> str | None:
+    """Why what lies there is not what was served; None: nobody said so."""
+    try:
+        return read(str(_mark(path)), WHY_MOST).decode("utf-8", "replace") or None
+    except OSError:
+        return None
 
 
 def trust(path: Path) -> None:

@@ -3,7 +3,7 @@
 Rules of this file
   1. SQLite's code decides, never the text of a message.
   2. A kind is a promise about what helps: room (full), the disk (io), rights (readonly), another
-     program (busy), a restart that sets the file aside (corrupt). Nothing helps against a value that cannot be
+     program (busy), a restart that sets the file aside (corrupt, gone). Nothing helps against a value that cannot be
      stored (value): trying it again for ever would keep everybody else's from being stored.
 
 Not here: what the daemon does about it.
@@ -51,6 +51,7 @@ NEXT_STEP: dict[FaultKind, str] = {
     "readonly": "make {path} and its directory writable for you",
     "busy": "close the other program that holds {path}",
     "corrupt": "restart headcount: it sets {path} aside and rebuilds from the living",
+    "gone": "start headcount again: it says what was lost",
     "value": "this one value was set aside; run `headcount doctor`",
     "other": "run `headcount doctor`",
 }

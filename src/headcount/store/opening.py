@@ -28,7 +28,7 @@ import msgspec
 
 from headcount.core.session import Session, SessionId
 from headcount.own_files import make_room
-from headcount.store.aside import is_orphaned, is_suspect, set_aside, trust
+from headcount.store.aside import is_orphaned, is_suspect, set_aside, told_lost, trust
 from headcount.store.codec import (
     EventRow,
     decode_claim,
@@ -70,24 +70,35 @@ _MS: Final = 1000
 _UNREADABLE: Final = (msgspec.MsgspecError, TypeError, ValueError)
 
 
-def open_file(path: Path, machine: str, now: Callable[[], float]) -> tuple[sqlite3.Connection, Loaded]:
+def open_file(
+    path: Path, machine: str, now: Callable[[], float], lost: str | None = None
+) -> tuple[sqlite3.Connection, Loaded]:
+    """`lost`: why what lies there is not the store that was served."""
     with _told_as_faults(path):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # Numbers are given once: those of a lost journal were small, a clock's are larger.
+        born = str(int(now() * _MS))
+        meta = {"machine": machine, "born": born}
+        lost = lost or told_lost(path)
         try:
-            return _open(path, machine)
+            if lost and (path.exists() or is_orphaned(path)):
+                raise Damaged(lost)
+            if lost:
+                trust(path)
+                create(path, {**meta, "lost": lost, "seq": born})
+            return _open(path, machine, meta)
         except Damaged:
             aside = set_aside(path, now())
-        # Numbers are given once: those of the lost journal were small, a clock's are larger.
-        create(path, {"machine": machine, "set_aside": str(aside), "seq": str(int(now() * _MS))})
-        return _open(path, machine)
+        create(path, {**meta, "set_aside": str(aside), "seq": born})
+        return _open(path, machine, meta)
 
 
-def _open(path: Path, machine: str) -> tuple[sqlite3.Connection, Loaded]:
+def _open(path: Path, machine: str, meta: dict[str, str]) -> tuple[sqlite3.Connection, Loaded]:
     is_new = not path.exists()
     if is_new:
         if is_orphaned(path):
             raise Damaged("its log is there, the file is not")
-        create(path, {"machine": machine})
+        create(path, meta)
     check_header(path)
     path.chmod(0o600)  # SQLite gives its side files the same
     make_room(f"{path}-shm")  # SQLite writes into it whatever it is; it holds nothing that lasts
@@ -180,7 +191,8 @@ def _load(connection: sqlite3.Connection, is_new: bool) -> Loaded:
         claims=claims,
         requests=requests,
         leftovers=leftovers,
-        loss=None if LOSS_ACCEPTED in meta else meta.get("set_aside"),
+        loss=None if LOSS_ACCEPTED in meta else meta.get("set_aside") or meta.get("lost"),
+        born=int(meta.get("born", "0")),
     )
 
 

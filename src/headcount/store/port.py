@@ -21,7 +21,7 @@ from headcount.core.events import Event
 from headcount.core.leftover import Leftover, LeftoverId
 from headcount.core.session import Session, SessionId
 
-FaultKind = Literal["full", "io", "readonly", "busy", "corrupt", "value", "other"]
+FaultKind = Literal["full", "io", "readonly", "busy", "corrupt", "gone", "value", "other"]
 
 
 class StoreFault(Exception):
@@ -57,6 +57,7 @@ class Loaded(Struct, frozen=True):
     requests: list[Remembered] = field(default_factory=list)  # oldest first
     leftovers: list[Leftover] = field(default_factory=list)
     loss: str | None = None  # where a lost store lies, until somebody has accepted that its claims are lost
+    born: int = 0  # when this ledger was begun, in milliseconds, as its fences count; 0: not known
 
 
 class Store(Protocol):

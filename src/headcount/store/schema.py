@@ -26,7 +26,7 @@ SIDE_FILES: Final = ("-wal", "-shm", "-journal")
 _MAGIC: Final = b"SQLite format 3\0"
 _HEADER_BYTES: Final = 100
 _FORMATS: Final = frozenset((1, 2))  # for writing and for reading: with a journal, with a log
-_JOURNAL_BYTES: Final = 4 * 1024 * 1024  # what the log keeps of the disk after a checkpoint
+JOURNAL_BYTES: Final = 4 * 1024 * 1024  # what the log keeps of the disk after a checkpoint
 _CHECKPOINT_PAGES: Final = (
     1000  # within a commit, which then takes 20 ms: writer.py comes before it, after the answers
 )
@@ -37,7 +37,7 @@ _SETTINGS: Final = (
     "PRAGMA temp_store = MEMORY",  # what a statement of many rows needs to undo itself is no file of its own
     "PRAGMA trusted_schema = OFF",
     "PRAGMA cell_size_check = ON",  # a garbled page is noticed when it is read, not when it crashes
-    f"PRAGMA journal_size_limit = {_JOURNAL_BYTES}",
+    f"PRAGMA journal_size_limit = {JOURNAL_BYTES}",
     f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}",
 )
 

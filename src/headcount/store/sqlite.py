@@ -54,9 +54,12 @@ class SqliteStore:
         self.notes = Notes(writer, reader)
 
     @classmethod
-    def open(cls, path: Path, *, machine: str, now: Callable[[], float]) -> "SqliteStore":
-        """Raises `StoreFault` or `NewerSchema`. A damaged file is set aside: see `loaded.set_aside`."""
-        connection, loaded = open_file(path, machine, now)
+    def open(
+        cls, path: Path, *, machine: str, now: Callable[[], float], lost: str | None = None
+    ) -> "SqliteStore":
+        """Raises `StoreFault` or `NewerSchema`. A damaged file is set aside: see `loaded.set_aside`. `lost`: why
+        what lies there is not the store that was served."""
+        connection, loaded = open_file(path, machine, now, lost)
         return cls(path, machine, now, Writer(connection, path), Reader(path), loaded)
 
     async def commit(
@@ -98,6 +101,10 @@ class SqliteStore:
 
     async def prune(self, *, before: float, max_bytes: int) -> int:
         return await prune(self._writer, self._reader, before=before, now=self._now(), max_bytes=max_bytes)
+
+    def look(self) -> None:
+        """Raises `StoreFault` of kind `gone` where its files are no longer those of their paths."""
+        self._writer.place.look()
 
     def size(self) -> int:
         """Bytes on the disk, the log included."""

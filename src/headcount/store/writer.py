@@ -5,7 +5,8 @@ Rules of this file
      commit): one sync for all of them.
   2. Each caller gets its own outcome. If the joint transaction fails, each is tried alone.
   3. The log is folded into the file after the answers, not within somebody's commit.
-  4. The connection is kept after an I/O error. A new one would read the log from the disk again
+  4. What was committed into a file that is no longer at its place is not acknowledged (place.py).
+  5. The connection is kept after an I/O error. A new one would read the log from the disk again
      and could bring back the very commit that was reported as failed.
 
 Not here: what the bytes mean (codec.py), how rows are written (rows.py), reading history (reader.py).
@@ -26,6 +27,7 @@ from msgspec import Struct, field
 
 from headcount.store.aside import suspect
 from headcount.store.faults import translate
+from headcount.store.place import Place
 from headcount.store.port import StoreFault
 from headcount.store.queries import query
 from headcount.store.rows import change
@@ -76,6 +78,7 @@ class Writer:
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection = connection
         self._path = path
+        self.place = Place(path)
         self._queue: SimpleQueue[_Job | None] = SimpleQueue()  # None: no more will come
         self._closed = False
         self._folded = 0  # changes until then are in the file itself
@@ -118,6 +121,7 @@ class Writer:
             self._fold_log()
         with suppress(sqlite3.Error):  # a checkpoint that fails is made good by the next start
             self._connection.close()
+        self.place.close()
 
     def _take(self) -> tuple[list[_Job], bool]:
         """Waits for one job, then takes all that wait with it."""
@@ -145,19 +149,25 @@ class Writer:
 
     def _write_together(self, jobs: Sequence[_Job]) -> bool:
         try:
-            _store(jobs, self._connection)
+            self._in_place(partial(_store, jobs))
         except Exception:  # whose fault it was shows when each is tried alone
             return False
         return True
 
     def _attempt(self, job: _Job, task: Task) -> Outcome:
         try:
-            return job, task(self._connection), None
+            return job, self._in_place(task), None
         except Exception as error:
             fault = translate(error, self._path)
             if fault.kind == "corrupt":
                 suspect(self._path)
             return job, None, fault
+
+    def _in_place(self, task: Task) -> Any:
+        self.place.look()
+        done = task(self._connection)
+        self.place.look()
+        return done
 
 
 def checkpoint(connection: sqlite3.Connection) -> None:

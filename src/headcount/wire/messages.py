@@ -322,6 +322,7 @@ class CheckAnswer(msgspec.Struct, kw_only=True):
     fence: int | None  # of the claim that is held now
     holder: Holder | None
     because: str
+    lost: bool = False  # it is of a ledger that was lost: nobody took it away, and nobody knows of it
 
 
 class HandOffWish(msgspec.Struct, kw_only=True):

@@ -33,7 +33,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument(
         "--accept-loss",
         action="store_true",
-        help="after a damaged store: grant again, though earlier holders are not known (people only)",
+        help="after a lost store: grant again, though earlier holders are not known (people only)",
     )
 
 

@@ -163,8 +163,10 @@ async def check(call: Call) -> CheckAnswer:
     service, world = call.service, call.service.loop.world
     held = [claim for claim in world.book.holding() if overlaps(claim.item, item)]
     claim = next((each for each in held if each.fence == given.fence), held[0] if held else None)
+    lost = given.fence < service.store.loaded.born
     if claim is None or claim.holder is None:
-        return CheckAnswer(item=item, current=False, fence=None, holder=None, because="Nobody holds it.")
+        because = "It was granted before the store was lost." if lost else "Nobody holds it."
+        return CheckAnswer(item=item, current=False, fence=None, holder=None, because=because, lost=lost)
     verdict = service.processes.prove(claim.holder, world.machine_of(claim.holder.boot))
     is_it = claim.fence == given.fence and covers(claim.item, item)
     current = is_it and verdict.standing is not Standing.DEAD
@@ -172,7 +174,12 @@ async def check(call: Call) -> CheckAnswer:
     if claim.fence == given.fence and not is_it:
         because = f"That claim is of {said(claim.item, ITEM_MOST)} alone."
     return CheckAnswer(
-        item=item, current=current, fence=claim.fence, holder=holder_row(claim, world), because=because
+        item=item,
+        current=current,
+        fence=claim.fence,
+        holder=holder_row(claim, world),
+        because=because,
+        lost=lost,
     )
 
 

@@ -26,6 +26,7 @@ IN_MOVED_TO = 0x80
 IN_CREATE = 0x100
 IN_DELETE = 0x200
 IN_DELETE_SELF = 0x400
+IN_MOVE_SELF = 0x800  # only by inotify; looking is by the path, which then leads elsewhere
 IN_Q_OVERFLOW = 0x4000
 IN_IGNORED = 0x8000
 

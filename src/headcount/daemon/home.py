@@ -1,0 +1,109 @@
+"""The home under a running daemon: the store is the one that was opened, and the socket is in its place.
+
+Rules of this file
+  1. Where store or log are no longer what their paths lead to, the process ends at once, as by a kill. Closing in order
+     would write into, or remove, what another daemon may have put there by now.
+  2. A socket that was removed or replaced is made anew, in a home that is still ours.
+  3. Looked at when the directory changes and with each question of the watchdog; the store also at each commit
+     (store/place.py). Nothing of a home that was removed is made again.
+
+Not here: that the next start knows of the loss (witness.py).
+"""
+
+import logging
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from headcount.core.book import Book
+from headcount.daemon import witness
+from headcount.daemon.listen import Server, open_unix_socket
+from headcount.paths import Places
+from headcount.store.port import StoreFault
+from headcount.store.sqlite import SqliteStore
+from headcount.system.files import (
+    IN_DELETE,
+    IN_DELETE_SELF,
+    IN_MOVE_SELF,
+    IN_MOVED_FROM,
+    IN_MOVED_TO,
+    FileEvent,
+    FileEvents,
+)
+
+CHANGED = IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF | IN_MOVED_FROM | IN_MOVED_TO
+PULLED_AWAY = 71  # exit code of a daemon whose store was taken from it
+
+log = logging.getLogger("headcount.home")
+
+
+class Home:
+    def __init__(self, places: Places, store: SqliteStore, server: Server) -> None:
+        self._places = places
+        self._store = store
+        self._server = server
+        self._socket: tuple[int, int] | None = None  # None: it is not open yet
+        self._is_deaf = False
+        self._is_closed = False
+
+    def open(self, files: FileEvents) -> None:
+        self._server.listen(open_unix_socket(Path(self._places.socket)))
+        self._socket = _at(self._places.socket)
+        files.watch(Path(self._places.state), CHANGED, self._changed)
+        self.look()
+
+    def check(self) -> None:
+        """Returns only while the store is in its place, or is being closed: SQLite itself removes the log then."""
+        if self._is_closed:
+            return
+        try:
+            self._store.look()
+        except StoreFault as fault:
+            self.ends_by(fault)
+
+    def ends_by(self, fault: BaseException) -> None:
+        """At once, if it is that the store is gone."""
+        if isinstance(fault, StoreFault) and fault.kind == "gone":
+            log.critical("headcount ends: %s", fault)
+            os._exit(PULLED_AWAY)
+
+    def look(self) -> None:
+        self.check()
+        if self._socket is not None and _at(self._places.socket) != self._socket:
+            self._listen_again()
+
+    def close(self, book: Book) -> None:
+        self.check()
+        self._is_closed, self._socket = True, None
+        Path(self._places.socket).unlink(missing_ok=True)
+        witness.withdraw(self._places, is_held=any(book.holding()))
+
+    def _changed(self, events: list[FileEvent]) -> None:
+        self.look()
+
+    def _listen_again(self) -> None:
+        try:
+            self._server.listen(open_unix_socket(Path(self._places.socket)))
+        except OSError as error:
+            if not self._is_deaf:
+                log.error("the socket is gone and cannot be made again: %s", error.strerror)
+            self._is_deaf = True
+            return
+        log.warning("the socket was removed or replaced; it is made again")
+        self._socket, self._is_deaf = _at(self._places.socket), False
+
+
+def open_store(places: Places, machine: str, now: Callable[[], float]) -> SqliteStore:
+    """And leave the marks which say that it was served."""
+    lost = witness.why_lost(places)
+    store = SqliteStore.open(Path(places.database), machine=machine, now=now, lost=lost)
+    witness.bear(places)
+    return store
+
+
+def _at(path: str) -> tuple[int, int]:
+    try:
+        there = os.lstat(path)
+    except OSError:
+        return 0, 0
+    return there.st_dev, there.st_ino

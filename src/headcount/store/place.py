@@ -1,0 +1,65 @@
+"""The store's place: whether its paths still lead to the files that are open.
+
+SQLite goes on with files that were removed, moved or replaced, and commits into them with success. A start would then
+find another file, an older one or none, and grant again what is held.
+
+Rules of this file
+  1. Compared at each commit, before it and after it: what was committed elsewhere is not acknowledged.
+  2. A log that became shorter than it was or lost its head, or an empty store, was cut by somebody: SQLite only shortens
+     a log to the limit that it was given, and writes its head before anything else.
+  3. A mark makes the next start set aside what lies there: an older copy cannot be told from a sound store otherwise.
+     Where the home is gone, nothing is made.
+
+Not here: who ends because of it (daemon/home.py), setting aside (aside.py).
+"""
+
+import os
+from pathlib import Path
+from typing import Final
+
+from headcount.store.aside import suspect
+from headcount.store.port import StoreFault
+from headcount.store.schema import JOURNAL_BYTES
+
+STORE_LEAST: Final = 512  # bytes; the smallest page
+HOLE: Final = bytes(4)  # where the log was emptied and then written on
+
+Identity = tuple[int, int] | None
+
+
+class Place:
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._store, self._log = str(path), f"{path}-wal"
+        self._open = (_seen(self._store)[0], _seen(self._log)[0])
+        self._log_least = 0
+        # SQLite locks nothing in its log, so that closing this drops no lock of SQLite's.
+        self._head = os.open(self._log, os.O_RDONLY | os.O_CLOEXEC)
+
+    def look(self) -> None:
+        """Raises `StoreFault` of kind `gone` where the files that are open are not those of their paths."""
+        try:
+            store, size = _seen(self._store)
+            log, length = _seen(self._log)
+            is_cut = size < STORE_LEAST or length < self._log_least or os.pread(self._head, 4, 0) == HOLE
+        except OSError:  # no right to look, or a disk that fails: that does not make it another file
+            return
+        if (store, log) == self._open and not is_cut:
+            self._log_least = min(length, JOURNAL_BYTES)
+            return
+        name = self._path.name if store != self._open[0] or size < STORE_LEAST else f"{self._path.name}-wal"
+        why = f"{name} was removed, moved, replaced or cut short while headcount had it open"
+        suspect(self._path, why)
+        raise StoreFault("gone", f"{why}, in {self._path.parent}")
+
+    def close(self) -> None:
+        os.close(self._head)
+
+
+def _seen(path: str) -> tuple[Identity, int]:
+    """Which file that is, and its size."""
+    try:
+        there = os.stat(path)  # noqa: PTH116
+    except (FileNotFoundError, NotADirectoryError):
+        return None, 0
+    return (there.st_dev, there.st_ino), there.st_size
