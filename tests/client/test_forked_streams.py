@@ -70,7 +70,8 @@ async def main():
                 await asyncio.gather(*(client.claims() for _ in range(8)))
                 seen = []
                 async for event in events:
-                    seen.append((event.type, event.item))
+                    if event.item:  # other sessions of this machine have events too
+                        seen.append((event.type, event.item))
                     if event.type == "claim.released":
                         break
                 say(seen)
