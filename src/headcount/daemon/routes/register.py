@@ -49,14 +49,13 @@ async def register(call: Call) -> Any:
     ]
     by = call.actor.session or "operator"
     given = Given(now, by, asked.name, asked.role, tuple(asked.groups), asked.window)
-    named = await service.worktrees.spaces.named_by(facts.identity, [facts.cwd] if facts.cwd else [])
     outcome = await service.loop.ask(
         Register(
             agent=asked.agent,
             conversation=asked.conversation,
             process=facts.identity,
             given=given,
-            cwd=named.get(facts.cwd or ""),
+            cwd=await service.worktrees.spaces.cwd_of(facts.identity, facts.cwd),
             parent=above[0] if above else None,
             anyway=asked.anyway,
         )
