@@ -157,3 +157,15 @@ def test_what_a_registered_and_ended_agent_of_a_sandbox_did_is_not_looked_for_on
     said = outside(daemon, "resume", id[:4], "--print")
     assert said.code == 3 and "cd " not in said.out, said
     assert f"{place}" not in outside(daemon, "leftovers").out
+
+
+def test_a_report_that_is_read_after_its_process_ended_keeps_the_hosts_directory(
+    daemon: Daemon, agent: MakeAgent, repos: tuple[Path, Path, Path]
+) -> None:
+    gone = agent(cwd=repos[0])
+    daemon.stop()
+    gone.hook(daemon.mailbox, "SessionStart", source="startup")
+    gone.kill()
+    daemon.ready()
+    found = eventually(lambda: daemon.sessions(conversation=gone.conversation))[0]
+    assert found["cwd"] == str(repos[0]) and found["resume"]

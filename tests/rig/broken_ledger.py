@@ -53,7 +53,7 @@ TAKES_ANYBODY = "takes whoever asks for the holder"
 
 ANY_PATH = """
 from headcount.system import spaces
-spaces.label_of = lambda process: ""
+spaces._label = lambda directory, process: ""
 """
 TAKES_ANY_PATH = "takes every path for one of the host's"
 

@@ -36,10 +36,7 @@ PEERCRED: int | None = getattr(_socket, "SO_PEERCRED", None)
 
 A_SANDBOX = ("The sandbox around this command", "")
 SANDBOXES = {  # by the variable that each sets for what runs in it: whose it is, and what else helps
-    "SANDBOX_RUNTIME": (
-        "Claude Code's sandbox",
-        ", or allowAllUnixSockets in Claude Code's sandbox settings",
-    ),
+    "SANDBOX_RUNTIME": ("Claude Code's sandbox", ", or allowAllUnixSockets in its settings"),
     "CODEX_SANDBOX_NETWORK_DISABLED": ("Codex's sandbox", ""),
     "CODEX_SANDBOX": ("Codex's sandbox", ""),
 }

@@ -73,7 +73,7 @@ class Anchor(Struct, frozen=True):
     why: str = ""
     parent: ProcessIdentity | None = None  # the nearest agent process above it
     began_at: float | None = None  # when the process was started
-    not_here: bool = False  # what it names is no process of ours: it ended, or it is in another pid namespace
+    elsewhere: bool = False  # its pid is another's here since before: of another pid namespace
 
 
 class Details(Struct, frozen=True):

@@ -81,7 +81,7 @@ class Anchors:
         if isinstance(facts, Unreadable):
             return Anchor(by="stat line", why=f"pid {pid} cannot be read: {facts.why}")
         if isinstance(facts, Gone) or same_process(facts.identity, claimed) is not Match.SAME:
-            return self._not_here(claimed)
+            return self._not_here(claimed, facts)
         if agent.is_helper(facts) or agent.is_launcher(facts):
             # it ran our hook, so it hosts a session: a spare that was just claimed, or a CLI that started no other
             anchor = self.bound(facts, "stat line")
@@ -161,14 +161,15 @@ class Anchors:
             return None
         return self._clock.now() - self._clock.boottime() + process.started / TICKS
 
-    def _not_here(self, claimed: ProcessIdentity) -> Anchor:
+    def _not_here(self, claimed: ProcessIdentity, there: ProcessFacts | Gone) -> Anchor:
         known = self._known(claimed)
         if known is not None:
             return Anchor(known, False, "stat line")
+        before = isinstance(there, ProcessFacts) and (there.identity.started or 0) < (claimed.started or 0)
         return Anchor(
             by="stat line",
             why=f"pid {claimed.pid} of then is not here: it ended, or it is in another pid namespace",
-            not_here=True,
+            elsewhere=before,
         )
 
 

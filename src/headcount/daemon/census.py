@@ -20,6 +20,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from headcount.agents.guarded import unguarded
 from headcount.agents.port import Agent
@@ -134,7 +135,8 @@ class Census:
                 and not self._is_known(each.sight.facts.identity)
             ]
             found = await asyncio.to_thread(self._describe, unknown) if unknown else []
-            found = [await self._hosting.spaces.placed(each) for each in found]
+            spaces = self._hosting.spaces
+            found = [replace(each, cwd=await spaces.cwd_of(each.process, each.cwd)) for each in found]
         except OSError as error:  # no descriptor left: who could not be looked for is not missing (D5)
             log.warning("a census could not be taken: %s", error.strerror)
             return

@@ -126,9 +126,7 @@ class Lineages:
         if agent is None:
             return
         parent = next((host.process for host in self._hosts(above)), None)
-        cwd = (
-            facts.cwd if sees_ours(facts.identity) else None
-        )  # of others' files: told by a report or a record
+        cwd = facts.cwd if sees_ours(facts.identity) else None  # else by a report or a record
         await self._loop.ask(Found(agent.name, facts.identity, self._clock.now(), cwd, parent))
 
 

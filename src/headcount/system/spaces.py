@@ -1,23 +1,22 @@
 """What a path is for the process that names it: this host's path, or a name in another mount namespace or root.
 
 Rules of this file
-  1. A process sees our files if its mount table begins as ours does. Another mount namespace has mounts of its own, and
-     from another root (chroot) the same mounts are not listed. The table is readable also where `ns` and `root` are not.
-  2. A process that sees other files names a path of this host only if the path leads to the same (device, inode)
-     there and here. If the path does not exist yet, the nearest directory above it is compared. Links are followed
-     inside the process's root; magic links are not followed.
-  3. Every other path, and every doubt, gets a label: `ns-512:/workspace/x`. No path of this host looks like that. Processes
-     that see the same mounts have the same label (the id of the first mount); unknown ones have one of their own.
-  4. Without a mount table (macOS) there is one view for all.
+  1. A process sees our files if its mount table begins as ours does: another mount namespace has other mount ids, and from
+     another root (chroot) the same mounts are not listed. The table is readable also where `ns` and `root` are not.
+  2. Where it sees others, its path is this host's only if it leads to the same (device, inode) there and here; for what does
+     not exist yet, the nearest directory above. Links are followed inside its root, magic links not at all.
+  3. Any other path, and any doubt, gets a label that no path of this host begins with: `ns-512:/workspace/x`. Those who see the
+     same mounts share a label (the id of the first mount). Without a mount table (macOS) everybody sees the same.
 
 Not here: limits of time, for a file system may hang (daemon/spaces.py).
 """
 
-import ctypes
 import errno
 import os
+import struct
 from collections.abc import Callable
 from contextlib import suppress
+from ctypes import c_int, c_long, c_size_t
 from functools import cache
 
 from headcount.core.identity import ProcessIdentity
@@ -27,22 +26,25 @@ from headcount.system.processes import procfs
 OPENAT2 = 437  # the same on every architecture that Python runs on
 IN_ROOT, NO_MAGIC_LINKS = 0x10, 0x02  # openat2(2), RESOLVE_*
 PLACE = os.O_PATH | os.O_CLOEXEC
-FIELDS = 5  # of a mount's line: id, parent, device, root and mount point; options may change (proc_pid_mountinfo(5))
+LINE, FIELDS = (
+    512,
+    5,
+)  # bytes; id, parent, device, root and mount point: proc_pid_mountinfo(5). Options may change
 UNSEEN = "ns-?"
 GONE = frozenset({errno.ENOENT, errno.ESRCH, errno.EINVAL})  # the last: it has ended and is not reaped yet
 
 
-class _How(ctypes.Structure):
-    _fields_ = [("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64)]
-
-
 def is_ours(path: str) -> bool:
-    """Whether it is a path of this host, and not a labelled one."""
     return path.startswith("/")
 
 
+def ourselves() -> ProcessIdentity:
+    """For paths that a page names."""
+    return ProcessIdentity("", 0, os.getpid())
+
+
 def label_of(process: ProcessIdentity) -> str:
-    """Empty: it sees our files. Raises `ProcessLookupError` when the process is gone."""
+    """Empty: it sees our files. Raises `ProcessLookupError` when it is gone, another `OSError` when it cannot be asked."""
     if not has_mounts():
         return ""
     try:
@@ -51,32 +53,32 @@ def label_of(process: ProcessIdentity) -> str:
     except OSError as error:
         if error.errno in GONE:
             raise ProcessLookupError(errno.ESRCH, "the process is gone") from None
-        return f"{UNSEEN}{process.pid}"
+        raise
 
 
 def sees_ours(process: ProcessIdentity) -> bool:
-    try:
+    """Whether that is certain."""
+    with suppress(OSError):
         return not label_of(process)
-    except ProcessLookupError:
-        return False
-
-
-def ourselves() -> ProcessIdentity:
-    """For paths that nobody else names."""
-    return ProcessIdentity("", 0, os.getpid())
+    return False
 
 
 def real_path(process: ProcessIdentity | None, path: str) -> str:
-    """The path with its links followed, as a path of this host; else labelled. None: it is not known who names it.
-    It may hang, as file systems do."""
+    """The path with its links followed; labelled if it is not this host's. None: nobody knows who names it. May hang."""
     label = "" if not has_mounts() else UNSEEN if process is None else f"{UNSEEN}{process.pid}"
     with suppress(OSError, ValueError):
-        if process is not None:
-            label = label_of(process)
-        if not label or (
-            process is not None
-            and _leads_to(process, path) == _nearest(lambda at, more: os.open(at, PLACE | more), path)
-        ):
+        if process is not None and label:
+            with procfs.open_directory(process.pid) as directory:
+                label = _label(directory, process)
+                root = os.open("root", PLACE, dir_fd=directory) if label else -1
+            if label:
+                try:
+                    inside = _nearest(lambda at, more: _open_in(root, at, more), path)
+                finally:
+                    os.close(root)
+                if inside == _nearest(lambda at, more: os.open(at, PLACE | more), path):
+                    label = ""
+        if not label:
             return os.path.realpath(path)
     return f"{label}:{path}" if label else os.path.normpath(path)
 
@@ -87,46 +89,40 @@ def has_mounts() -> bool:
 
 def _label(directory: int, process: ProcessIdentity) -> str:
     stat = procfs.read_stat(directory)
-    if stat is None or (process.started is not None and stat.started != process.started):
+    if stat is None or process.started not in (None, stat.started):
         raise ProcessLookupError(errno.ESRCH, "that incarnation is gone")
-    first = _first(procfs.read_line(directory, "mountinfo"))
-    if not first:  # a root below which nothing is mounted
-        return f"{UNSEEN}{process.pid}"
+    first = _first(directory)
     if first != _our_first():
         _our_first.cache_clear()  # ours may have changed since
-    return "" if first == _our_first() else f"ns-{first[0].decode()}"
+    if first == _our_first():
+        return ""
+    return (
+        f"ns-{first[0].decode()}" if first else f"{UNSEEN}{process.pid}"
+    )  # none: nothing is mounted below its root
 
 
 @cache
 def _our_first() -> list[bytes]:
     try:
         with procfs.open_directory(os.getpid()) as directory:
-            return _first(procfs.read_line(directory, "mountinfo"))
+            return _first(directory)
     except OSError:
         return []
 
 
-def _first(table: bytes) -> list[bytes]:
-    return table.partition(b"\n")[0].split()[:FIELDS]
-
-
-def _leads_to(process: ProcessIdentity, path: str) -> tuple[int, int, str]:
-    with procfs.open_directory(process.pid) as directory:
-        _label(directory, process)  # still that incarnation
-        root = os.open("root", PLACE | os.O_DIRECTORY, dir_fd=directory)
-    try:
-        return _nearest(lambda at, more: _open_in(root, at, more), path)
-    finally:
-        os.close(root)
+def _first(directory: int) -> list[bytes]:
+    return procfs.read_line(directory, "mountinfo", LINE).partition(b"\n")[0].split()[:FIELDS]
 
 
 def _nearest(open_: Callable[[str, int], int], path: str) -> tuple[int, int, str]:
-    """Device and inode of what is there: the path itself, or the nearest directory above it; and how far that goes."""
+    """Device and inode of the path, or of the nearest directory above it that is there; and which of them that is."""
     at = path
     while True:
         try:
             fd = open_(at, 0)
         except (FileNotFoundError, NotADirectoryError):
+            if at == "/":
+                raise
             with suppress(FileNotFoundError, NotADirectoryError):
                 os.close(open_(at, os.O_NOFOLLOW))
                 raise OSError(errno.ELOOP, "a link that leads nowhere") from None
@@ -140,8 +136,5 @@ def _nearest(open_: Callable[[str, int], int], path: str) -> tuple[int, int, str
 
 
 def _open_in(root: int, path: str, more: int) -> int:
-    how = _How(PLACE | more, 0, IN_ROOT | NO_MAGIC_LINKS)
-    size = ctypes.c_size_t(ctypes.sizeof(how))
-    return libc.call(
-        "syscall", ctypes.c_long(OPENAT2), ctypes.c_int(root), os.fsencode(path), ctypes.byref(how), size
-    )
+    how = struct.pack("QQQ", PLACE | more, 0, IN_ROOT | NO_MAGIC_LINKS)
+    return libc.call("syscall", c_long(OPENAT2), c_int(root), os.fsencode(path), how, c_size_t(len(how)))

@@ -56,10 +56,9 @@ async def _lines(call: Call, report: Report) -> list[str]:
             types=("claim.released",), since=before.ended.at - CLOCK_SLACK, limit=RELEASES_MOST
         )
         lines += briefing.held_before(world, briefing.freed_at_death(before, releases))
-    if report.details.cwd:
-        named = await service.worktrees.spaces.named_by(call.actor.caller, [report.details.cwd])
+    if cwd := await service.worktrees.spaces.cwd_of(call.actor.caller, report.details.cwd):
         cwds = {each.cwd for each in world.open_sessions() if each.cwd}
-        repos = await service.worktrees.repos({*named.values(), *cwds})
-        here = repos.get(named[report.details.cwd])
+        repos = await service.worktrees.repos({cwd, *cwds})
+        here = repos.get(cwd)
         lines += briefing.neighbours(world, here, repos, report.conversation, own)
     return lines

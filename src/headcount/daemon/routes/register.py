@@ -51,14 +51,13 @@ async def register(call: Call) -> Any:
     given = Given(
         now, _by(call, asked, facts.identity), asked.name, asked.role, tuple(asked.groups), asked.window
     )
-    named = await service.worktrees.spaces.named_by(facts.identity, [facts.cwd] if facts.cwd else [])
     outcome = await service.loop.ask(
         Register(
             agent=asked.agent,
             conversation=asked.conversation,
             process=facts.identity,
             given=given,
-            cwd=named.get(facts.cwd or ""),
+            cwd=await service.worktrees.spaces.cwd_of(facts.identity, facts.cwd),
             parent=above[0] if above else None,
             anyway=asked.anyway,
         )

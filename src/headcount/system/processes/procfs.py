@@ -50,9 +50,9 @@ def find_parent(pid: int) -> int | None:
     return None if stat is None else stat.parent
 
 
-def read_line(directory: int, name: str) -> bytes:
-    """One of its short files as it is."""
-    return _read(directory, name, STAT_MOST)
+def read_line(directory: int, name: str, most: int = STAT_MOST) -> bytes:
+    """One of its short files, or the beginning of a longer one, as it is."""
+    return _read(directory, name, most)
 
 
 def read_facts(directory: int, stat: StatLine, identity: ProcessIdentity) -> ProcessFacts:
