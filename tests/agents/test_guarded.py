@@ -65,7 +65,7 @@ def test_one_that_hangs_costs_its_caller_a_moment_once_and_is_not_asked_again_un
     assert [guarded.recognise(FACTS) for _ in range(100)] == [False] * 100
     assert time.monotonic() - began < SOON
     assert hanging.asked == 1 and guarded.faults["recognise"] == 100
-    assert guarded.fault == "recognise: Late: hangs"
+    assert guarded.fault == "recognise: hangs"
     hanging.let_go.set()
     until = time.monotonic() + SOON
     while not guarded.recognise(FACTS):
@@ -99,9 +99,14 @@ def test_what_it_raises_or_says_wrongly_is_nothing_and_is_counted() -> None:
         def resume(self, conversation: str) -> tuple[str, ...] | None:
             raise SystemExit(3)
 
+        def glimpse(self, path: Path, conversation: str) -> None:
+            raise ValueError("a prompt that it was reading")
+
     guarded = Guarded(Wrong())
     assert guarded.recognise(FACTS) is False and guarded.resume("x") is None
-    assert guarded.faults == {"recognise": 1, "resume": 1}
+    assert guarded.glimpse(Path("/x"), "x") is None
+    assert guarded.faults == {"recognise": 1, "resume": 1, "glimpse": 1}
+    assert guarded.fault == "glimpse: ValueError"  # its words may quote what it read
 
 
 def test_whoever_must_hear_of_a_fault_asks_the_adapter_itself() -> None:

@@ -214,12 +214,12 @@ def test_the_last_message_says_how_the_turn_stands(tmp_path, message, turn, fail
     path, held = database(tmp_path, message)
     seen = OPENCODE.glimpse(path, SESSION)
     assert isinstance(seen, Glimpse) and seen.turned is not None
-    assert (seen.title, seen.turned.turn, seen.turned.failure) == ("Fix the tests", turn, failure)
+    assert (seen.title, seen.turned.turn, seen.turned.failure) == (None, turn, failure)
     held.close()
 
 
 def test_it_says_which_model_and_how_full(tmp_path):
-    path, held = database(tmp_path, answer(), title="New session - 2026-11-16")
+    path, held = database(tmp_path, answer())
     seen = OPENCODE.glimpse(path, SESSION)
     assert seen is not None and (seen.title, seen.model, seen.context_tokens) == (None, "fake", 1234)
     held.close()

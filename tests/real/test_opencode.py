@@ -15,7 +15,7 @@ from tests.real.conftest import there_or_skipped
 from tests.real.looks import check_nothing_strange, check_peek
 from tests.rig import opencode
 from tests.rig.fake_api import script
-from tests.rig.fake_chat import TITLE, FakeChat
+from tests.rig.fake_chat import FakeChat
 from tests.rig.opencode import OpenCode
 from tests.rig.stage import Stage, stage, sweep
 
@@ -80,7 +80,7 @@ def test_several_sessions_in_one_process_with_the_plugin(cli: OpenCode, tmp_path
             for conversation, file in zip((first, second), told, strict=True):
                 row_of(scene, conversation, activity="working", doing="bash: sh -c 'sleep 1'")
                 row = row_of(
-                    scene, conversation, activity="done", title=TITLE, model="fake", context_tokens=1234
+                    scene, conversation, activity="done", title=None, model="fake", context_tokens=1234
                 )
                 assert (row["pid"], row["agent"], row["liveness"]) == (server.pid, "opencode", "alive")
                 assert json.loads(file.read_text())["conversation"] == conversation

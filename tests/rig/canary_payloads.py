@@ -2,7 +2,7 @@
 
 Rules of this file
   1. Each is a place that a real hook payload has, or a form in which secrets stand in commands. What people are shown by
-     design (a title, the plain words of a command) is none of them.
+     design (a name that somebody gave, the plain words of a command) is none of them.
 
 Not here: delivering them, looking for them (tests/campaign/canaries.py).
 """
@@ -62,6 +62,12 @@ PAYLOADS: dict[str, Callable[[str], Payload]] = {
     "what a compaction is told": lambda c: ("PreCompact", {"trigger": "manual", "custom_instructions": c}),
     "a compaction's summary": lambda c: ("PostCompact", {"trigger": "auto", "compact_summary": c}),
     "an elicitation": lambda c: ("Elicitation", {"mcp_server_name": "db", "message": c, "requested_schema": {"x": c}}),
+    "the name of a branch": lambda c: ("SessionStart", {"source": "startup", "session_title": f"use {c} (Branch 2)"}),
+    "the name of a fork": lambda c: ("UserPromptSubmit", {"prompt": c, "session_title": f"auth \u2442 use {c}"}),
+    "a subagent that is described by its prompt": lambda c: ("Stop", {"background_tasks": [{"id": f"a{c}-547a8bc07c0221d4", "type": "subagent", "status": "running", "description": c, "agent_type": "fork"}]}),
+    "the id of a subagent": lambda c: ("SubagentStart", {"agent_id": f"a{c}-547a8bc07c0221d4", "agent_type": "fork"}),
+    "a limit's message": lambda c: ("StopFailure", {"error": "rate_limit", "last_assistant_message": f"it resets {c}"}),
+    "a failure that is a sentence": lambda c: ("StopFailure", {"error": f"cannot use {c}"}),
     "a failure's details": lambda c: ("StopFailure", {"error": "server_error", "error_details": c, "last_assistant_message": c}),
     "a field nobody knows": lambda c: ("PreToolUse", {"tool_name": "Bash", "tool_input": {"command": "make"}, "brand_new": {"deep": [c]}}),
     "an event nobody knows": lambda c: ("BrandNewEvent", {"said": c, "prompt": c}),

@@ -2,9 +2,8 @@
 
 Rules of this file
   1. A canary is planted once, in one place, as it would come in life.
-  2. Whatever is the person's own (their home, their settings file, their token) is not looked at: the secret belongs there.
 
-Not here: payloads (canary_payloads.py), what is counted (tests/campaign/canaries.py).
+Not here: payloads (canary_payloads.py), where it is looked for (canary_sinks.py), what is counted (tests/campaign/canaries.py).
 """
 
 import contextlib
@@ -12,16 +11,14 @@ import json
 import os
 import signal
 import subprocess
-import sys
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from headcount.client.faults import ClientFault
 from tests.rig.agent import Agent, in_environment, program
 from tests.rig.callers import Errand, Request, child, detached
 from tests.rig.canary_payloads import PAYLOADS
+from tests.rig.canary_sinks import Follower, Sink, answers, files, printed
 from tests.rig.crowd import Crowd
 from tests.rig.daemon import Daemon, eventually
 from tests.rig.door import Door
@@ -29,7 +26,6 @@ from tests.rig.letters import drop, payload
 from tests.rig.wire import JSON, exchange, files_waiting, hook, request
 
 OTHERS = ("codex", "gemini", "opencode")
-ONES_OWN = ("user/", "config.toml", "tokens/")
 
 
 class Stage:
@@ -41,7 +37,6 @@ class Stage:
         self.raw: list[bytes] = []  # what the naive store keeps: everything that came
         self.secrets: list[str] = []  # that the daemon made itself
         self._mine: set[int] = set()  # a machine has other agents, and the census finds them
-        self._streamed: list[str] = []
         self._ends = contextlib.ExitStack()
 
     def open(self, webhook_secret: str) -> "Stage":
@@ -56,7 +51,7 @@ class Stage:
         for member in self.crowd.members:
             self._mine.add(member.pid)
             self.take(member.conversation, "SessionStart", source="startup")
-        self._follow()
+        self._follower = Follower(self.daemon)
         self._make_secrets()
         return self
 
@@ -156,6 +151,8 @@ class Stage:
         path = self.daemon.user_home / ".claude" / "projects" / "-srv" / f"{member.conversation}.jsonl"
         path.parent.mkdir(parents=True, exist_ok=True)
         lines = [{"type": "user", "sessionId": member.conversation, "message": {"role": "user", "content": canary}},
+                 {"type": "ai-title", "aiTitle": canary}, {"type": "agent-name", "agentName": canary},
+                 {"type": "summary", "summary": canary}, {"type": "custom-title", "customTitle": f"{canary} (Branch)"},
                  {"type": "assistant", "sessionId": member.conversation, "message": {"role": "assistant", "model": "claude-x",
                   "content": [{"type": "text", "text": canary}], "usage": {"input_tokens": 5, "output_tokens": 1}}}]  # fmt: skip
         with path.open("a") as file:
@@ -163,6 +160,18 @@ class Stage:
         self.raw.append(canary.encode())
         body = json.loads(payload(member, "Stop")) | {"transcript_path": str(path)}
         drop(self.daemon.mailbox, member, json.dumps(body).encode())
+
+    def registry(self, canary: str) -> None:
+        """As Claude Code writes it after `--bg PROMPT` and `/fork PROMPT`, by the user as it calls a branch, and 2.1.197."""
+        member = self.crowd.members[1]
+        stat = Path(f"/proc/{member.pid}/stat").read_text().rpartition(")")[2].split()
+        path = self.daemon.user_home / ".claude" / "sessions" / f"{member.pid}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        for name, source in ((canary, "auto"), (f"{canary} (Branch)", "user"), (canary, None)):
+            record = {"pid": member.pid, "sessionId": member.conversation, "procStart": stat[19], "status": "idle",
+                      "name": name, "nameSource": source, "formerNames": [canary]}  # fmt: skip
+            self.raw.append(json.dumps(record).encode())
+            path.write_text(json.dumps({key: value for key, value in record.items() if value is not None}))
 
     def _post(self, path: str, body: bytes) -> None:
         self.raw.append(body)
@@ -189,52 +198,23 @@ class Stage:
         assert door.credential is not None
         self.secrets = [Path(answer.data["token_file"]).read_text(), door.code, door.credential]
 
-    def _follow(self) -> None:
-        def follow() -> None:
-            with contextlib.suppress(ClientFault), self.daemon.stream() as events:
-                self._streamed.extend(str(event.data) for event in events)
-
-        threading.Thread(target=follow, daemon=True).start()
-
     # --- where it must not be --------------------------------------------------------------------------
 
     def settle(self) -> None:
         eventually(lambda: not files_waiting(self.daemon), within=120)
 
-    def sinks(self) -> Iterator[tuple[str, bytes]]:
+    def sinks(self) -> Iterator[Sink]:
         """Every place that Headcount writes or tells, by its name."""
-        home = self.daemon.home
-        for path in sorted(home.rglob("*")):
-            name = str(path.relative_to(home))
-            if path.is_file() and not name.startswith(ONES_OWN):
-                yield f"the file {name}", path.read_bytes()
-        yield "the stream", "\n".join(self._streamed).encode()
-        yield from self._told()
+        yield from files(self.daemon)
+        yield "the stream", "\n".join(self._follower.told).encode()
+        rows = [row for row in self.daemon.sessions() if row["pid"] in self._mine or row["pid"] is None]
+        yield from answers(self.daemon, [row["id"] for row in rows])
         for name in ("cmdline", "environ"):
             yield f"the daemon's {name}", Path(f"/proc/{self.daemon.pid}/{name}").read_bytes()
 
-    def _told(self) -> Iterator[tuple[str, bytes]]:
-        paths = ["/v1/sessions?all=1", "/v1/status", "/metrics", "/v1/history?limit=10000", "/v1/timeline", "/v1/today",
-                 "/v1/claims", "/v1/leftovers", "/v1/fleet", "/v1/reboot", "/openapi.json", "/healthz"]  # fmt: skip
-        rows = [row for row in self.daemon.sessions() if row["pid"] in self._mine or row["pid"] is None]
-        for row in rows:
-            paths += [f"/v1/sessions/{row['id']}{more}" for more in ("", "/explain", "/where", "/resume")]
-        for path in paths:
-            yield f"the answer to {path.partition('?')[0]}", str(self.daemon.call("GET", path).data).encode()
-
-    def said_by_the_command_line(self, verbs: int) -> Iterator[tuple[str, bytes]]:
-        """By that many verbs, the bundle first."""
+    def said_by_the_command_line(self, verbs: int) -> Iterator[Sink]:
         id = self.daemon.session(conversation=self.crowd.members[0].conversation)["id"]
-        said = (["explain", id, "--bundle", str(self.directory / f"{id}.json")], ["ps", "--all", "--wide"], ["show", id],
-                ["explain", id], ["log"], ["leftovers"], ["doctor"])  # fmt: skip
-        for words in said[:verbs]:
-            done = subprocess.run(
-                [sys.executable, "-m", "headcount", *words], env=self.daemon.env, capture_output=True
-            )
-            yield f"headcount {words[0]}", done.stdout + done.stderr
-        bundle = self.directory / f"{id}.json"
-        yield "the bundle", bundle.read_bytes()
-        bundle.unlink()
+        return printed(self.daemon, self.directory, id, verbs)
 
 
 def _end(pid: int) -> None:
@@ -274,5 +254,6 @@ ENTRANCES: dict[str, Entrance] = {
     "an agent's environment, and what it left": _other(Stage.process),
     "an agent's arguments": _other(Stage.arguments),
     "a transcript": _other(Stage.transcript),
+    "a registry": _other(Stage.registry),
     **{f"{name}, over HTTP": _reported(Stage.by_http, name) for name in PAYLOADS},
 }

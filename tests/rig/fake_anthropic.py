@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tests.rig.fake_api import MARK, FakeApi, Handler, Step, nth_step, pieces, steps_in
+from tests.rig.fake_api import MARK, FakeApi, Handler, Step, nth_step, pieces, steps_in, title_of
 
 NOT_THE_USER = ("<system-reminder>", "[Request interrupted", "<local-command", "<command-", "<bash-")
 
@@ -30,7 +30,7 @@ class Answer:
 def step_for(body: dict[str, Any]) -> Step:
     """Which step this request is due: the script is in the newest words of the user."""
     if not body.get("tools"):
-        return {"say": "A title"}  # the CLI's own side questions have no tools
+        return title_of(body, "A title")  # the CLI's own side questions have no tools
     answered = 0
     for message in reversed(body.get("messages", [])):
         if message.get("role") == "assistant":

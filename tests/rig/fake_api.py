@@ -13,6 +13,7 @@ fake_responses.py).
 """
 
 import json
+import re
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -20,6 +21,7 @@ from types import TracebackType
 from typing import Any, Self
 
 MARK = "SCRIPT:"
+CANARY = re.compile("cnry[0-9]+x[0-9a-f]*")
 OVER = "The script is over."
 Step = dict[str, Any]
 
@@ -42,6 +44,12 @@ def steps_in(text: str) -> list[Step]:
 
 def nth_step(steps: list[Step], answered: int) -> Step:
     return steps[answered] if answered < len(steps) else {"say": OVER}
+
+
+def title_of(body: dict[str, Any], otherwise: str) -> Step:
+    """What the model answers when the CLI asks for a title: one that quotes the prompt, where a canary stands in that."""
+    found = CANARY.search(json.dumps(body))
+    return {"say": f"about {found[0]}" if found else otherwise}
 
 
 def pieces(text: str, size: int = 4) -> list[str]:

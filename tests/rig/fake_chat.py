@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Iterator
 from typing import Any
 
-from tests.rig.fake_api import MARK, FakeApi, Handler, Step, nth_step, pieces, steps_in, text_in
+from tests.rig.fake_api import MARK, FakeApi, Handler, Step, nth_step, pieces, steps_in, text_in, title_of
 
 TITLE = "A scripted title"
 Chunk = tuple[dict[str, Any], float]  # what is sent, and the seconds to rest afterwards
@@ -20,7 +20,7 @@ Chunk = tuple[dict[str, Any], float]  # what is sent, and the seconds to rest af
 
 def step_for(body: dict[str, Any]) -> Step:
     if not body.get("tools"):
-        return {"say": TITLE}
+        return title_of(body, TITLE)
     answered = 0
     for message in reversed(body.get("messages", [])):
         if message.get("role") == "assistant":

@@ -21,7 +21,7 @@ from tests.rules.source import ROOT, project_files, short, tree
 
 DOCUMENTS = tuple(path for path in project_files() if path.suffix == ".md")
 DECISIONS = tuple(path for path in DOCUMENTS if path.parent.name == "decisions" and path.name != "README.md")
-PROMISES = [f"G{number}" for number in range(1, 11)]
+PROMISES = [f"G{number}" for number in range(1, 12)]
 
 NAMED_TEST = re.compile(r"(tests/[\w/]+\.py)(?:::(\w+))?")
 SUPERSEDED = re.compile(r"# .*\n\nSuperseded (?:in part )?by \[\d{4}\]\((\d{4}-[\w-]+\.md)\)")

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from headcount.agents.beside import Beside
+from headcount.agents.beside import Beside, Late
 from headcount.agents.hook_files import HookFiles
 from headcount.agents.label import one_line
 from headcount.agents.port import Agent, Hosted, OnFile, Place, Registry, Said, Scanned, Unread
@@ -146,7 +146,9 @@ class Guarded:
                 return answer
             why = f"answered with {type(answer).__name__}"
         except Exception as error:
-            why = f"{type(error).__name__}: {error}"
+            why = (
+                str(error) if isinstance(error, Late) else type(error).__name__
+            )  # its words may quote what it read
         self.faults[word] += 1
         self.fault = one_line(f"{word}: {why}")
         return otherwise

@@ -20,6 +20,7 @@ from headcount.agents.label import one_line
 from headcount.core.report import Anchor, Background, Details, Opening, Report, Turn, WaitingOn
 
 EVENT_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]{0,39}", re.ASCII)
+CODE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,59}", re.ASCII)
 UNNAMED = "unnamed"
 UNKNOWN_MOST = 8
 
@@ -99,6 +100,11 @@ def unknown(event: Any, payload: bytes, events: Container[str], fields: frozense
 
 def event_of(value: Any, form: re.Pattern[str] = EVENT_NAME) -> str:
     return id_of(value, form) or UNNAMED
+
+
+def code_in_words(error: Any) -> str | None:
+    """A failure's code as words: "server error". A sentence is left out: it may quote what was said."""
+    return error.replace("_", " ") if isinstance(error, str) and CODE.fullmatch(error) else None
 
 
 def left(reason: Any) -> Said:

@@ -9,6 +9,8 @@ Rules of this file
 Not here: the agents' payloads (agents/), what follows from a report (decide.py, activity.py).
 """
 
+import re
+
 from msgspec import Struct, field
 
 from headcount.core.identity import ProcessIdentity
@@ -47,6 +49,15 @@ class Opening(Vocabulary):
     RESUME = "resume"
     CLEAR = "clear"
     FORK = "fork"
+
+
+_SLUG = re.compile(r".*[^0-9a-f](?=[0-9a-f]{8,}\Z)")
+
+
+def bare_id(id: str) -> str:
+    """A subagent's id without the words before its number, which may be the first of its prompt:
+    `afix-the-login-547a8bc07c0221d4`."""
+    return _SLUG.sub("", id)
 
 
 class Background(Struct, frozen=True):

@@ -167,7 +167,7 @@ class Session(Struct, frozen=True, omit_defaults=True):
     background: tuple[Background, ...] = ()
     provisional: bool = False  # a start without a second signal or a process
     name: str | None = None
-    title: str | None = None  # what the agent itself calls the conversation
+    title: str | None = None  # that somebody gave the conversation; never one made from a prompt
     context_tokens: int | None = None
     context_window: int | None = None
     spent: Spent | None = None

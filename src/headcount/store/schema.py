@@ -3,7 +3,8 @@
 Rules of this file
   1. A store is made beside its place and moved there whole: a file at its place that is not a whole
      store was damaged, it is not merely young (accident D9: the zero-byte file).
-  2. Each migration is one transaction together with its number.
+  2. Each migration is one transaction together with its number. What has to be done outside of one is done before it, and
+     again if it was cut short (cleaning.py).
   3. A file of a newer version is refused before anything is opened for writing.
 
 Not here: what is done about damage (aside.py), what the rows say (opening.py).
@@ -15,6 +16,7 @@ import stat
 from pathlib import Path
 from typing import Final
 
+from headcount.store.cleaning import CLEANED, clean
 from headcount.store.port import NewerSchema
 from headcount.store.queries import MIGRATIONS, SCHEMA_VERSION, query
 from headcount.store.sums import summed
@@ -131,6 +133,8 @@ def version(connection: sqlite3.Connection) -> int:
 def migrate(connection: sqlite3.Connection) -> None:
     for step in MIGRATIONS[version(connection) :]:
         try:
+            if step.number == CLEANED:
+                clean(connection)
             connection.executescript(
                 f"BEGIN IMMEDIATE;\n{step.sql}\nPRAGMA user_version = {step.number};\nCOMMIT;"
             )

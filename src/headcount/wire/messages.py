@@ -52,7 +52,7 @@ class SessionRow(msgspec.Struct, kw_only=True):
     role: str | None
     groups: list[str]
     cwd: str | None
-    title: str | None  # what the agent itself calls the conversation
+    title: str | None  # the title that somebody gave the conversation
     model: str | None
     context_tokens: int | None
     entrypoint: str | None

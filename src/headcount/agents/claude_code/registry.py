@@ -6,6 +6,8 @@ Rules of this file
   3. Only a regular file of our own user, of a plausible size, whose name is the pid it speaks of.
   4. Not whole, not there, not readable: None, which says nothing.
   5. Unknown fields and statuses are named for counting, and harmless (S6).
+  6. A name is taken only where `nameSource` says that somebody gave it, or that it is the directory's: the others
+     are made from the conversation. 2.1.197 has no sources: there `--bg PROMPT` writes the prompt as the name.
 
 Not here: watching the directory (daemon/), proving the process (system/processes).
 """
@@ -30,6 +32,10 @@ from headcount.core.report import Anchor, Details, Record, WaitingOn
 
 ENTRY_NAME = re.compile(r"([1-9][0-9]{0,9})\.json", re.ASCII)
 LARGEST = 64 * 1024  # a record is about a kilobyte; the list of former names grows it slowly
+
+NAMED = frozenset({"user", "peer", "derived"})
+"""Sources of a name: the user, the user through another process (`--bg -n`), the directory. Not taken: `auto` (from a
+prompt or by a model), `hook`, and `collision`, which may be any of them with a number."""
 
 STATUSES = frozenset({"busy", "idle", "waiting", "shell"})
 
@@ -123,7 +129,7 @@ def parse(content: bytes, pid: int, written_at: float = 0.0) -> Entry | None:
         status_at=_seconds(found.get("statusUpdatedAt")) or _seconds(found.get("updatedAt")),
         opened_at=_seconds(found.get("startedAt")),
         written_at=written_at,
-        name=name_of(found.get("name")),
+        name=name_of(found.get("name")) if text_of(found.get("nameSource")) in NAMED else None,
         version=plain(found.get("version"), 40),
         kind=plain(found.get("kind"), 40),
         entrypoint=plain(found.get("entrypoint"), 40),

@@ -2,7 +2,8 @@
 
 Rules of this file
   1. Only the last TAIL bytes are ever read, and only when asked (accident H5).
-  2. No text leaves this file: of a message only its kind, its time and the label of its tool.
+  2. No text leaves this file: of a message only its kind, its time and the label of its tool; of titles only the one that
+     somebody gave.
   3. A line that is cut, damaged or unknown is passed over.
   4. The path was named by a payload: only a regular file of our own user that is called as the conversation.
 
@@ -76,7 +77,6 @@ class Line(msgspec.Struct):
     error: Any = None
     cwd: Any = None
     customTitle: Any = None
-    aiTitle: Any = None
     version: Any = None
     totalCostUSD: Any = None
     modelUsage: dict[str, ModelUsage] | None = None
@@ -121,8 +121,8 @@ def _after(tail: Tail, line: Line) -> Tail:
         tail = replace(tail, version=version)
     if line.type == "cost-state":
         return replace(tail, spent=_spent(line) or tail.spent)
-    if line.type in ("custom-title", "ai-title"):
-        title = name_of(line.customTitle if isinstance(line.customTitle, str) else line.aiTitle)
+    if line.type == "custom-title":  # not `ai-title` nor `agent-name`: a model makes those from a prompt
+        title = name_of(line.customTitle)
         return tail if title is None else replace(tail, title=title)
     if at is None or line.message is None or line.isMeta:
         return tail

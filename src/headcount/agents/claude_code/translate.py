@@ -9,6 +9,8 @@ Rules of this file
   4. Notifications say nothing here: they come seconds late, and `permission_prompt` is also sent for a
      question and for a plan, so that it would say less than what is known (S4; traces question-noticed, plan).
   5. An edit was made when PostToolUse says so: one that a guard or its user denied, or that failed, has none.
+  6. A name is taken only where somebody gave it: `session_title` is the CLI's custom title (`-n`, `/rename`, or a
+     title that a hook of the user's sets). Titles that the CLI makes from a prompt are refused (decision 0088).
 
 Not here: which events are registered (events.py), what follows from a report (core).
 """
@@ -26,6 +28,7 @@ from headcount.agents.hook_words import (
     NOTHING,
     OPENINGS,
     Said,
+    code_in_words,
     event_of,
     left,
     report,
@@ -34,7 +37,7 @@ from headcount.agents.hook_words import (
 )
 from headcount.agents.label import one_line, plain, redacted
 from headcount.agents.port import Unread
-from headcount.core.report import Background, Details, Opening, Report, Turn, WaitingOn
+from headcount.core.report import Background, Details, Opening, Report, Turn, WaitingOn, bare_id
 
 NAME = "claude-code"
 
@@ -49,9 +52,14 @@ OVER = frozenset({"completed", "failed", "killed", "stopped", "cancelled", "canc
 
 EDITING_TOOLS = ("Edit", "Write", "MultiEdit", "NotebookEdit")
 PATH_MOST = 4_096
-PROMPT_NAME = re.compile(r"\(Branch(?: [0-9]+)?\)\Z|\A⑂")
+FROM_PROMPT = re.compile(r"\(Branch(?: [0-9]+)?\)|⑂")
+"""Marks of a name that `/branch` or `/fork` made from a prompt, wherever a later name repeats it."""
 
-RESETS = re.compile(r"\bresets?\b[^.\n·|]{1,40}")
+RESETS = re.compile(
+    r"\bresets?(?:,? (?:at|on|in|[0-9][0-9:]{0,4}(?:am|pm)?|am|pm|Mon|Tue|Wed|Thu|Fri|Sat|Sun|Jan|Feb|Mar|Apr|May|Jun|Jul"
+    r"|Aug|Sep|Oct|Nov|Dec|\((?:[A-Z]{2,5}|[A-Z][A-Za-z_]{1,20}/[A-Z][A-Za-z_/]{1,30})\)))+"
+)
+"""The time in the CLI's notice of a limit, and no other words of that message."""
 
 
 def translate(payload: bytes, at: float, source: str) -> Report | Unread:
@@ -78,7 +86,7 @@ def translate(payload: bytes, at: float, source: str) -> Report | Unread:
         event,
         said,
         details,
-        subagent=id_of(read.agent_id),
+        subagent=subagent_of(read.agent_id),
         edits=_file(read) if event == "PostToolUse" else None,
         would_edit=_file(read) if event == "PreToolUse" else None,
     )
@@ -134,7 +142,7 @@ def _stop(read: Payload) -> Said:
 def _stop_failure(read: Payload) -> Said:
     error = read.error if isinstance(read.error, str) else "unknown"
     if error not in LIMITS:
-        return Said(Turn.FAILED, failure="error", doing=one_line(redacted(error.replace("_", " "))))
+        return Said(Turn.FAILED, failure="error", doing=code_in_words(error))
     text = read.last_assistant_message
     when = RESETS.search(text) if isinstance(text, str) else None
     return Said(Turn.FAILED, failure="limit", doing=one_line(when.group(0)) if when else None)
@@ -145,11 +153,11 @@ def _session_end(read: Payload) -> Said:
 
 
 def _subagent_start(read: Payload) -> Said:
-    return subagent_began(id_of(read.agent_id), read.agent_type)
+    return subagent_began(subagent_of(read.agent_id), read.agent_type)
 
 
 def _subagent_stop(read: Payload) -> Said:
-    subagent = id_of(read.agent_id)
+    subagent = subagent_of(read.agent_id)
     return Said(ended=subagent, background=_background(read, ended=subagent))
 
 
@@ -210,18 +218,23 @@ def _background(read: Payload, ended: str | None) -> tuple[Background, ...] | No
 
 
 def _task(task: Task) -> Background | None:
-    id = id_of(task.id)
+    id = subagent_of(task.id)
     if id is None:
         return None
     kind = one_line(task.type, 20) if isinstance(task.type, str) else "task"
-    text = next(
-        (t for t in (task.description, task.command, task.agent_type) if isinstance(t, str) and t), ""
-    )
+    # Only a shell is told by its description: that of a subagent may be its prompt.
+    told = (task.description, task.command) if kind == "shell" else (task.agent_type,)
+    text = next((each for each in told if isinstance(each, str) and each), "")
     return Background(id, kind, one_line(redacted(text)))
 
 
+def subagent_of(value: Any) -> str | None:
+    id = id_of(value)
+    return None if id is None else bare_id(id)
+
+
 def name_of(value: Any) -> str | None:
-    """The session's name. A branch or a fork is called by its prompt, and prompts are not kept."""
-    if not isinstance(value, str) or PROMPT_NAME.search(value):
+    """A name or custom title; None where the CLI made it from a prompt: prompts are not kept."""
+    if not isinstance(value, str) or FROM_PROMPT.search(value):
         return None
     return one_line(value) or None

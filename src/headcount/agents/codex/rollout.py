@@ -6,7 +6,8 @@ Rules of this file
   3. A line that is cut, damaged or unknown is passed over.
   4. The path was named by a payload or by the kernel: only a regular file of our own user that is called as the
      conversation.
-  5. An approval is not written here: while one is open, the rollout shows the tool it is asked for.
+  5. A thread's name is not taken: a client may make it from the first prompt, and the rollout does not say who gave it.
+  6. An approval is not written here: while one is open, the rollout shows the tool it is asked for.
 
 Not here: when it is read (daemon/), what follows (core), its first line (hosting.py).
 """
@@ -22,6 +23,7 @@ from headcount.agents.codex.hosting import ROLLOUT
 from headcount.agents.codex.translate import NAME
 from headcount.agents.fields import count_of, text_of
 from headcount.agents.file_end import read_end
+from headcount.agents.hook_words import code_in_words
 from headcount.agents.label import one_line, plain, redacted
 from headcount.agents.moment import moment_of
 from headcount.agents.tail import TAIL, Tail
@@ -60,7 +62,6 @@ class Item(msgspec.Struct):
     reason: Any = None
     error: Failure | None = None
     info: Info | None = None
-    thread_name: Any = None
     cli_version: Any = None
 
 
@@ -123,9 +124,6 @@ def _after(tail: Tail, kind: str, item: Item, at: float | None) -> Tail:
         return replace(tail, version=plain(item.cli_version, 40) or tail.version)
     if item.type == "token_count":
         return tail if item.info is None else _counted(tail, item.info)
-    if item.type == "thread_name_updated":
-        name = item.thread_name
-        return replace(tail, title=one_line(name) or None) if isinstance(name, str) else tail
     if at is None:
         return tail
     return _turned(tail, kind, item, at)
@@ -159,11 +157,11 @@ def _turned(tail: Tail, kind: str, item: Item, at: float) -> Tail:
 def _ended(tail: Tail, error: Failure | None, at: float) -> Tail:
     if error is None:
         return tail.after(Turn.STOPPED, at)
-    said = error.codex_error_info
-    word = said if isinstance(said, str) else "error"
-    if word in LIMITS:
+    if text_of(error.codex_error_info) in LIMITS:
         return tail.after(Turn.FAILED, at, failure="limit")
-    return tail.after(Turn.FAILED, at, doing=one_line(word.replace("_", " ")), failure="error")
+    return tail.after(
+        Turn.FAILED, at, doing=code_in_words(error.codex_error_info) or "error", failure="error"
+    )
 
 
 def label_of(item: Item) -> str:

@@ -5,7 +5,8 @@ Rules of this file
      whoever runs OpenCode never notices.
   2. Reading makes no file beside it: while somebody has it open its -wal is there, and while nobody has it is read
      as a file that does not change.
-  3. No text leaves this file: of a message only who spoke, when, and how it ended.
+  3. No text leaves this file: of a message only who spoke, when, and how it ended. The title is not read: a model makes
+     it from the first prompt, and nothing says whether somebody changed it.
   4. Says nothing of dialogs: a permission that is asked stands in no table.
 
 Not here: which process has it open (hosted.py), when it is read (daemon/).
@@ -23,7 +24,7 @@ from urllib.parse import quote
 import msgspec
 
 from headcount.agents.fields import COUNT_MOST, count_of
-from headcount.agents.label import one_line, plain
+from headcount.agents.label import plain
 from headcount.agents.lenient import NO_RAW, Reader
 from headcount.agents.opencode.translate import ABORTED, NAME, TOO_MANY
 from headcount.core.activity import Turned
@@ -35,11 +36,10 @@ from headcount.times import FOREIGN_LOCK_WITHIN
 FILE = "opencode.db"
 STEPS = 10_000  # of the engine between two looks at the limit
 LOOKS_MOST = 200  # some millions of steps: a conversation's last message needs a few hundred
-NEW = "New session - "  # what it calls a conversation before the model has named it
 MILLI = 1000.0
 COST_MOST = 10**7
 
-SESSION = "SELECT title FROM session WHERE id = ?"
+SESSION = "SELECT 1 FROM session WHERE id = ?"
 FIGURES = """SELECT version, cost, tokens_input + tokens_cache_read + tokens_cache_write,
     tokens_output + tokens_reasoning FROM session WHERE id = ?"""
 MESSAGE = "SELECT data FROM message WHERE session_id = ? ORDER BY time_created DESC, id DESC LIMIT 1"
@@ -89,19 +89,19 @@ def directory(env: Mapping[str, str], home: Path) -> Path:
 def glimpse(path: Path, conversation: str) -> Glimpse | None:
     try:
         with opened(path) as database:
-            title = database.execute(SESSION, (conversation,)).fetchone()
+            known = database.execute(SESSION, (conversation,)).fetchone()
             last = database.execute(MESSAGE, (conversation,)).fetchone()
             version, cost, given, made = _figures(database, conversation)
     except (sqlite3.Error, OSError):
         return None  # locked, damaged, or of a version that has other tables: nothing is known from here
-    if title is None:
+    if known is None:
         return None
     read = _messages.read(str(last[0]).encode("utf-8", "replace")) if last is not None else None
     message = read if isinstance(read, Message) else Message()
     return Glimpse(
         NAME,
         conversation,
-        _title(title[0]),
+        None,
         plain(message.modelID, 100),
         _used(message.tokens),
         _turned(message),
@@ -138,12 +138,6 @@ def _is_ours(path: Path) -> bool:
     except OSError:
         return False
     return stat.S_ISREG(seen.st_mode) and seen.st_uid == os.geteuid()
-
-
-def _title(value: Any) -> str | None:
-    if not isinstance(value, str) or value.startswith(NEW):
-        return None
-    return one_line(value) or None
 
 
 def _used(tokens: Tokens) -> int | None:

@@ -17,8 +17,8 @@ from typing import Any
 import msgspec
 
 from headcount.agents.fields import absolute, below, count_of, id_of, text_of
-from headcount.agents.hook_words import NOTHING, Said, event_of, report, unknown
-from headcount.agents.label import one_line, plain, redacted
+from headcount.agents.hook_words import NOTHING, Said, code_in_words, event_of, report, unknown
+from headcount.agents.label import one_line, plain
 from headcount.agents.lenient import NO_RAW, Reader
 from headcount.agents.opencode.events import EVENTS, FIELDS
 from headcount.agents.opencode.labels import args_of, label
@@ -139,7 +139,7 @@ def _error(read: Payload) -> Said:
     return Said(
         Turn.FAILED,
         failure=failure,
-        doing=one_line(redacted(read.error)) if isinstance(read.error, str) else None,
+        doing=code_in_words(read.error),
     )
 
 

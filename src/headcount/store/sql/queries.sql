@@ -35,6 +35,19 @@ ON CONFLICT (id) DO UPDATE SET
   body = excluded.body,
   sum = excluded.sum
 
+-- name: clean_session
+UPDATE sessions SET body = ?, sum = ? WHERE id = ?
+
+-- name: events_to_clean
+-- Those with a field that may hold text; all others are passed over here, since there may be a million.
+SELECT seq, at, type, session, item, body, sum FROM events WHERE seq > :after AND (
+  instr(body, CAST('"name"' AS BLOB)) OR instr(body, CAST('"title"' AS BLOB)) OR instr(body, CAST('"alarm' AS BLOB))
+  OR instr(body, CAST('"background"' AS BLOB)) OR instr(body, CAST('"failure"' AS BLOB))
+) ORDER BY seq LIMIT :limit
+
+-- name: clean_event
+UPDATE events SET body = ?, sum = ? WHERE seq = ?
+
 -- name: drop_session
 DELETE FROM sessions WHERE id = ?
 

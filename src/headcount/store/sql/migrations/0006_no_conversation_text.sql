@@ -1,0 +1,1 @@
+-- Names, titles and labels that may have been made from a prompt were taken out of every row before this (cleaning.py).
