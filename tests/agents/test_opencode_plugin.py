@@ -60,7 +60,7 @@ def dropped(mailbox: Path) -> list[tuple[int, dict]]:
     found = []
     for path in sorted(mailbox.glob("[0-9]*"), key=lambda each: int(each.name.rpartition(".")[2])):
         assert path.stat().st_mode & 0o077 == 0
-        (slip,) = split(path.read_bytes()) or []
+        (slip,) = split(path.read_bytes()).slips
         assert slip.sender is not None
         found.append((slip.sender.pid, json.loads(slip.payload)))
     return found

@@ -69,7 +69,7 @@ def _daemon(facts: Facts) -> Finding:
             "daemon",
             "finding",
             f"pid {facts.holder} has the home and does not listen on {facts.places.socket}",
-            f"if this stays, end it: kill {facts.holder}; see {facts.places.log}",
+            f"if this stays, end it: {command('kill', str(facts.holder))}; see {facts.places.log}",
         )
     if not facts.running:
         return Finding("daemon", "note", "not running; it starts on first use", "headcount up")

@@ -117,6 +117,7 @@ class Connection:
 
     def terminate_listener(self) -> None:
         """Ask whoever listens to end, by a signal through the kernel's handle of that very process."""
+        from headcount.core.plain import command
         from headcount.system.signals import Sent, terminate_listener  # lazy import: rarely used, slow
 
         assert self._socket is not None
@@ -124,7 +125,7 @@ class Connection:
         if not isinstance(sent, Sent) and not sent.over:
             raise Unavailable(
                 f"The daemon (pid {self.daemon_pid}) could not be stopped: {sent.why}.",
-                f"End it by hand: kill {self.daemon_pid}",
+                f"End it by hand: {command('kill', str(self.daemon_pid))}",
             )
 
     def close(self) -> None:

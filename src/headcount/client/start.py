@@ -23,6 +23,7 @@ from headcount import times
 from headcount.client.connection import Connection
 from headcount.client.faults import Broken, NotRunning, Unavailable
 from headcount.client.unit import start_by_unit
+from headcount.core.plain import command
 from headcount.own_files import open_to_append
 from headcount.paths import Places
 
@@ -97,7 +98,7 @@ def deaf_holder(places: Places) -> Unavailable | None:
     if pid is None:
         return None
     what = f"The daemon (pid {pid}) has {places.state} and does not listen on {places.socket}."
-    return Unavailable(what, f"If this stays, end it: kill {pid}. Its log: {places.log}")
+    return Unavailable(what, f"If this stays, end it: {command('kill', str(pid))}. Its log: {places.log}")
 
 
 def make(places: Places) -> None:
