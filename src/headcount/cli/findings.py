@@ -29,6 +29,10 @@ class Finding(NamedTuple):
     next: str | None = None
 
 
+def todo(check: str, says: str, next: str | None = None) -> Finding:
+    return Finding(check, "finding", says, next)
+
+
 def findings_of(facts: Facts) -> list[Finding]:
     always = [
         _daemon(facts),
@@ -60,49 +64,40 @@ def _lost(facts: Facts) -> list[Finding]:
     says = (
         f"{facts.places.database} is not the one that was served ({facts.lost}): who holds what is not known"
     )
-    return [Finding("store", "finding", says, "headcount up, then: headcount claims --accept-loss")]
+    return [todo("store", says, "headcount up, then: headcount claims --accept-loss")]
 
 
 def _daemon(facts: Facts) -> Finding:
     if not facts.running and facts.holder is not None:
-        return Finding(
+        return todo(
             "daemon",
-            "finding",
             f"pid {facts.holder} has the home and does not listen on {facts.places.socket}",
             f"if this stays, end it: {command('kill', str(facts.holder))}; see {facts.places.log}",
         )
     if not facts.running:
         return Finding("daemon", "note", "not running; it starts on first use", "headcount up")
     if isinstance(facts.fault, Deaf):
-        return Finding(
+        return todo(
             "daemon",
-            "finding",
             f"listens but did not answer within {times.CALL_WITHIN:.0f} s",
             f"its watchdog ends it within {times.WATCHDOG_EVERY * times.WATCHDOG_STRIKES:.0f} s; "
             f"if this stays, end it by hand and see {facts.places.log}",
         )
     if facts.fault is not None:
-        return Finding("daemon", "finding", facts.fault.message, f"see {facts.places.log}")
+        return todo("daemon", facts.fault.message, f"see {facts.places.log}")
     if not facts.status:
-        return Finding(
-            "daemon",
-            "finding",
-            "whoever answers on the socket is not headcount",
-            f"look at {facts.places.socket}",
+        return todo(
+            "daemon", "whoever answers on the socket is not headcount", f"look at {facts.places.socket}"
         )
     if origin.is_enclosed(facts.origin, facts.pid or 0):
-        return Finding(
+        return todo(
             "daemon",
-            "finding",
             f"pid {facts.pid} runs in a sandbox or container and does not see the agents out here",
             "headcount up replaces it",
         )
     if facts.took > times.SLOW_ANSWER:
-        return Finding(
-            "daemon",
-            "finding",
-            f"answers slowly: {facts.took * 1000:.0f} ms",
-            "look at the machine's load and the log",
+        return todo(
+            "daemon", f"answers slowly: {facts.took * 1000:.0f} ms", "look at the machine's load and the log"
         )
     return Finding("daemon", "ok", f"pid {facts.pid} answered in {facts.took * 1000:.0f} ms")
 
@@ -110,26 +105,21 @@ def _daemon(facts: Facts) -> Finding:
 def _version(facts: Facts) -> Finding:
     theirs = facts.version or str(facts.status.get("version"))
     if facts.origin is not None and facts.origin.installation != origin.ours().installation:
-        return Finding(
+        return todo(
             "version",
-            "finding",
             f"the daemon is {theirs} of another installation (see: which -a headcount)",
             "to run this one: headcount down, then headcount up",
         )
     if theirs == __version__ and facts.origin is not None and facts.origin.build != origin.ours().build:
-        return Finding("version", "finding", f"{theirs}, but of an older build", "headcount up restarts it")
+        return todo("version", f"{theirs}, but of an older build", "headcount up restarts it")
     if theirs == __version__:
         return Finding("version", "ok", theirs)
     if order(theirs) < order(__version__):
-        return Finding(
-            "version",
-            "finding",
-            f"the daemon is {theirs}, this command {__version__}",
-            "headcount ps restarts it",
+        return todo(
+            "version", f"the daemon is {theirs}, this command {__version__}", "headcount ps restarts it"
         )
-    return Finding(
+    return todo(
         "version",
-        "finding",
         f"the daemon is {theirs}, newer than this command ({__version__})",
         "use the newer headcount; see: which -a headcount",
     )
@@ -139,11 +129,8 @@ def _socket(facts: Facts) -> Finding:
     seen, path = facts.socket, facts.places.socket
     if seen is None:
         if facts.running:
-            return Finding(
-                "socket",
-                "finding",
-                "somebody listens, but its file is gone",
-                "headcount down, then headcount up",
+            return todo(
+                "socket", "somebody listens, but its file is gone", "headcount down, then headcount up"
             )
         return Finding("socket", "ok", "none, as no daemon runs")
     if not facts.running:
@@ -151,29 +138,23 @@ def _socket(facts: Facts) -> Finding:
             "socket", "note", "its file was left by a daemon that is gone", "headcount up replaces it"
         )
     if seen.kind != "socket" or not seen.ours or seen.mode & 0o077:
-        return Finding(
-            "socket", "finding", f"others can get at it: {_mode(seen)}", command("chmod", "600", str(path))
-        )
+        return todo("socket", f"others can get at it: {_mode(seen)}", command("chmod", "600", str(path)))
     return Finding("socket", "ok", f"private ({_mode(seen)})")
 
 
 def _directory(facts: Facts) -> Finding:
     seen, path = facts.state, facts.places.state
     if facts.locked is not None:
-        return Finding(
+        return todo(
             "directory",
-            "finding",
             f"{path} cannot be used: {facts.locked} is not yours to write",
             "set HEADCOUNT_HOME to a directory that you can write",
         )
     if seen is None:
         return Finding("directory", "note", f"{path} is not there yet; the first start makes it")
     if seen.kind != "directory" or not seen.ours or seen.mode & 0o077:
-        return Finding(
-            "directory",
-            "finding",
-            f"others can get at {path}: {_mode(seen)}",
-            command("chmod", "700", str(path)),
+        return todo(
+            "directory", f"others can get at {path}: {_mode(seen)}", command("chmod", "700", str(path))
         )
     return Finding("directory", "ok", f"{path} is private")
 
@@ -181,13 +162,12 @@ def _directory(facts: Facts) -> Finding:
 def _mailbox(facts: Facts) -> Finding:
     seen, path = facts.mailbox, facts.places.mailbox
     if seen is None and facts.running:
-        return Finding("mailbox", "finding", f"{path} is not there", "headcount down, then headcount up")
+        return todo("mailbox", f"{path} is not there", "headcount down, then headcount up")
     if seen is None:
         return Finding("mailbox", "note", f"{path} is not there yet; the first start makes it")
     if seen.kind != "directory" or not seen.ours or seen.mode & 0o777 != 0o700:
-        return Finding(
+        return todo(
             "mailbox",
-            "finding",
             f"hooks may not write there, or others may: {_mode(seen)}",
             command("chmod", "700", str(path)),
         )
@@ -200,26 +180,20 @@ def _mailbox(facts: Facts) -> Finding:
     if not facts.running:
         return Finding("mailbox", "note", says, "headcount up reads them")
     if facts.waiting > WAITING_MOST or (facts.oldest or 0) > times.WATCHDOG_EVERY:
-        return Finding(
-            "mailbox", "finding", f"backed up: {says}", f"see {facts.places.log}; is the disk full?"
-        )
+        return todo("mailbox", f"backed up: {says}", f"see {facts.places.log}; is the disk full?")
     return Finding("mailbox", "ok", says)
 
 
 def _flag(facts: Facts) -> Finding:
     if facts.flag and not facts.running:
-        return Finding(
+        return todo(
             "flag",
-            "finding",
             "left by a daemon that was killed: per-tool reports pile up in the mailbox",
             "headcount up (it reads them), or: rm " + facts.places.flag,
         )
     if facts.running and facts.status and not facts.flag:
-        return Finding(
-            "flag",
-            "finding",
-            "is missing: hooks do not drop per-tool reports",
-            "headcount down, then headcount up",
+        return todo(
+            "flag", "is missing: hooks do not drop per-tool reports", "headcount down, then headcount up"
         )
     return Finding("flag", "ok", "tells hooks rightly whether a daemon listens")
 
@@ -229,9 +203,8 @@ def _disk(facts: Facts) -> Finding:
         return Finding("disk", "note", "free space could not be seen")
     says = f"{facts.free // (1024 * 1024)} MB free"
     if facts.free < FREE_LEAST:
-        return Finding(
+        return todo(
             "disk",
-            "finding",
             f"only {says} at {facts.places.state}",
             "make room; nothing is acknowledged that is not on disk",
         )
@@ -251,9 +224,8 @@ def _log(facts: Facts) -> Finding:
 
 def _hooks(file: HookFacts) -> Finding:
     if file.state == "unreadable":
-        return Finding(
+        return todo(
             "hooks",
-            "finding",
             f"{file.settings} cannot be used: {file.note}",
             "mend that file; until then its agent may not read it either, and we write nothing to it",
         )
@@ -273,16 +245,11 @@ def _store(facts: Facts) -> Finding:
     store = facts.status.get("store") or {}
     trouble = store.get("trouble") or store.get("error") or store.get("fault")
     if trouble:
-        return Finding(
-            "store", "finding", str(trouble), "make room or repair the disk; the daemon tries again by itself"
-        )
+        return todo("store", str(trouble), "make room or repair the disk; the daemon tries again by itself")
     aside = store.get("set_aside")
     if aside:
-        return Finding(
-            "store",
-            "finding",
-            f"a damaged store was set aside as {aside}",
-            "keep the file for a report, then remove it",
+        return todo(
+            "store", f"a damaged store was set aside as {aside}", "keep the file for a report, then remove it"
         )
     return Finding("store", "ok", "takes commits")
 
@@ -299,14 +266,13 @@ def _watching(facts: Facts) -> Finding:
     looked_at = f"{polled} of {watched} processes are looked at every second"
     if polled and any("few descriptors" in each for each in facts.status.get("warnings") or ()):
         raised = f"prlimit --nofile=65536 --pid {facts.status.get('pid')} (as root beyond its hard limit)"
-        return Finding(
+        return todo(
             "watching",
-            "finding",
             f"{looked_at}: few descriptors are left",
             f"raise its limit of open files: {raised}. They return by themselves",
         )
     if polled:
-        return Finding("watching", "finding", looked_at, "See why: headcount explain ID")
+        return todo("watching", looked_at, "See why: headcount explain ID")
     return Finding("watching", "ok", f"{watched} processes by kernel events")
 
 
@@ -316,9 +282,8 @@ def _files(facts: Facts) -> Finding:
         return Finding("files", "ok", "reports and registries by kernel events")
     if facts.status.get("processes") != "linux":
         return Finding("files", "note", "reports and registries are looked at once a second")
-    return Finding(
+    return todo(
         "files",
-        "finding",
         f"{looked_at} directories are looked at once a second: no inotify watch was left for them",
         "raise the limit (sysctl fs.inotify.max_user_watches), then headcount down and up",
     )
@@ -353,7 +318,7 @@ def _strangers(facts: Facts) -> Finding:
 
 def _warnings(facts: Facts) -> list[Finding]:
     return [
-        Finding("warning", "finding", str(warning), _next_of_warning(str(warning), facts))
+        todo("warning", str(warning), _next_of_warning(str(warning), facts))
         for warning in facts.status.get("warnings") or ()
     ]
 
