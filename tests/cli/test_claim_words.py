@@ -145,7 +145,7 @@ def test_a_refusal_says_what_the_item_is_held_for_and_what_its_holder_does(
     assert "\x1b" not in refused.err and "x" * 100 not in refused.err and "wish" not in refused.err
     told = json.loads(inside(second, daemon, "claim", "task:A", "--json").out)
     assert told["note"].startswith('login "form"')
-    assert f"(alive, working: {doing}) since " in told["because"]
+    assert f'(alive, working: "{doing}") since ' in told["because"]
     assert ", for \"login 'form'" in told["because"] and "\x1b" not in told["because"]
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import stat
 import subprocess
 import sys
@@ -96,6 +97,54 @@ def test_watch_tells_of_both_hosts_in_one_stream(daemon, there, agent, tmp_path)
         finally:
             watching.terminate()
             watching.wait(10)
+
+
+@pytest.mark.skipif(not is_possible(), reason="there is no sshd here")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_watch_of_another_host_that_is_told_to_end_leaves_no_ssh_and_no_watch_there(
+    daemon, there, agent, tmp_path, number
+):
+    with Sshd(tmp_path / "sshd", there.env) as server:
+        env = {**daemon.env, "HEADCOUNT_SSH": server.ssh}
+        watch = subprocess.Popen(
+            [*HEADCOUNT, "watch", "--json", "--host", "127.0.0.1"], env=env, stdout=subprocess.PIPE
+        )
+        try:
+            assert watch.stdout is not None
+            heard = set()
+            while heard != {"here", "127.0.0.1"}:
+                heard.add(json.loads(watch.stdout.readline())["host"])
+            assert watching(there) and children(watch.pid)
+            ssh = children(watch.pid)
+            watch.send_signal(number)
+            assert watch.wait(30) == -number
+            eventually(lambda: not any(Path(f"/proc/{pid}").exists() for pid in ssh))
+            eventually(lambda: not watching(there))
+        finally:
+            watch.kill()
+            watch.wait()
+            watch.stdout.close()
+
+
+def watching(there: Daemon) -> list[int]:
+    """The processes of `watch` over there."""
+    found = []
+    for each in Path("/proc").glob("[0-9]*"):
+        try:
+            words, env = (each / "cmdline").read_bytes().split(b"\0"), (each / "environ").read_bytes()
+        except OSError:
+            continue
+        if b"watch" in words and f"HEADCOUNT_HOME={there.home}\0".encode() in env:
+            found.append(int(each.name))
+    return found
+
+
+def children(pid: int) -> list[int]:
+    return [
+        int(each)
+        for task in Path(f"/proc/{pid}/task").iterdir()
+        for each in (task / "children").read_text().split()
+    ]
 
 
 def lines(directory: Path) -> list[dict[str, object]]:

@@ -3,16 +3,19 @@
 Rules of this file
   1. Only the verb's own module is imported; a verb may parse its plain forms without argparse.
   2. An expected fault is a sentence and a next step on stderr. An unexpected one is a sentence, and its
-     traceback goes to a file. A closed pipe is nobody's fault.
+     traceback goes to a file. What was done decides the exit code: output that nobody can read changes it only
+     where printing was all there was to do, and a closed pipe not even there.
 
 Not here: what a verb does (commands/), the list of verbs (verbs.py).
 """
 
 import os
 import sys
+from errno import EPIPE
 from importlib import import_module
 from typing import Any
 
+from headcount.cli import output
 from headcount.client.faults import ClientFault, WrongCall
 from headcount.wire import codes
 
@@ -34,20 +37,36 @@ class NotAsRoot(ClientFault):
 
 def main(argv: list[str] | None = None) -> int:
     words = sys.argv[1:] if argv is None else argv
-    _make_printable()
+    output.secure()
     try:
-        code = _dispatch(words)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        _silence_stdout()
-        return codes.DONE
+        return _unless_unwritten(_dispatch(words), words)
+    except output.Ended as end:
+        return _die_of(end.number) if end.number else _unless_unwritten(codes.DONE, words)
     except KeyboardInterrupt:
         return INTERRUPTED
     except ClientFault as fault:
         return _told(fault, as_json=_is_json(words))
     except Exception as error:
         return _unexpected(error)
-    return code
+
+
+def _unless_unwritten(code: int, words: list[str]) -> int:
+    fault = output.fault()
+    if fault is None or fault.errno == EPIPE:
+        return code
+    print(f"headcount: the output could not be written: {fault.strerror}", file=sys.stderr)
+    from headcount.cli.verbs import DO
+
+    return code if words and words[0] in DO else code or codes.FAULT
+
+
+def _die_of(number: int) -> int:
+    """As if nothing had been unwound."""
+    import signal
+
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
+    return codes.FAULT
 
 
 def _dispatch(words: list[str]) -> int:
@@ -158,7 +177,7 @@ def _told(fault: ClientFault, *, as_json: bool) -> int:
     """For people on stderr; for programs that asked for JSON also as a document, in the wire's own form."""
     from headcount.cli.sanitize import clean
 
-    _flush_quietly()
+    sys.stdout.flush()
     if as_json:
         from headcount.cli.printing import print_fault
 
@@ -173,32 +192,10 @@ def _unexpected(error: Exception) -> int:
     from headcount.cli.crash import write_traceback
     from headcount.cli.sanitize import clean
 
-    _flush_quietly()
+    sys.stdout.flush()
     where = write_traceback(error)
     what = clean(f"{type(error).__name__}: {error}")
     print(
         f"headcount: something went wrong here ({what}). The traceback is in {clean(where)}", file=sys.stderr
     )
     return codes.FAULT
-
-
-def _make_printable() -> None:
-    """A character that the terminal's encoding lacks is replaced, never a fault."""
-    for stream in (sys.stdout, sys.stderr):
-        reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure is not None:
-            reconfigure(errors="replace")
-
-
-def _silence_stdout() -> None:
-    """Python flushes stdout again at exit; let that go nowhere."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)
-
-
-def _flush_quietly() -> None:
-    try:
-        sys.stdout.flush()
-    except OSError:
-        _silence_stdout()

@@ -30,7 +30,7 @@ ERRORS_READ = 4096  # of what ssh says, the end
 def follow_hosts(hosts: list[str]) -> Iterator[Event]:
     """Events of here and there, for ever; `host.silent` when one does not answer."""
     told: queue.Queue[Event] = queue.Queue()
-    children: dict[str, subprocess.Popen[bytes]] = {}
+    children = Children()
     works = [threading.Thread(target=_here, args=(told,), daemon=True)]
     works += [threading.Thread(target=_there, args=(host, told, children), daemon=True) for host in hosts]
     for work in works:
@@ -39,8 +39,33 @@ def follow_hosts(hosts: list[str]) -> Iterator[Event]:
         while True:
             yield told.get()
     finally:
-        for child in list(children.values()):
-            child.terminate()
+        children.end()
+
+
+class Children:
+    """The ssh of each host. None is started once they were ended."""
+
+    def __init__(self) -> None:
+        self.of: dict[str, subprocess.Popen[bytes]] = {}
+        self._lock, self._over = threading.Lock(), False
+
+    def start(self, host: str, errors: IO[bytes]) -> "subprocess.Popen[bytes] | None":
+        with self._lock:
+            if self._over:
+                return None
+            self.of[host] = subprocess.Popen(
+                remote.command(host, "watch", "--json", env=os.environ),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+            )
+            return self.of[host]
+
+    def end(self) -> None:
+        with self._lock:
+            self._over = True
+            for child in self.of.values():
+                child.terminate()
 
 
 def _here(told: "queue.Queue[Event]") -> None:
@@ -53,7 +78,7 @@ def _here(told: "queue.Queue[Event]") -> None:
         time.sleep(times.HOST_RETRY_EVERY)
 
 
-def _there(host: str, told: "queue.Queue[Event]", children: "dict[str, subprocess.Popen[bytes]]") -> None:
+def _there(host: str, told: "queue.Queue[Event]", children: Children) -> None:
     was_silent = False
     while True:
         heard = False
@@ -62,7 +87,7 @@ def _there(host: str, told: "queue.Queue[Event]", children: "dict[str, subproces
                 for event in _events(host, children, errors):
                     heard, was_silent = True, False
                     told.put({**event, "host": host})
-                because = _why(children.get(host), errors)
+                because = _why(children.of.get(host), errors)
             except OSError as error:
                 because = f"ssh could not be run: {error.strerror}"
         if heard or not was_silent:
@@ -77,15 +102,10 @@ def _why(child: "subprocess.Popen[bytes] | None", errors: IO[bytes]) -> str:
     return remote.why(code or 0, errors.read()) if code else "it does not answer"
 
 
-def _events(host: str, children: "dict[str, subprocess.Popen[bytes]]", errors: IO[bytes]) -> Iterator[Event]:
-    child = subprocess.Popen(
-        remote.command(host, "watch", "--json", env=os.environ),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=errors,
-    )
-    children[host] = child
-    assert child.stdout is not None
+def _events(host: str, children: Children, errors: IO[bytes]) -> Iterator[Event]:
+    child = children.start(host, errors)
+    if child is None or child.stdout is None:
+        return
     with child:
         for line in child.stdout:
             try:

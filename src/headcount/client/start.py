@@ -11,6 +11,7 @@ Rules of this file
 Not here: what the daemon does with the pipe (daemon/main.py), when to start one (reach.py).
 """
 
+import fcntl
 import os
 import select
 import subprocess
@@ -64,9 +65,12 @@ def start(places: Places, env: Mapping[str, str], meanwhile: Meanwhile = None) -
 def launch(places: Places, env: Mapping[str, str], deadline: float, meanwhile: Meanwhile = None) -> str:
     """Start one daemon and return its word: `ready`, `busy`, or why it failed."""
     make(places)
-    readable, writable = os.pipe()
     try:
         log = open_to_append(places.log)
+    except OSError as error:
+        raise _unusable(error, places) from error
+    readable, writable = _pipe()
+    try:
         try:
             child = subprocess.Popen(
                 daemon_command("--ready-fd", str(writable)),
@@ -106,10 +110,23 @@ def make(places: Places) -> None:
     try:
         places.make()
     except OSError as error:
-        raise Unavailable(
-            f"{error.filename or places.state} cannot be used: {error.strerror}.",
-            "Headcount needs a directory of its own: set HEADCOUNT_HOME to one that you can write.",
-        ) from error
+        raise _unusable(error, places) from error
+
+
+def _unusable(error: OSError, places: Places) -> Unavailable:
+    return Unavailable(
+        f"{error.filename or places.state} cannot be used: {error.strerror}.",
+        "Headcount needs a directory of its own: set HEADCOUNT_HOME to one that you can write.",
+    )
+
+
+def _pipe() -> tuple[int, int]:
+    """Neither end has the number of a standard stream: the daemon gets others, and our caller may have closed its own."""
+    ends = os.pipe()
+    readable, writable = (fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 3) for end in ends)
+    for end in ends:
+        os.close(end)
+    return readable, writable
 
 
 def daemon_command(*arguments: str) -> list[str]:

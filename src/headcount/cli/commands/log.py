@@ -9,7 +9,7 @@ Not here: the words of an event (story.py), the journal (store/).
 import time
 from typing import TYPE_CHECKING, Any
 
-from headcount.cli import moments, printing
+from headcount.cli import moments, output, printing
 from headcount.cli.sanitize import clean
 from headcount.cli.screen import standard
 from headcount.cli.story import is_told, lines_of
@@ -57,6 +57,7 @@ def run(args: Any) -> int:
     for event in [event for event in events if is_shown(event, args)][-args.n :]:
         tell(event, args)
     if args.follow:
+        output.stream()
         for event in follow(client, last, stay=printing.note):
             if event["type"] != "snapshot" and is_wanted(event, args, session) and is_shown(event, args):
                 tell(event, args)

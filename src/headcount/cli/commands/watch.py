@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from headcount.cli import moments, printing
+from headcount.cli import moments, output, printing
 from headcount.cli.aftermath import Deaths, text_of
 from headcount.cli.reboot import tell_once
 from headcount.cli.rows import rows_of
@@ -48,6 +48,7 @@ def _sequence(text: str) -> int:
 
 
 def run(args: Any) -> int:
+    output.stream()
     screen, deaths = standard(), Deaths()
     for event in _followed(args):
         if args.json:
