@@ -6,21 +6,21 @@ Rules of this file
   2. The caller is the actor: the agent above the socket's peer, or the peer itself when it asks to hold.
   3. Links in a path are followed here, with a limit, before the core sees it. A path whose file system hangs
      is refused: its real name is not known, and a claim by another name would keep nobody off.
-  4. Whoever closes the connection while waiting gives the place up.
+  4. Whoever closes the connection while waiting gives the place up, and whoever closes it before the answer was read
+     gives up what was granted.
 
 Not here: who gets what (core/ledger.py), words and rows (claim_view.py).
 """
 
-import asyncio
 import os
 from collections.abc import Coroutine
 from functools import partial
 from itertools import count
 from typing import Any, Protocol
 
-from headcount.core.claim import Answer, Claim, Granted, Held, Released
+from headcount.core.claim import Accepted, Answer, Claim, Granted, Held, Released
 from headcount.core.claim import Refused as NotGiven
-from headcount.core.commands import AcceptLoss, Acquire, Caller, CallerKind, HandOff, Release
+from headcount.core.commands import AcceptLoss, Acquire, Caller, CallerKind, HandOff, Release, Withdraw
 from headcount.core.identity import ProcessIdentity
 from headcount.core.item import TREE, BadItem, Item, covers, is_path, overlaps, parse_item
 from headcount.core.session import Session
@@ -65,7 +65,8 @@ OWN_HINT = "Inside an agent ask without own: its session holds. Or make the prog
 class Ledger(Protocol):
     """The loop and the fleet's claims alike."""
 
-    def command(self, command: Acquire | Release | HandOff) -> Coroutine[Any, Any, Answer]: ...
+    def command(self, command: Acquire | Release | HandOff | Withdraw) -> Coroutine[Any, Any, Answer]: ...
+    def put(self, evidence: Withdraw, /) -> None: ...
 
 
 KINDS = {
@@ -95,9 +96,8 @@ async def acquire(call: Call) -> Any:
     wish = call.body(ClaimWish)
     item = await _item(call, wish.item)
     request = wish.request or f"{_UNNAMED}-{next(_NUMBERS):x}"
-    for what, text, most in (("note", wish.note or "", NOTE_MOST), ("request", request, REQUEST_MOST)):
-        if len(text) > most:
-            raise Refused(400, "too-long", f"A {what} has at most {most} characters.")
+    _check_size("note", wish.note or "", NOTE_MOST)
+    _check_size("request", request, REQUEST_MOST)
     caller = caller_of(call, wish.as_, own=wish.own)
     if caller.process is None:
         raise Refused(403, "not-an-agent", "You are inside no agent that headcount knows.", HINT)
@@ -105,20 +105,19 @@ async def acquire(call: Call) -> Any:
         raise Refused(400, "not-searched-for", OWN_UNTIL_EMPTY, OWN_HINT)
     until = _wait_until(call, wish.wait)
     command = Acquire(item, caller, request, wish.note, until, wish.until_empty)
+    ledger = _ledger(call, item)
     if until is not None:
-        answer = await _listened(call, _ledger(call, item).command(command))
+        answer = await call.listened(ledger.command(command))
     else:
-        answer = await _ledger(call, item).command(command)
+        answer = await ledger.command(command)
+    if isinstance(answer, Granted) and not answer.retold:
+        call.request.line.unread = partial(ledger.put, Withdraw(request, item))
     return await _told(call, answer, item)
 
 
 async def release(call: Call) -> ReleaseAnswer:
-    item = await _item_of_a_claim(call)
-    fence = call.number("fence", -1)
-    caller = await _holding_caller(call, item)
-    answer = await _ledger(call, item).command(
-        Release(item, caller, None if fence < 0 else fence, call.flag("force"))
-    )
+    item, command = await _given_back(call)
+    answer = await _ledger(call, item).command(command)
     if isinstance(answer, Released):
         return ReleaseAnswer(
             item=item,
@@ -129,7 +128,25 @@ async def release(call: Call) -> ReleaseAnswer:
             host=None if answer.claim.host == call.service.loop.world.known_as else answer.claim.host,
             next=_next(call, answer.claim),
         )
+    if isinstance(answer, Accepted):
+        return ReleaseAnswer(item=item, released=False, fence=None, because="withdrawn", again=False)
     raise _fault(call, answer)
+
+
+async def _given_back(call: Call) -> tuple[Item, Release | Withdraw]:
+    request, fence = call.text("request"), call.number("fence", -1)
+    if request is not None:  # granted, waiting or not here yet; its path is not looked at, which may hang
+        item = _parsed(call.path("item"))
+        _check_size("request", request, REQUEST_MOST)
+        return item, Withdraw(request, item, caller_of(call, call.text("as"), own=call.flag("own")))
+    item = await _item_of_a_claim(call)
+    caller = await _holding_caller(call, item)
+    return item, Release(item, caller, None if fence < 0 else fence, call.flag("force"))
+
+
+def _check_size(what: str, text: str, most: int) -> None:
+    if len(text) > most:
+        raise Refused(400, "too-long", f"A {what} has at most {most} characters.")
 
 
 def _next(call: Call, was: Claim) -> Holder | None:
@@ -275,20 +292,6 @@ def _wait_until(call: Call, wait: float | None) -> float | None:
 
 
 # --- answering -------------------------------------------------------------------------------------
-
-
-async def _listened(call: Call, asked: Coroutine[Any, Any, Answer]) -> Answer:
-    """The answer, if somebody still listens for it when it comes."""
-    answer = asyncio.ensure_future(asked)
-    gone = asyncio.ensure_future(call.hung_up())
-    try:
-        await asyncio.wait({answer, gone}, return_when=asyncio.FIRST_COMPLETED)
-        if not answer.done():
-            raise Refused(408, "hung-up", "The caller closed the connection while it waited.")
-        return answer.result()
-    finally:
-        gone.cancel()
-        answer.cancel()
 
 
 async def _told(call: Call, answer: Answer, item: Item) -> Any:
