@@ -160,6 +160,9 @@ that does not answer within the second is left alone, and the report goes on wit
 CALL_WITHIN: Final = 5.0
 """A client's question to the daemon; answers take a millisecond, so five seconds mean a deaf one."""
 
+GIVE_UP_WITHIN: Final = 1.0
+"""How long a caller that gave up is kept while its request is withdrawn. What is not confirmed by then is sent later."""
+
 LIMIT_SLACK: Final = 0.05
 """A client's socket may wait this much longer than its call has left: most calls need not tell the kernel anew."""
 

@@ -16,6 +16,7 @@ CAMPAIGNS = {  # and what each counts
     "pid_reuse_restarts": "reuses",
     "kill_rounds": "rounds",
     "claims": "operations",
+    "giving_up": "rounds",
     "never_inherited": "rounds",
     "bind_races": "races",
     "wrong_kill": "ends wanted",

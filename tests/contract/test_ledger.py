@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from headcount.core.claim import Freed, Granted, Held, Refused, Released
+from headcount.core.claim import Accepted, Freed, Granted, Held, Refused, Released
 from headcount.core.commands import Caller, CallerKind
 from headcount.core.identity import ProcessIdentity
 from tests.rig.ledgers import FleetDesk, LocalDesk
@@ -224,3 +224,90 @@ async def lined_up(desk):
     if isinstance(desk, FleetDesk):
         return (await desk.member.ledger.held())[1].get(TASK, 0)
     return len(desk.world.book.waiting.get(TASK, ()))
+
+
+# --- giving up -------------------------------------------------------------------------------------
+
+
+async def test_a_withdrawn_request_gives_back_its_claim_and_is_never_granted(desk):
+    await desk.acquire(TASK, A, request="r")
+    released = await desk.withdraw("r", TASK, A)
+    assert isinstance(released, Released) and released.because is Freed.WITHDRAWN
+    assert desk.holder(TASK) is None and desk.freed(TASK) == ["withdrawn"]
+    assert (await desk.acquire(TASK, A, request="r")).code == "request-withdrawn"
+    assert isinstance(await desk.acquire(TASK, B), Granted)
+
+
+async def test_a_withdrawal_before_its_request_wins(desk):
+    assert await desk.withdraw("r", TASK, A) == Accepted()
+    assert (await desk.acquire(TASK, A, request="r", wait=5)).code == "request-withdrawn"
+    assert desk.holder(TASK) is None
+
+
+async def test_a_request_that_waits_and_is_withdrawn_is_answered_and_the_next_gets_it(desk):
+    await desk.acquire(TASK, A)
+    waits = asyncio.create_task(desk.acquire(TASK, B, request="r", wait=60))
+    after = asyncio.create_task(desk.acquire(TASK, C, wait=60))
+    await until_waiting(desk, 2)
+    await desk.withdraw("r", TASK, B)
+    assert (await asyncio.wait_for(waits, 10)).code == "request-withdrawn"
+    await desk.release(TASK, A)
+    assert (await asyncio.wait_for(after, 10)).claim.holder == C
+
+
+async def test_withdrawing_a_request_that_was_told_again_releases_nothing(desk):
+    await desk.acquire(TASK, A, request="outer")
+    await desk.acquire(TASK, A, request="inner")
+    assert await desk.withdraw("inner", TASK, A) == Accepted()
+    assert desk.holder(TASK) == A
+
+
+async def test_whoever_was_told_again_keeps_what_another_request_gave_up_and_gives_it_back(desk):
+    await desk.acquire(TASK, A, request="given up")
+    await desk.acquire(TASK, A, request="later")
+    assert await desk.withdraw("given up", TASK, None) == Accepted()
+    assert desk.holder(TASK) == A and isinstance(await desk.acquire(TASK, B), Held)
+    assert isinstance(await desk.withdraw("later", TASK, A), Released)
+    assert desk.holder(TASK) is None and isinstance(await desk.acquire(TASK, B), Granted)
+
+
+async def test_another_process_cannot_withdraw_a_request(desk):
+    await desk.acquire(TASK, A, request="r")
+    assert (await desk.withdraw("r", TASK, B)).code == "not-yours"
+    assert desk.holder(TASK) == A
+
+
+async def test_whoever_disconnected_may_ask_again_with_the_same_id(desk):
+    first = await desk.acquire(TASK, A, request="r")
+    assert isinstance(await desk.withdraw("r", TASK, None), Released)
+    second = await desk.acquire(TASK, A, request="r")
+    assert isinstance(second, Granted) and not second.again and second.claim.fence > first.claim.fence
+
+
+async def test_a_disconnection_takes_nothing_from_a_retry_that_was_told(desk):
+    await desk.acquire(TASK, A, request="r")
+    assert (await desk.acquire(TASK, A, request="r")).retold
+    assert await desk.withdraw("r", TASK, None) == Accepted()
+    assert desk.holder(TASK) == A
+
+
+async def test_a_wait_that_is_cancelled_as_it_is_granted_leaves_nothing(desk):
+    for nth in range(20):
+        await desk.acquire(TASK, A)
+        waits = asyncio.create_task(desk.acquire(TASK, B, wait=60))
+        await until_waiting(desk, 1)
+        released = asyncio.create_task(desk.release(TASK, A))
+        for _ in range(nth):
+            await asyncio.sleep(0)
+        waits.cancel()
+        await asyncio.wait({waits, released})
+        async with asyncio.timeout(10):
+            while not isinstance(await desk.acquire(TASK, A), Granted):
+                await asyncio.sleep(0.01)
+        await desk.release(TASK, A)
+
+
+async def until_waiting(desk, count):
+    async with asyncio.timeout(10):
+        while await desk.waiting(TASK) != count:
+            await asyncio.sleep(0.01)

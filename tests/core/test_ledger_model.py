@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from headcount.core.book import Book
-from headcount.core.claim import Granted, Held, Refused, Released, Waiting
+from headcount.core.claim import Accepted, Granted, Held, Refused, Released, Waiting
 from headcount.core.commands import Acquire, Caller, Release
 from headcount.core.events import Event, EventType, apply_claim
 from headcount.core.identity import ProcessIdentity
@@ -39,6 +39,11 @@ class Ledgers(RuleBasedStateMachine):
         self.lives = {pid: process(pid) for pid in PIDS}
         self.births = 0
         self.doubted: set[ProcessIdentity] = set()  # could not be proved at some time
+        self.asks: dict[str, tuple[str, ProcessIdentity]] = {}  # every request that was ever made
+        self.withdrawn: set[str] = set()
+        self.told: dict[
+            tuple[str, int], list[str]
+        ] = {}  # item and fence -> requests told of it, not withdrawn
 
     # --- what happens --------------------------------------------------------------------------------
 
@@ -46,6 +51,7 @@ class Ledgers(RuleBasedStateMachine):
     def acquire(self, item: str, pid: int, wait: int | None) -> None:
         who = self.lives[pid]
         request = self.desk.request()
+        self.asks[request] = (item, who)
         free = not self.others(item, who)
         stalled = {each.asks.request for each in self.desk.world.book.waiters() if each.retry_at is not None}
         overtakes = any(
@@ -62,6 +68,7 @@ class Ledgers(RuleBasedStateMachine):
         elif free and (mine or not overtakes):
             assert isinstance(answer, Granted)
             assert answer.again == mine
+            self.hear_of(request, answer)
         elif wait is None:
             assert isinstance(answer, Held)
         else:
@@ -127,14 +134,46 @@ class Ledgers(RuleBasedStateMachine):
         self.desk.pass_time(float(seconds))
         self.follow()
 
-    @precondition(lambda self: self.line)
-    @rule(data=st.data())
-    def withdraw(self, data: st.DataObject) -> None:
-        gone = data.draw(st.sampled_from(self.line))
-        self.desk.withdraw(gone[0])
-        self.line.remove(gone)
+    @precondition(lambda self: self.asks)
+    @rule(data=st.data(), said=st.booleans())
+    def withdraw(self, data: st.DataObject, said: bool) -> None:
+        """At any point after it was asked: in line, granted, told `again`, refused, released, over."""
+        request = data.draw(st.sampled_from(sorted(self.asks)))
+        item, who = self.asks[request]
+        told = [key for key, requests in self.told.items() if request in requests]
+        before = dict(self.holds)
+        answer = self.desk.withdraw(request, who if said else None, item)
+        assert isinstance(answer, Accepted | Released)
+        self.line = [each for each in self.line if each[0] != request]
+        self.withdrawn |= {request} if said else set()
+        for key in told:
+            self.told[key].remove(request)
+            was_its = before.get(item) == (who, key[1])
+            assert isinstance(answer, Released) == (was_its and not self.told[key])
         self.follow()
-        assert gone[0] not in self.desk.answers or self.desk.answers[gone[0]] is not None
+        kept = {other for other, held in before.items() if other != item or held[0] != who}
+        assert kept <= set(self.holds)
+
+    @precondition(lambda self: self.withdrawn)
+    @rule(data=st.data(), wait=waits)
+    def ask_late_for_what_was_withdrawn(self, data: st.DataObject, wait: int | None) -> None:
+        """A copy of the request that comes after its withdrawal."""
+        request = data.draw(st.sampled_from(sorted(self.withdrawn)))
+        item, who = self.asks[request]
+        before = dict(self.holds)
+        answer = self.desk.acquire(item, who, wait=wait, request=request)
+        assert isinstance(answer, Refused)
+        self.follow()
+        assert set(self.holds.items()) <= set(before.items()), (
+            "only a death that showed by asking changes something"
+        )
+
+    @rule(item=items, pid=people, wait=waits)
+    def withdraw_before_asking(self, item: str, pid: int, wait: int | None) -> None:
+        who, request = self.lives[pid], self.desk.request()
+        assert self.desk.withdraw(request, who, item) == Accepted()
+        assert isinstance(self.desk.acquire(item, who, wait=wait, request=request), Refused)
+        self.follow()
 
     @rule()
     def restart(self) -> None:
@@ -150,6 +189,9 @@ class Ledgers(RuleBasedStateMachine):
         """One batch, several who want the same: one winner."""
         batch = [Acquire(Item(item), Caller(self.lives[pid]), self.desk.request()) for pid in pids]
         answers = self.desk.tell(*batch, Release(Item(item), Caller(self.lives[pids[-1]])))
+        for asked, answer in zip(batch, answers, strict=False):
+            self.asks[asked.request] = (item, asked.caller.process)
+            self.hear_of(asked.request, answer)
         winners = {each.claim.fence for each in answers if isinstance(each, Granted)}
         assert len(winners) <= 1
         self.follow()
@@ -162,7 +204,17 @@ class Ledgers(RuleBasedStateMachine):
 
     # --- what the answers and events say -------------------------------------------------------------
 
+    def hear_of(self, request: str, answer: Any) -> None:
+        """A claim that this request was answered with."""
+        if isinstance(answer, Granted) and not any(request in requests for requests in self.told.values()):
+            self.told.setdefault((answer.claim.item, answer.claim.fence), []).append(request)
+
     def follow(self) -> None:
+        for request, answer in self.desk.answers.items():
+            self.hear_of(request, answer)
+        self.desk.answers = {
+            request: answer for request, answer in self.desk.answers.items() if request in self.waiting()
+        }
         self.leave(lambda answer: not isinstance(answer, Granted))
         for event in self.desk.events[self.heard :]:
             self.hear(event)
@@ -193,6 +245,9 @@ class Ledgers(RuleBasedStateMachine):
         self.line = [each for each in self.line if each[1:] != (who, item)]
         self.fence = fence
         self.holds[item] = (who, fence)
+
+    def waiting(self) -> set[str]:
+        return {request for request, _, _ in self.line}
 
     def overtaken(self, item: str, who: ProcessIdentity) -> list[str]:
         """Who came earlier for something of the same, lives, and did not get it."""
@@ -255,6 +310,9 @@ class Ledgers(RuleBasedStateMachine):
             pid: set(held) for pid, held in book.held.items()
         }
         assert again.held_paths == book.held_paths
+        assert {fence: set(ids) for fence, ids in again.told.items()} == {
+            fence: set(ids) for fence, ids in book.told.items()
+        }
         assert set(book.asked) == {waiter.asks.request for waiter in book.waiters()}
         assert set(book.waiting_paths) == {item for item in book.waiting if item.startswith("path:")}
 
@@ -281,5 +339,5 @@ def stored(desk: Desk) -> Book:
     return Book(book.claims.values(), requests, fence=FIRST)
 
 
-Ledgers.TestCase.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
+Ledgers.TestCase.settings = settings(max_examples=200, stateful_step_count=40, deadline=None)
 TestLedgers = Ledgers.TestCase

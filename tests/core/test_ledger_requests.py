@@ -60,7 +60,7 @@ def test_the_newest_requests_are_remembered_and_no_more(monkeypatch):
         desk.acquire(f"task:{nth}", A, request=f"r{nth}")
     desk.tell(*(Acquire(Item(f"task:{nth}"), Caller(A), f"r{nth}") for nth in range(5, 8)))
     assert list(desk.world.book.requests) == ["r5", "r6", "r7"]
-    assert desk.decision.ledger.forgotten == ["r2", "r3", "r4"]
+    assert list(desk.decision.ledger.forgotten) == ["r2", "r3", "r4"]
     assert len(desk.held()) == 8
 
 

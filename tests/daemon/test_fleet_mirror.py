@@ -119,14 +119,14 @@ async def test_a_line_is_cleared_of_questions_that_are_no_longer_open(desks):
     await one.acquire(TASK, A)
     waits = asyncio.create_task(one.acquire(TASK, B, wait=60))
     await until(lambda: lined_up(one))
-    withdraw = one.member.ledger.withdraw
-    one.member.ledger.withdraw = _unavailable
+    decide = one.member.ledger.decide
+    one.member.ledger.decide = _unavailable
     waits.cancel()
     await asyncio.gather(waits, return_exceptions=True)
     assert await lined_up(one)
     await one.member._renew(one.member.lease.sending())
     assert not await lined_up(one)
-    one.member.ledger.withdraw = withdraw
+    one.member.ledger.decide = decide
 
 
 async def _unavailable(*_):

@@ -80,8 +80,10 @@ class Desk:
     def hand_off(self, item: str, process: ProcessIdentity, to: str, fence: int | None = None) -> Any:
         return self.tell(HandOff(Item(item), SessionId(to), Caller(process), fence))[0]
 
-    def withdraw(self, request: str) -> Any:
-        return self.tell(Withdraw(request))[0]
+    def withdraw(self, request: str, process: ProcessIdentity | None = None, item: str = "") -> Any:
+        """By that process, or because a connection ended."""
+        caller = None if process is None else Caller(process)
+        return self.tell(Withdraw(request, Item(item), caller))[0]
 
     def die(self, process: ProcessIdentity) -> None:
         self.dead.add(process)

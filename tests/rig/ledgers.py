@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from headcount.core.claim import Answer
-from headcount.core.commands import Acquire, Caller, CallerKind, HandOff, Release
+from headcount.core.commands import Acquire, Caller, CallerKind, HandOff, Release, Withdraw
 from headcount.core.evidence import Judged
 from headcount.core.identity import ProcessIdentity
 from headcount.core.item import Item
@@ -114,6 +114,14 @@ class LocalDesk:
     async def hand_off(self, item: str, process: ProcessIdentity, to: str, fence: int | None = None) -> Any:
         return await self.ledger.command(HandOff(Item(item), SessionId(to), Caller(process), fence))
 
+    async def withdraw(self, request: str, item: str, process: ProcessIdentity | None) -> Any:
+        """By that process, or because a connection ended."""
+        caller = None if process is None else Caller(process)
+        return await self.ledger.command(Withdraw(request, Item(item), caller))
+
+    async def waiting(self, item: str) -> int:
+        return len(self.world.book.waiting.get(Item(item), ()))
+
     async def die(self, process: ProcessIdentity) -> None:
         self.dead.add(process)
         await self.loop.ask(Judged(process, self.prove(process), self.clock.now()))
@@ -152,6 +160,10 @@ class FleetDesk(LocalDesk):
     @property
     def ledger(self) -> Any:
         return self.member.claims
+
+    async def waiting(self, item: str) -> int:
+        _, waiting = await self.member.ledger.held()
+        return waiting.get(Item(item), 0)
 
     async def open(self) -> "FleetDesk":
         await super().open()

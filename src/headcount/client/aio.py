@@ -3,7 +3,7 @@
 Rules of this file
   1. Calls run side by side: one that waits in line holds up no other.
   2. Starting a daemon and comparing versions is the plain client's work, done once, in a thread.
-  3. A cancelled wait gives its place in line up.
+  3. A cancelled claim is withdrawn, whether it waits or was granted in that moment.
   4. A forked copy of the process begins anew, in a loop of its own: connections, tasks and claims stay with the process
      that made them.
 
@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headcount import times
-from headcount.client import ledger
+from headcount.client import giving_up, ledger
 from headcount.client.aio_connection import Links
 from headcount.client.api import environment, heard_of
 from headcount.client.faults import Broken, NotRunning, Refused, Unavailable
@@ -71,9 +71,9 @@ class AsyncClient:
     def __init__(
         self, home: str | None = None, *, autostart: bool = True, env: Mapping[str, str] | None = None
     ) -> None:
-        self._env = environment(home, env)
+        self.env = environment(home, env)
         self._autostart = autostart
-        self._life = Life(self._env)
+        self._life = Life(self.env)
 
     # --- claims --------------------------------------------------------------------------------------
 
@@ -100,9 +100,14 @@ class AsyncClient:
             own=own,
         )
         try:
-            return AsyncClaim(**claim_fields(await self._ask(question)), client=self, acting_as=acting_as)
-        except Refused as refused:
-            raise in_python(refused) from None
+            answer = claim_fields(await self._ask(question))
+            return AsyncClaim(**answer, client=self, question=question, acting_as=acting_as)
+        except BaseException as fault:  # also a cancellation
+            if giving_up.note(self.env, question, fault):
+                self._withdraw()
+            if isinstance(fault, Refused):
+                raise in_python(fault) from None
+            raise
 
     async def release(
         self, item: str, *, fence: int | None = None, force: bool = False, acting_as: str | None = None
@@ -181,18 +186,28 @@ class AsyncClient:
 
     # --- asking --------------------------------------------------------------------------------------
 
+    def _withdraw(self) -> None:
+        """In a thread, which nobody can cancel; `asyncio.run` waits for it."""
+        try:
+            asyncio.get_running_loop().run_in_executor(None, giving_up.try_now, self.env)
+        except RuntimeError:  # the loop is over
+            giving_up.try_now(self.env)
+
     async def _ask(self, question: ledger.Question) -> dict[str, Any]:
         life, began, spent = self._here(), time.monotonic(), 0.0
-        was_started = False
+        was_started, broken = False, None
+        if giving_up.is_unconfirmed(life.links.path):
+            await asyncio.to_thread(giving_up.settle, self.env, autostart=self._autostart)
         while True:
             await self._meet(life)
             try:
                 return ledger.understood(await life.links.call(question.after(spent)))
-            except NotRunning:  # it stopped since: start one, as the plain client does
+            except NotRunning as fault:  # it stopped since: start one, as the plain client does
                 if was_started:
-                    raise
+                    raise broken or fault from None  # what broke may have been heard
                 was_started = True
-            except Broken:
+            except Broken as fault:
+                was_started, broken = False, fault
                 if (not question.again and question.method != "GET") or spent >= question.within:
                     raise
                 await asyncio.sleep(times.CONNECT_RETRY_EVERY)
@@ -202,13 +217,13 @@ class AsyncClient:
     async def _meet(self, life: Life) -> None:
         async with life.meeting:
             if not life.met:
-                await asyncio.to_thread(_greet, self._env, self._autostart)
+                await asyncio.to_thread(_greet, self.env, self._autostart)
                 life.met = True
 
     def _here(self) -> Life:
         if self._life.pid != os.getpid():
             self._life.links.close()
-            self._life = Life(self._env, self._life)
+            self._life = Life(self.env, self._life)
         return self._life
 
     async def _follow(self, since: int | None) -> AsyncIterator[dict[str, Any]]:
@@ -262,6 +277,7 @@ class AsyncClaim(Claim):
     """A claim with its client: `async with await client.claim(…) as claim:` gives back what it was granted."""
 
     client: AsyncClient = field(repr=False, compare=False)
+    question: ledger.Question = field(repr=False, compare=False)
     acting_as: str | None = None
     asked_by: int = field(default_factory=os.getpid, repr=False, compare=False)  # the process
 
@@ -286,6 +302,11 @@ class AsyncClaim(Claim):
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        is_here = self.asked_by == os.getpid()  # a forked copy gives nothing back
-        if is_here and not self.again:  # the outer `with` of the same process gives it back
+        if self.asked_by != os.getpid():
+            return  # a forked copy gives nothing back
+        if (
+            self.again
+        ):  # the outer `with` of the same process gives it back, unless its caller has given up since
+            await asyncio.to_thread(giving_up.give_up, self.client.env, self.question)
+        else:
             await self.release()

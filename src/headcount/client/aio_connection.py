@@ -103,7 +103,7 @@ class Links:
     """The connections of one client."""
 
     def __init__(self, path: str, credential: str) -> None:
-        self._path = path
+        self.path = path
         self._more = f"authorization: {credential}\r\n" if credential else ""
         self._idle: list[Link] = []
 
@@ -119,7 +119,7 @@ class Links:
                         if not question.again and question.method != "GET":
                             raise
                         question = question.after(time.monotonic() - began)
-                return await self._exchange(await Link.open(self._path), self._words(question))
+                return await self._exchange(await Link.open(self.path), self._words(question))
         except TimeoutError:
             raise deaf() from None
 
@@ -131,7 +131,7 @@ class Links:
         resume = "" if last is None else f"last-event-id: {last}\r\n"
         try:
             async with asyncio.timeout(CALL_WITHIN):
-                link = await Link.open(self._path)
+                link = await Link.open(self.path)
         except TimeoutError:
             raise deaf() from None
         try:

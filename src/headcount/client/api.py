@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from headcount.client import ledger
+from headcount.client import giving_up, ledger
 from headcount.client.faults import Refused
 from headcount.client.following import follow
 from headcount.client.listening import Listening
@@ -51,7 +51,7 @@ class Client:
     def __init__(
         self, home: str | None = None, *, autostart: bool = True, env: Mapping[str, str] | None = None
     ) -> None:
-        self._env = environment(home, env)
+        self.env = environment(home, env)
         self._autostart = autostart
         self._lines: dict[int, Line] = {}  # by pid: a process that was forked makes its own
         self._line()
@@ -82,9 +82,13 @@ class Client:
             own=own,
         )
         try:
-            return ClientClaim(**claim_fields(self._ask(question)), client=self, acting_as=acting_as)
-        except Refused as refused:
-            raise in_python(refused) from None
+            answer = claim_fields(self._ask(question))
+            return ClientClaim(**answer, client=self, question=question, acting_as=acting_as)
+        except BaseException as fault:  # also Ctrl-C, and what a signal handler raises
+            giving_up.give_up(self.env, question, fault)
+            if isinstance(fault, Refused):
+                raise in_python(fault) from None
+            raise
 
     def release(
         self, item: str, *, fence: int | None = None, force: bool = False, acting_as: str | None = None
@@ -134,7 +138,7 @@ class Client:
     def events(self, since: int | None = None) -> Iterator[Event]:
         """What happens, as it happens, for ever; resumed after a restart of the daemon. Begins with a
         `snapshot`, or, with `since`, with what came after that number."""
-        own = reach(self._env, autostart=self._autostart)
+        own = reach(self.env, autostart=self._autostart)
         try:
             for data in follow(own, since):
                 yield Event.of(data)
@@ -152,10 +156,17 @@ class Client:
     # --- its life ------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Claims stay: they belong to the process, not to the connection."""
+        """Claims stay: they belong to the process, not to the connection. A call of another thread ends with `Broken`,
+        and its wait is withdrawn."""
         for listening in self._listening:
             listening.close()
-        self._line().reach.leave()
+        line = self._line()
+        line.reach.leave()
+        if line.lock.acquire(blocking=False):
+            try:
+                line.reach.close()
+            finally:
+                line.lock.release()
 
     def __enter__(self) -> "Client":
         return self
@@ -165,21 +176,25 @@ class Client:
 
     def _ask(self, question: ledger.Question) -> dict[str, Any]:
         line = self._line()
+        closes = line.reach.closes
+        if giving_up.is_unconfirmed(line.reach.places.socket):
+            giving_up.settle(self.env, autostart=self._autostart)
         with line.lock:
+            line.reach.begin(closes)
             return ledger.ask(line.reach, question)
 
     def _line(self) -> Line:
         pid = os.getpid()
         line = self._lines.get(pid)
         if line is None:
-            made = Line(reach(self._env, autostart=self._autostart))
+            made = Line(reach(self.env, autostart=self._autostart))
             line = self._lines.setdefault(pid, made)  # the same one for all threads
             for other in [each for each in self._lines if each != pid]:
                 self._lines[other].reach.close()  # our copy of its descriptor
         return line
 
     def _on(self, kind: str, call: OnSession) -> Listening:
-        listening = Listening(reach(self._env, autostart=self._autostart), heard_of(kind, call))
+        listening = Listening(reach(self.env, autostart=self._autostart), heard_of(kind, call))
         self._listening.append(listening)
         return listening
 
@@ -189,6 +204,7 @@ class ClientClaim(Claim):
     """A claim with its client: `with client.claim(…) as claim:` gives back at the end what it was granted."""
 
     client: Client = field(repr=False, compare=False)
+    question: ledger.Question = field(repr=False, compare=False)
     acting_as: str | None = None
     asked_by: int = field(default_factory=os.getpid, repr=False, compare=False)  # the process
 
@@ -213,8 +229,13 @@ class ClientClaim(Claim):
         return self
 
     def __exit__(self, *_: object) -> None:
-        is_here = self.asked_by == os.getpid()  # a forked copy gives nothing back
-        if is_here and not self.again:  # the outer `with` of the same process gives it back
+        if self.asked_by != os.getpid():
+            return  # a forked copy gives nothing back
+        if (
+            self.again
+        ):  # the outer `with` of the same process gives it back, unless its caller has given up since
+            giving_up.give_up(self.client.env, self.question)
+        else:
             self.release()
 
 

@@ -65,6 +65,10 @@ class Connection:
         self._reader: Reader | None = None
         self._deadline = 0.0
         self._allowed = 0.0  # how long one step of the socket may take
+        self.closes = (
+            0  # how often another thread closed the client; only the thread that asks touches the socket
+        )
+        self.since = 0  # how often before the call that is going on
 
     def call(self, method: str, path: str, body: Any = None, within: float = times.CALL_WITHIN) -> Answer:
         """The daemon's answer, whatever its status is; a fault when there is none."""
@@ -128,6 +132,15 @@ class Connection:
                 f"End it by hand: {command('kill', str(self.daemon_pid))}",
             )
 
+    def leave(self) -> None:
+        """From another thread: the call that is going on ends, wherever it is."""
+        self.closes += 1
+        self.interrupt()
+
+    @property
+    def is_left(self) -> bool:
+        return self.closes != self.since
+
     def close(self) -> None:
         """The owner ends it, also where a forked copy of this process still has the descriptor: only then the daemon
         sees that somebody left the line."""
@@ -179,6 +192,8 @@ class Connection:
             self._socket = self._connected()
             self._opened_by = os.getpid()
             self._reader = Reader(self._receive)
+        if self.is_left:  # looked at when `leave` can see the socket: one of the two sees the other
+            raise Broken("This client was closed while it waited for the answer.")
         try:
             self._limit(self._socket)
             self._socket.sendall(request)

@@ -114,6 +114,14 @@ def acquire(
     return Question("POST", CLAIMS, body, min(wait, times.WAIT_MOST) + times.CALL_WITHIN, again=True)
 
 
+def withdrawal(question: Question) -> Question:
+    """Of a request for an item, by the same caller. It may come before the request does, and wins then too."""
+    asked = question.body or {}
+    words = [f"request={quoted(asked['request'])}", *(["own=1"] if asked.get("own") else [])]
+    words += [f"as={quoted(asked['as'])}"] if asked.get("as") else []
+    return Question("DELETE", f"{CLAIMS}/{quoted(asked['item'])}?{'&'.join(words)}", again=True)
+
+
 def release(
     item: str, *, fence: int | None = None, force: bool = False, acting_as: str | None = None
 ) -> Question:

@@ -45,7 +45,6 @@ class Client:
         self.places = places
         self.started = False  # whether we had to start the daemon
         self.openly = False  # `up`: a person asks for a daemon here, and not only for an answer
-        self._has_left = False
         self.meanwhile: Callable[[], object] | None = None  # done while a daemon that we started gets ready
         self._env = env
         self._autostart = autostart
@@ -116,10 +115,17 @@ class Client:
     def close(self) -> None:
         self._connection.close()
 
+    @property
+    def closes(self) -> int:
+        return self._connection.closes
+
+    def begin(self, closes: int) -> None:
+        """A call that began when it had been closed so often: whoever closes it since ends the call."""
+        self._connection.since = closes
+
     def leave(self) -> None:
-        """Close it for good, also under a call of another thread: that one does not ask again."""
-        self._has_left = True
-        self._connection.close()
+        """Ends the call of another thread, which does not ask again."""
+        self._connection.leave()
 
     def start(self) -> None:
         from headcount.client.start import start  # 6 ms of imports, and nearly never needed
@@ -189,16 +195,18 @@ class Client:
     ) -> Answer:
         """An answer of a daemon, started now if nobody listens."""
         began = time.monotonic() - spent
-        self._has_left = False
+        was_started, broken = False, None  # of this call: a daemon that stopped since is started again
         while True:
             try:
                 return self._connection.call(method, path, rest(body, spent), time_left(within, spent))
-            except NotRunning:
-                if not self._autostart or self.started:
-                    raise
+            except NotRunning as fault:
+                if not self._autostart or was_started:
+                    raise broken or fault from None  # what broke may have been heard
                 self.start()
-            except Broken:  # it was stopping; soon somebody else listens, or nobody
-                if self._has_left or not again or time.monotonic() >= began + within:
+                was_started = True
+            except Broken as fault:  # it was stopping; soon somebody else listens, or nobody
+                was_started, broken = False, fault
+                if self._connection.is_left or not again or time.monotonic() >= began + within:
                     raise
                 time.sleep(times.CONNECT_RETRY_EVERY)
             spent = time.monotonic() - began

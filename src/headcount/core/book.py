@@ -3,7 +3,8 @@
 Rules of this file
   1. Rows say who holds what; indices are derived from them, here and only here.
   2. Who waits is known in memory only: a waiter is an open question, and a restart ends all of them.
-  3. Requests that were granted are remembered, the newest of them, so that a retry is the same question.
+  3. Requests that were granted or withdrawn are remembered, the newest of them: a retry is the same question, and what
+     was withdrawn is not granted.
 
 Not here: what is granted to whom (ledger.py, granting.py, waiting.py), storage (store/).
 """
@@ -27,6 +28,7 @@ class Waiter(Struct, frozen=True):
     arrival: int
     asks: Acquire
     retry_at: float | None = None  # its item was free, but it could not be proved alive
+    retold: bool = False  # its request came again, so that two callers may hear the answer
 
     @property
     def process(self) -> ProcessIdentity:
@@ -44,11 +46,12 @@ class Waiter(Struct, frozen=True):
 
 
 class Remembered(Struct, frozen=True, omit_defaults=True):
-    """A request that was granted: the claim as it was then."""
+    """A request that was granted, with the claim as it was then; without a claim: it was withdrawn."""
 
     id: str
     at: float
-    claim: Claim
+    claim: Claim | None = None
+    retold: bool = False  # it was answered more than once
 
 
 class Entries(Struct):
@@ -56,7 +59,7 @@ class Entries(Struct):
 
     claims: dict[Item, Claim] = field(default_factory=dict)
     requests: dict[str, Remembered] = field(default_factory=dict)
-    forgotten: list[str] = field(default_factory=list)
+    forgotten: dict[str, bool] = field(default_factory=dict)
     accepts_loss: bool = False
     answers: dict[str, Answer] = field(default_factory=dict)  # to those who waited, by request
 
@@ -75,7 +78,10 @@ class Book:
         loss: str | None = None,
     ) -> None:
         self.claims: dict[Item, Claim] = {}
-        self.requests: dict[str, Remembered] = {each.id: each for each in requests}  # oldest first
+        self.requests: dict[str, Remembered] = {}  # oldest first
+        self.told: dict[
+            int, tuple[str, ...]
+        ] = {}  # by fence, the requests that were answered with that claim
         self.held: dict[int, tuple[Item, ...]] = {}  # by the holder's pid
         self.held_paths: dict[Item, bool] = {}
         self.closed: dict[Item, bool] = {}  # freed by a death, and to stay closed until its tree is empty
@@ -88,6 +94,8 @@ class Book:
         page = Page(self)
         for claim in claims:
             page.put(claim)
+        for each in requests:
+            page.keep(each)
         page.settle()
 
     def waiters(self) -> Iterator[Waiter]:
@@ -112,6 +120,7 @@ class Page:
         self._book = book
         self.claims = Layer(book.claims)
         self.requests = Layer(book.requests)
+        self._told = Layer(book.told)
         self._held = Layer(book.held)
         self._held_paths = Layer(book.held_paths)
         self.closed = Layer(book.closed)
@@ -177,17 +186,37 @@ class Page:
             _flag(self._held_paths, claim.item, claim.is_held)
         _flag(self.closed, claim.item, claim.until_empty and claim.freed is Freed.DIED)
 
-    def remember(self, request: str, claim: Claim, at: float) -> None:
-        remembered = Remembered(request, at, claim)
-        self.requests[request] = remembered
+    def remember(self, request: str, claim: Claim | None, at: float, retold: bool = False) -> None:
+        remembered = Remembered(request, at, claim, retold)
+        self.keep(remembered)
         self.entries.requests[request] = remembered
+        self.entries.forgotten.pop(request, None)
         excess = len(self._book.requests) + len(self.entries.requests) - REQUESTS_MOST
-        for oldest in list(islice(self._book.requests, max(0, excess)))[len(self.entries.forgotten) :]:
-            self.forget(oldest)
+        for oldest in list(islice(self._book.requests, max(0, excess))):
+            if oldest not in self.entries.requests:
+                self.forget(oldest)
+
+    def keep(self, remembered: Remembered) -> None:
+        self._untell(remembered.id)
+        self.requests[remembered.id] = remembered
+        if remembered.claim is not None:
+            add_to(self._told, remembered.claim.fence, remembered.id)
+
+    def told(self, claim: Claim) -> tuple[str, ...]:
+        """The requests that were answered with that claim and are not withdrawn."""
+        found: tuple[str, ...] = self._told.get(claim.fence, ())
+        return found
+
+    def _untell(self, request: str) -> None:
+        before: Remembered | None = self.requests.get(request)
+        if before is not None and before.claim is not None:
+            take_from(self._told, before.claim.fence, request)
 
     def forget(self, request: str) -> None:
+        self._untell(request)
         del self.requests[request]
-        self.entries.forgotten.append(request)
+        self.entries.requests.pop(request, None)
+        self.entries.forgotten[request] = True
 
     def enqueue(self, asks: Acquire) -> None:
         self.arrivals += 1
@@ -210,7 +239,7 @@ class Page:
 
     def settle(self) -> None:
         for layer in (
-            self.claims, self.requests, self._held, self._held_paths, self.closed, self._waiting,
+            self.claims, self.requests, self._told, self._held, self._held_paths, self.closed, self._waiting,
             self._waiting_paths, self._asked,
         ):  # fmt: skip
             layer.settle()

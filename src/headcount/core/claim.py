@@ -26,6 +26,7 @@ class Freed(Enum):
     DIED = "died"
     FORCED = "forced"
     HANDED_OFF = "handed-off"
+    WITHDRAWN = "withdrawn"  # its caller gave up before it had the answer
     LEASE_LOST = "lease-lost"  # of a shared claim: its host was away for too long
 
 

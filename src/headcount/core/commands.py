@@ -55,9 +55,12 @@ class HandOff(Struct, frozen=True):
 
 
 class Withdraw(Struct, frozen=True):
-    """Nobody listens for the answer of that request any more."""
+    """The caller of that request gave up. With a caller: it said so, and the id is never granted afterwards. Without:
+    its connection ended before it had read the answer, and it may ask again with the same id."""
 
     request: str
+    item: Item = Item("")  # the fleet's ledger has a row for each item; our own finds the request without
+    caller: Caller | None = None
 
 
 class AcceptLoss(Struct, frozen=True):
@@ -71,6 +74,7 @@ class SharedGranted(Struct, frozen=True):
 
     claim: Claim
     again: bool = False
+    request: str | None = None  # that was answered with it
 
 
 class SharedFreed(Struct, frozen=True):

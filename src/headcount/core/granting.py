@@ -92,14 +92,14 @@ def own_claim(draft: Draft, item: Item, process: ProcessIdentity) -> Claim | Non
     return claim if claim is not None and claim.is_held_by(process) else None
 
 
-def grant(draft: Draft, asks: Acquire, now: float) -> Granted:
+def grant(draft: Draft, asks: Acquire, now: float, retold: bool = False) -> Granted:
     """To be called when nothing stands in the way."""
     process = asks.caller.process
     assert process is not None
     mine = own_claim(draft, asks.item, process)
     running = () if mine else still_running(draft, asks.item)
     claim = mine or give(draft, asks.item, asks.caller, now, asks.note, asks.request, asks.until_empty)
-    draft.page.remember(asks.request, claim, now)
+    draft.page.remember(asks.request, claim, now, retold)
     if mine is None and draft.page.waiters_of(asks.item):
         draft.page.freed.append(asks.item)  # not free: but one below the new holder may work under it now
     return Granted(claim, again=mine is not None, still_running=running)

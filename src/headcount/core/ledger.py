@@ -26,7 +26,7 @@ from headcount.core.granting import (
     refuse,
 )
 from headcount.core.identity import Match, ProcessIdentity, same_process
-from headcount.core.waiting import REUSED, ahead_of, enqueue, held, is_its_own
+from headcount.core.waiting import REUSED, WITHDRAWN, ahead_of, enqueue, held, is_its_own
 from headcount.core.world import Draft
 
 NOT_AN_AGENT = Refused("not-an-agent", "No agent is above this process, so there is nobody to hold a claim.")
@@ -53,7 +53,7 @@ def _acquire(draft: Draft, asks: Acquire, now: float) -> Answer:
     if refused is not None:
         return refused
     if asks.request in draft.page.requests:
-        return _asked_again(draft, asks, process)
+        return _asked_again(draft, asks, process, now)
     if not is_its_own(draft, asks, process):
         return REUSED
     in_the_way = others_in_the_way(draft, asks.item, process)
@@ -82,14 +82,17 @@ def _not_now(draft: Draft, asks: Acquire) -> Refused | None:
     return None
 
 
-def _asked_again(draft: Draft, asks: Acquire, process: ProcessIdentity) -> Answer:
+def _asked_again(draft: Draft, asks: Acquire, process: ProcessIdentity, at: float) -> Answer:
     """The same question: the same answer, as long as it is true."""
-    was: Claim = draft.page.requests[asks.request].claim
+    was: Claim | None = draft.page.requests[asks.request].claim
+    if was is None:
+        return WITHDRAWN
     if was.item != asks.item or was.holder is None or not was.is_held_by(process):
         draft.count("inheritance_refused")
         return REUSED
     now: Claim = draft.page.claims[asks.item]
     if now.fence == was.fence and now.is_held:
+        draft.page.remember(asks.request, was, at, retold=True)
         return Granted(now, again=True, retold=now.request == asks.request)
     return Refused("request-over", f"That request was granted as {was.fence}, and that claim is over.", now)
 

@@ -57,7 +57,7 @@ def _foreseen_of(world: World, page: Page, each: Evidence) -> set[ProcessIdentit
     if isinstance(each, Judged):
         return {w.process for item in world.book.items_of(each.process) for w in page.waiters_of(item)}
     if isinstance(each, Withdraw):
-        item = world.book.asked.get(each.request)
+        item = world.book.asked.get(each.request) or each.item
         return {waiter.process for waiter in page.waiters_of(item)} if item else set()
     assert isinstance(each, Acquire | HandOff | Release)
     found: set[ProcessIdentity | None] = {waiter.process for waiter in page.waiters_of(each.item)}

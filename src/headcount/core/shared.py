@@ -15,16 +15,17 @@ from msgspec import Struct
 from headcount.core.book import Book, Page, Remembered
 from headcount.core.claim import Accepted, Answer, Claim, Freed, Granted
 from headcount.core.claim import freed as ended
-from headcount.core.commands import Acquire, HandOff, Release, SharedFreed, SharedGranted
+from headcount.core.commands import Acquire, HandOff, Release, SharedFreed, SharedGranted, Withdraw
 from headcount.core.effects import Watch
 from headcount.core.events import EventType
 from headcount.core.granting import free
 from headcount.core.item import is_shared
 from headcount.core.ledger import acquire, free_all_of, hand_off, release
 from headcount.core.verdict import Standing
+from headcount.core.waiting import withdraw
 from headcount.core.world import Draft, Verdicts, World
 
-SharedCommand = Acquire | Release | HandOff
+SharedCommand = Acquire | Release | HandOff | Withdraw
 
 
 class SharedItem(Struct, frozen=True):
@@ -43,13 +44,14 @@ class SharedDecision(Struct, frozen=True):
     freed: Claim | None = None  # it ended by this
     granted: Claim | None = None  # it began by this
     remembered: Remembered | None = None
+    forgotten: bool = False  # the request may be asked again as a new one
 
 
 def decide_shared(
     world: World, known: SharedItem, command: SharedCommand, now: float, verdicts: Verdicts
 ) -> SharedDecision:
     """By our own world's sessions and proofs, on that item's row. Nothing of our own book is changed."""
-    draft = world.draft(verdicts, _book(known))
+    draft = world.draft(verdicts, _book(known, world.book))
     if known.ours:
         _bury_holder(draft, known.claim, now)
     answer = _decided(draft, command, now)
@@ -61,6 +63,7 @@ def decide_shared(
         _ended(freed[-1].claim, Freed(freed[-1].facts["because"]), now) if freed else None,
         granted[-1] if granted else None,
         next(iter(draft.page.entries.requests.values()), None),
+        bool(draft.page.entries.forgotten),
     )
 
 
@@ -69,9 +72,12 @@ def _ended(claim: Claim | None, because: Freed, at: float) -> Claim:
     return ended(claim, because, at)
 
 
-def _book(known: SharedItem) -> Book:
+def _book(known: SharedItem, own: Book) -> Book:
+    """The item's row, and what our own book knows of others who were answered with it."""
     claims = [known.claim] if known.claim is not None else []
-    book = Book(claims, [known.request] if known.request else [])
+    ids = {id for claim in claims for id in (claim.request, *own.told.get(claim.fence, ()))}
+    requests = [own.requests[id] for id in ids if id in own.requests]
+    book = Book(claims, [*requests, *([known.request] if known.request else [])])
     page = Page(book)
     for asks in known.ahead:
         page.enqueue(asks)
@@ -91,6 +97,8 @@ def _decided(draft: Draft, command: SharedCommand, now: float) -> Answer:
         return acquire(draft, command, now)
     if isinstance(command, Release):
         return release(draft, command, now)
+    if isinstance(command, Withdraw):
+        return withdraw(draft, command, now)
     return hand_off(draft, command, now)
 
 
@@ -101,6 +109,8 @@ def mirror_granted(draft: Draft, told: SharedGranted, now: float) -> Answer:
     claim = told.claim
     known: Claim | None = draft.page.claims.get(claim.item)
     assert claim.holder is not None
+    if told.request is not None:
+        draft.page.remember(told.request, claim, now)
     if known is not None and known.fence >= claim.fence:
         return Granted(claim, again=told.again)
     if known is not None and known.is_held:  # it was lost before this, and we had not heard

@@ -15,10 +15,30 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from headcount.core.book import Waiter
-from headcount.core.claim import Accepted, Answer, Granted, Held, Refused, Waiting, Waits
+from headcount.core.claim import (
+    Accepted,
+    Answer,
+    Claim,
+    Freed,
+    Granted,
+    Held,
+    Refused,
+    Released,
+    Waiting,
+    Waits,
+)
 from headcount.core.commands import Acquire, Withdraw
 from headcount.core.effects import Watch
-from headcount.core.granting import claim_above, closed, full, grant, others_in_the_way, own_claim, refuse
+from headcount.core.granting import (
+    claim_above,
+    closed,
+    free,
+    full,
+    grant,
+    others_in_the_way,
+    own_claim,
+    refuse,
+)
 from headcount.core.identity import Match, ProcessIdentity, same_process
 from headcount.core.item import Item, is_path, overlaps
 from headcount.core.verdict import Standing
@@ -26,6 +46,7 @@ from headcount.core.world import Draft, World
 from headcount.times import WAITER_LOOKED_AT_AGAIN
 
 REUSED = Refused("request-reused", "That request id was used for another claim. Each takes a new one.")
+WITHDRAWN = Refused("request-withdrawn", "That request was withdrawn. Ask again with a new request id.")
 
 
 def is_its_own(draft: Draft, asks: Acquire, process: ProcessIdentity) -> bool:
@@ -38,9 +59,12 @@ def is_its_own(draft: Draft, asks: Acquire, process: ProcessIdentity) -> bool:
 
 def enqueue(draft: Draft, asks: Acquire, process: ProcessIdentity) -> Waiting:
     """A retry of one that waits keeps its place."""
-    if draft.page.waiter(asks.request) is None:
+    waiter = draft.page.waiter(asks.request)
+    if waiter is None:
         draft.page.enqueue(asks)
         draft.decision.effects.append(Watch(process))
+    else:
+        draft.page.requeue(waiter, replace(waiter, retold=True))
     return Waiting(asks.request)
 
 
@@ -109,7 +133,7 @@ def _served(draft: Draft, waiter: Waiter, passed: list[Waiter], now: float) -> b
         draft.page.requeue(waiter, replace(waiter, retry_at=now + WAITER_LOOKED_AT_AGAIN))
         return True
     refused = None if is_mine else full(draft, process)
-    draft.page.answer(waiter, refused or grant(draft, waiter.asks, now))
+    draft.page.answer(waiter, refused or grant(draft, waiter.asks, now, waiter.retold))
     draft.count("claims_refused" if refused else "claims_granted_after_waiting")
     return True
 
@@ -156,12 +180,40 @@ def leave(draft: Draft, process: ProcessIdentity) -> None:
 
 
 def withdraw(draft: Draft, command: Withdraw, now: float) -> Answer:
-    """A waiter that no longer listens gives its place up. What was granted meanwhile stays granted."""
-    waiter = draft.page.waiter(command.request)
+    """Its place in line and the claim that it was granted are given back. That claim stays held while another request of
+    the holder was answered with it (`again`), and goes with the last of those; so does what a retry was told of."""
+    request, caller = command.request, command.caller
+    waiter = draft.page.waiter(request)
+    known = draft.page.requests.get(request)
+    asker = waiter.process if waiter else known.claim.holder if known and known.claim else None
+    if caller is not None and asker is not None and not _is_same(caller.process, asker):
+        return Refused("not-yours", "That request is of another process.")
+    if caller is None and known is not None and (known.retold or known.claim is None):
+        return Accepted()
     if waiter is not None:
-        draft.page.dequeue(waiter)
+        draft.page.answer(waiter, WITHDRAWN)
         draft.page.freed.append(waiter.asks.item)  # who stood behind this one may be free to go
-    return Accepted()
+    claim: Claim | None = draft.page.claims.get(known.claim.item) if known and known.claim else None
+    if claim is not None and not (claim.is_held and claim.fence == known.claim.fence):
+        claim = None  # it ended before
+    others = [each for each in draft.page.told(claim) if each != request] if claim else []
+    if caller is not None or others:
+        draft.page.remember(request, None, now)
+    elif known is not None:
+        draft.page.forget(request)
+    if claim is None or others or not (claim.request == request or _is_withdrawn(draft, claim.request)):
+        return Accepted()
+    free(draft, claim, Freed.WITHDRAWN, now)
+    return Released(claim, Freed.WITHDRAWN)
+
+
+def _is_withdrawn(draft: Draft, request: str | None) -> bool:
+    known = draft.page.requests.get(request)
+    return known is not None and known.claim is None
+
+
+def _is_same(process: ProcessIdentity | None, other: ProcessIdentity) -> bool:
+    return process is not None and same_process(process, other) is Match.SAME
 
 
 def next_look(world: World) -> float | None:

@@ -3,7 +3,7 @@
 Rules of this file
   1. A retry listens beside the first call, and both get the answer.
   2. When the last of them has gone, so has the waiter: `gone` is told. A retry that was still on its way to the disk
-     then makes that void (`listened`).
+     then makes that void (`listened`). An answer that comes in the same moment is told to nobody, and that is said.
 
 Not here: the line itself (core/waiting.py), what is answered (loop.py).
 """
@@ -31,10 +31,12 @@ class Listeners(Generic[T]):
         self._by_request.setdefault(request, []).append(answer)
         answer.add_done_callback(lambda done: self._leave(request, done))
 
-    def answer(self, request: str, answer: T) -> None:
-        for future in self._by_request.pop(request, ()):
-            if not future.done():
-                future.set_result(answer)
+    def answer(self, request: str, answer: T) -> bool:
+        """Whether anybody still listened."""
+        listening = [each for each in self._by_request.pop(request, ()) if not each.done()]
+        for future in listening:
+            future.set_result(answer)
+        return bool(listening)
 
     def _leave(self, request: str, answer: asyncio.Future[T]) -> None:
         listening = self._by_request.get(request)

@@ -7,7 +7,8 @@ Rules of this file
   3. Effects start after the commit; what comes of them returns as evidence.
   4. Evidence on which deciding fails, or of which something comes that no store can take, is set aside alone,
      loudly; the others are decided and stored.
-  5. Before a batch with commands those on whom it turns are proved; after the commit, before the
+  5. A grant to a caller that is gone is withdrawn.
+  6. Before a batch with commands those on whom it turns are proved; after the commit, before the
      answer, whoever was granted something is proved once more. A batch of mere reports asks nobody.
 
 Not here: what is decided (core/), how it is stored (store/), who listens (broadcast.py).
@@ -203,8 +204,8 @@ class Loop:
         return True
 
     def _without_void(self, batch: list[Entry]) -> list[Entry]:
-        """Whoever withdraws speaks for those who had hung up by then. While a retry of it was on its way to the disk it
-        was not among those who listen, and it does now."""
+        """A withdrawal for a caller that disconnected is void while a retry of the request listens: it may have been on
+        its way to the disk then. One that a caller asked for is always decided."""
         if not any(isinstance(entry.evidence, Withdraw) for entry in batch):
             return batch
         listened = self.listeners.listened | {
@@ -215,7 +216,11 @@ class Loop:
         return [
             entry
             for entry in batch
-            if not (isinstance(entry.evidence, Withdraw) and entry.evidence.request in listened)
+            if not (
+                isinstance(entry.evidence, Withdraw)
+                and entry.evidence.caller is None
+                and entry.evidence.request in listened
+            )
         ]
 
     async def _in_halves(self, batch: list[Entry], fault: StoreFault) -> bool:
@@ -306,8 +311,11 @@ class Loop:
                 self.listeners.add(outcome.request, entry.answer)
             elif not entry.answer.done():
                 entry.answer.set_result(self._proved(outcome))
+            elif isinstance(outcome, Granted) and isinstance(entry.evidence, Acquire):
+                self.put(Withdraw(entry.evidence.request))
         for request, answer in waited.items():
-            self.listeners.answer(request, self._proved(answer))
+            if not self.listeners.answer(request, self._proved(answer)) and isinstance(answer, Granted):
+                self.put(Withdraw(request))
 
     def _proved(self, outcome: Outcome) -> Outcome:
         """A grant to somebody who died while it was being stored is none; the death frees it again."""

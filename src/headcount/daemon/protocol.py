@@ -95,6 +95,10 @@ class Protocol(asyncio.BufferedProtocol):
         del self._parser  # it knows us, as we know it: nobody would free the two
         self._request, self._headers, self._body = None, [], bytearray()
         self.line.lost.set()
+        if isinstance(
+            exc, OSError
+        ):  # the peer closed before it had read all that we wrote (unix(7): ECONNRESET, EPIPE)
+            self.line.not_read()
         self._turns.lose()
         if self.line.peer is not None:
             self.line.peer.close()  # and it stays: of one that is gone something else is said than of nobody

@@ -10,6 +10,7 @@ Not here: reading it off the wire (protocol.py), what is let in (gate.py), its p
 
 import asyncio
 import socket
+from collections.abc import Callable
 
 from msgspec import Struct, field
 
@@ -28,6 +29,14 @@ class Line(Struct):
     loopback: Loopback | None = None  # of a connection of the page
     seen: Seen = field(default_factory=Seen)  # what was seen of the peer by earlier requests
     lost: asyncio.Event = field(default_factory=asyncio.Event)
+    unread: Callable[[], None] | None = (
+        None  # to be called if the last answer turns out not to have been read
+    )
+
+    def not_read(self) -> None:
+        undo, self.unread = self.unread, None
+        if undo is not None:
+            undo()
 
     @classmethod
     def of(cls, sock: socket.socket, names: Names | None = None) -> "Line":

@@ -89,6 +89,7 @@ class Turns:
         while self._waiting and self.in_work is None and not self._transport.is_closing():
             request, answer = self._waiting.popleft()
             self.in_work = request
+            self._line.unread = None  # what was answered before is read in its turn
             if answer is not None and not self.is_paused:
                 self._send(request, answer)
                 continue
@@ -119,7 +120,9 @@ class Turns:
     def _send(self, request: Request, answer: Answer) -> None:
         closing = request.is_last or self._ending.is_set() or CLOSE in answer.headers
         self.in_work = None
-        if not self._line.lost.is_set():
+        if self._line.lost.is_set() or self._transport.is_closing():  # a closing one drops what is written
+            self._line.not_read()
+        else:
             self._transport.write(on_the_wire(answer, headless=request.method == "HEAD", closing=closing))
             self._owner.answered(closing=closing)
 

@@ -96,8 +96,6 @@ class SharedLedger(Protocol):
     async def decide(self, command: SharedCommand, decide: Decide, floor: int) -> Answer:
         """Under the item's lock: what the rules say, stored. A grant's fence is above `floor`."""
 
-    async def withdraw(self, item: Item, request: str) -> None: ...
-
     async def free(
         self,
         item: Item,

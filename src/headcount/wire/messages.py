@@ -152,7 +152,7 @@ class EventRow(msgspec.Struct, kw_only=True, omit_defaults=True):
     item: str | None = None  # these are of claims
     fence: int | None = None
     holder: Holder | None = None  # who got it, or who had it
-    because: str | None = None  # of a release: released, died, forced, handed-off, lease-lost
+    because: str | None = None  # of a release: released, died, forced, handed-off, withdrawn, lease-lost
     by: str | None = None  # who forced it
     leftover: LeftoverRow | None = None
 
@@ -303,9 +303,9 @@ class ClaimAnswer(msgspec.Struct, kw_only=True):
 
 class ReleaseAnswer(msgspec.Struct, kw_only=True):
     item: str
-    released: bool
-    fence: int
-    because: str  # released, forced; or how it had ended before
+    released: bool  # false: a request was withdrawn that had been granted nothing
+    fence: int | None
+    because: str  # released, forced, withdrawn; or how it had ended before
     again: bool  # that claim was over already
     host: str | None = None  # of a shared claim that another host's process held: which host
     next: Holder | None = None  # who waited for it and has it now

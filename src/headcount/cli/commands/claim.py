@@ -7,6 +7,7 @@ Rules of this file
 Not here: who gets what (the daemon), the words for a holder (holders.py).
 """
 
+import _signal  # type: ignore[import-not-found]  # without the enums of `import signal`
 import os
 import sys
 from types import SimpleNamespace
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from headcount.cli import printing
 from headcount.cli.sanitize import clean
 from headcount.client import ledger
-from headcount.client.faults import WrongCall
+from headcount.client.faults import ClientFault, WrongCall
 from headcount.wire import codes
 
 if TYPE_CHECKING:
@@ -66,17 +67,23 @@ def run(args: Any) -> int:
     wait = seconds(args.wait)
     if wait is None:
         raise no_time(args.wait, "claim")
-    client = printing.client()
-    answer = ledger.ask(
-        client,
-        ledger.acquire(
-            args.item,
-            wait=wait,
-            note=args.note,
-            acting_as=args.acting_as,
-            until_empty=args.until_empty,
-        ),
+    question = ledger.acquire(
+        args.item, wait=wait, note=args.note, acting_as=args.acting_as, until_empty=args.until_empty
     )
+    try:
+        code = _ask(args, question, wait)
+        _signal.signal(_signal.SIGINT, _signal.SIG_IGN)  # it was printed: from here on Ctrl-C changes nothing
+        return code
+    except (KeyboardInterrupt, ClientFault) as fault:
+        from headcount.client import giving_up
+
+        giving_up.give_up(os.environ, question, fault)
+        raise
+
+
+def _ask(args: Any, question: ledger.Question, wait: float) -> int:
+    client = printing.client()
+    answer = ledger.ask(client, question)
     code = codes.DONE if answer.get("granted") else codes.REFUSED
     if args.json:
         printing.print_document(answer)

@@ -6,6 +6,8 @@ Rules of this file
   2. A grant is answered when both the ledger and our own store have it, and our lease still holds.
   3. Without the database a command fails; nothing is queued that could surprise later.
   4. Who waits stands in a line of the ledger, is rung by a hint, and looks again by itself.
+  5. What a caller gave up is withdrawn after the command that it gave up has ended. If the database is away then, the
+     mirror gives the claim up, and the next renewal frees it in the ledger.
 
 Not here: the rules (core/shared.py), rows (store/), what the mirror lost (mirror.py).
 """
@@ -19,7 +21,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from headcount.core.claim import Answer, Freed, Granted, Refused, Released, Waiting
-from headcount.core.commands import Acquire, HandOff, SharedFreed, SharedGranted
+from headcount.core.commands import Acquire, HandOff, SharedFreed, SharedGranted, Withdraw
 from headcount.core.evidence import Judged
 from headcount.core.identity import ProcessIdentity
 from headcount.core.item import Item
@@ -46,14 +48,23 @@ class SharedClaims:
         self._busy: Counter[Item] = Counter()
         self._open: Counter[str] = Counter()  # requests that wait here; one may be asked twice at a time
         self._bells: dict[Item, set[asyncio.Event]] = defaultdict(set)
+        self._asking: dict[
+            str, asyncio.Task[Answer]
+        ] = {}  # commands of requests, between the ledger and the mirror
         self._tasks: set[asyncio.Task[Any]] = set()
 
     async def command(self, command: SharedCommand) -> Answer:
         """As the loop's own. Cancelling it while it waits gives its place up."""
+        if isinstance(command, Withdraw):
+            return await self._withdraw(command)
         self.lease.need()
         if isinstance(command, Acquire) and command.wait_until is not None:
             return await self._in_line(command, command.wait_until)
-        return await self._finished(self._commit(command, None))
+        return await self._finished(self._commit(command, None), command)
+
+    def put(self, command: Withdraw) -> None:
+        """In the background: nobody waits for the answer."""
+        self._track(asyncio.create_task(self._withdraw(command)))
 
     # --- what the others need to know ------------------------------------------------------------------
 
@@ -82,18 +93,24 @@ class SharedClaims:
 
     # --- one command -----------------------------------------------------------------------------------
 
-    async def _finished(self, work: Coroutine[Any, Any, Answer]) -> Answer:
+    async def _finished(self, work: Coroutine[Any, Any, Answer], command: SharedCommand) -> Answer:
         """Whoever asked may go away; what was begun is brought to its end, so that the mirror is right."""
-        task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        task.add_done_callback(lambda done: done.cancelled() or done.exception())
+        task = self._track(asyncio.create_task(work))
+        if isinstance(command, Acquire):
+            self._asking[command.request] = task
+            task.add_done_callback(lambda done: self._asking.pop(command.request, None))
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
             if not task.cancelled():
                 raise  # whoever asked has left
             raise SharedUnavailable("this host is leaving the shared database") from None
+
+    def _track(self, task: asyncio.Task[Answer]) -> asyncio.Task[Answer]:
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(lambda done: done.cancelled() or done.exception())
+        return task
 
     async def _commit(self, command: SharedCommand, left: float | None) -> Answer:
         seen: list[SharedItem] = []
@@ -143,7 +160,8 @@ class SharedClaims:
         if isinstance(command, HandOff) and not answer.again:
             await self._hand_over(command.item)
         try:
-            told = await self._loop.command(SharedGranted(answer.claim, answer.again))
+            request = command.request if isinstance(command, Acquire) else None
+            told = await self._loop.command(SharedGranted(answer.claim, answer.again, request))
             return answer if isinstance(told, Granted) else told
         except NotStored:
             if not answer.again:
@@ -174,7 +192,8 @@ class SharedClaims:
             while True:
                 bell.clear()
                 left = over - self._clock.boottime()
-                answer = await self._finished(self._commit(asks, left if left > 0 else None))
+                answer = None
+                answer = await self._finished(self._commit(asks, left if left > 0 else None), asks)
                 if not isinstance(answer, Waiting) and not (in_line and left > 0 and _is_doubt(answer)):
                     return answer
                 in_line = True
@@ -186,23 +205,25 @@ class SharedClaims:
                 del self._bells[asks.item]
             self._open -= Counter([asks.request])
             if not self.is_open(asks.request) and (answer is None or isinstance(answer, Waiting)):
-                self._give_up(asks)
+                self.put(Withdraw(asks.request, asks.item))
 
     async def _rung(self, bell: asyncio.Event, within: float) -> None:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(within):
                 await bell.wait()
 
-    def _give_up(self, asks: Acquire) -> None:
-        """In the background; if the database is away, the next renewal clears the line of what is not open."""
-
-        async def withdraw() -> None:
-            with contextlib.suppress(SharedUnavailable):
-                await self.ledger.withdraw(asks.item, asks.request)
-
-        task = asyncio.create_task(withdraw())
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+    async def _withdraw(self, command: Withdraw) -> Answer:
+        """If the database is away, the next renewal also clears the line of what is not open."""
+        if (asking := self._asking.get(command.request)) is not None:
+            await asyncio.wait({asking})
+        try:
+            self.lease.need()
+            return await self._finished(self._commit(command, None), command)
+        finally:
+            self._loop.put(
+                command
+            )  # by the same rules on our own book, whether the database was there or not
+            self.ring(command.item)
 
 
 def _is_doubt(answer: Answer) -> bool:

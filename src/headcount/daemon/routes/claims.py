@@ -7,33 +7,31 @@ Rules of this file
   3. Links in a path are followed here, with a limit, before the core sees it. A path whose file system hangs
      is refused: its real name is not known, and a claim by another name would keep nobody off. So is one that leads
      to another file for the caller than here (spaces.py). What is held is given back and checked by its stored name.
-  4. Whoever closes the connection while waiting gives the place up.
+  4. Whoever closes the connection while waiting gives the place up, and whoever closes it before the answer was read
+     gives up what was granted.
 
 Not here: who gets what (core/ledger.py), words and rows (claim_view.py).
 """
 
-import asyncio
 import os
 from collections.abc import Coroutine
+from functools import partial
 from itertools import count
 from typing import Any, Protocol
 
-from headcount.core.claim import Answer, Claim, Granted, Held, Released
+from headcount.core.claim import Accepted, Answer, Claim, Granted, Held, Released
 from headcount.core.claim import Refused as NotGiven
-from headcount.core.commands import AcceptLoss, Acquire, Caller, CallerKind, HandOff, Release
-from headcount.core.identity import ProcessIdentity
+from headcount.core.commands import AcceptLoss, Acquire, Caller, HandOff, Release, Withdraw
 from headcount.core.item import TREE, BadItem, Item, covers, is_path, overlaps, parse_item
 from headcount.core.plain import ITEM_MOST, said
-from headcount.core.session import Session
 from headcount.core.verdict import Standing
-from headcount.daemon.actor import Kind
 from headcount.daemon.answer import json_answer
 from headcount.daemon.claim_view import claim_row, granted, handed, held_sentence, holder_row, refused
 from headcount.daemon.gate import Refused
 from headcount.daemon.lineage import host_of
 from headcount.daemon.routes import claims_shared as shared
+from headcount.daemon.routes.claim_caller import KINDS, caller_of, holding_caller
 from headcount.daemon.routes.route import Call
-from headcount.daemon.selection import ended_words
 from headcount.daemon.view import event_row
 from headcount.system.looking import Hung
 from headcount.system.spaces import is_ours, ourselves
@@ -72,16 +70,8 @@ OWN_HINT = "Inside an agent ask without own: its session holds. Or make the prog
 class Ledger(Protocol):
     """The loop and the fleet's claims alike."""
 
-    def command(self, command: Acquire | Release | HandOff) -> Coroutine[Any, Any, Answer]: ...
-
-
-KINDS = {
-    Kind.OPERATOR: CallerKind.OPERATOR,
-    Kind.PAGE: CallerKind.OPERATOR,
-    Kind.AGENT: CallerKind.AGENT,
-    Kind.DESCENDANT: CallerKind.AGENT,
-    Kind.NOBODY: CallerKind.NOBODY,
-}
+    def command(self, command: Acquire | Release | HandOff | Withdraw) -> Coroutine[Any, Any, Answer]: ...
+    def put(self, evidence: Withdraw, /) -> None: ...
 
 
 async def list_claims(call: Call) -> Claims | ClaimHistory:
@@ -103,9 +93,8 @@ async def acquire(call: Call) -> Any:
     again = parse_item(wish.item, stored=True)  # one of before, which its holder asks for once more
     item = await _item(call, wish.item, stored=_is_held(call, again))
     request = wish.request or f"{_UNNAMED}-{next(_NUMBERS):x}"
-    for what, text, most in (("note", wish.note or "", NOTE_MOST), ("request", request, REQUEST_MOST)):
-        if len(text) > most:
-            raise Refused(400, "too-long", f"A {what} has at most {most} characters.")
+    _check_size("note", wish.note or "", NOTE_MOST)
+    _check_size("request", request, REQUEST_MOST)
     caller = caller_of(call, wish.as_, own=wish.own)
     if caller.process is None:
         raise Refused(403, "not-an-agent", "You are inside no agent that headcount knows.", HINT)
@@ -113,20 +102,19 @@ async def acquire(call: Call) -> Any:
         raise Refused(400, "not-searched-for", OWN_UNTIL_EMPTY, OWN_HINT)
     until = _wait_until(call, wish.wait)
     command = Acquire(item, caller, request, wish.note, until, wish.until_empty)
+    ledger = _ledger(call, item)
     if until is not None:
-        answer = await _listened(call, _ledger(call, item).command(command))
+        answer = await call.listened(ledger.command(command))
     else:
-        answer = await _ledger(call, item).command(command)
+        answer = await ledger.command(command)
+    if isinstance(answer, Granted) and not answer.retold:
+        call.request.line.unread = partial(ledger.put, Withdraw(request, item))
     return await _told(call, answer, item)
 
 
 async def release(call: Call) -> ReleaseAnswer:
-    item = await _item_of_a_claim(call)
-    fence = call.number("fence", -1)
-    caller = await _holding_caller(call, item)
-    answer = await _ledger(call, item).command(
-        Release(item, caller, None if fence < 0 else fence, call.flag("force"))
-    )
+    item, command = await _given_back(call)
+    answer = await _ledger(call, item).command(command)
     if isinstance(answer, Released):
         return ReleaseAnswer(
             item=item,
@@ -138,7 +126,25 @@ async def release(call: Call) -> ReleaseAnswer:
             next=_next(call, answer.claim),
             holder=holder_row(answer.claim, call.service.loop.world) if _is_for_another(call) else None,
         )
+    if isinstance(answer, Accepted):
+        return ReleaseAnswer(item=item, released=False, fence=None, because="withdrawn", again=False)
     raise _fault(call, answer)
+
+
+async def _given_back(call: Call) -> tuple[Item, Release | Withdraw]:
+    request, fence = call.text("request"), call.number("fence", -1)
+    if request is not None:  # granted, waiting or not here yet; its path is not looked at, which may hang
+        item = _parsed(call.path("item"))
+        _check_size("request", request, REQUEST_MOST)
+        return item, Withdraw(request, item, caller_of(call, call.text("as"), own=call.flag("own")))
+    item = await _item_of_a_claim(call)
+    caller = await holding_caller(call, item)
+    return item, Release(item, caller, None if fence < 0 else fence, call.flag("force"))
+
+
+def _check_size(what: str, text: str, most: int) -> None:
+    if len(text) > most:
+        raise Refused(400, "too-long", f"A {what} has at most {most} characters.")
 
 
 def _is_for_another(call: Call) -> bool:
@@ -187,7 +193,7 @@ async def hand_off(call: Call) -> Any:
     wish = call.body(HandOffWish)
     item = await _item_of_a_claim(call)
     to = call.select(wish.to)
-    caller = await _holding_caller(call, item)
+    caller = await holding_caller(call, item)
     answer = await _ledger(call, item).command(HandOff(item, to.id, caller, wish.fence))
     if isinstance(answer, Granted):
         return handed(answer, item, call.service.loop.world)
@@ -206,48 +212,6 @@ def _ledger(call: Call, item: Item) -> "Ledger":
     """Who decides about it: the fleet's ledger for what is shared, else our own."""
     member = call.service.fleet.member_of(item)
     return call.service.loop if member is None else member.claims
-
-
-# --- who asks --------------------------------------------------------------------------------------
-
-
-def caller_of(call: Call, acting_as: str | None = None, *, own: bool = False) -> Caller:
-    """On whose behalf this call acts: the agent above, itself (`own`), or the session that the operator names."""
-    actor = call.actor
-    if acting_as is not None:
-        call.for_people("--as")
-        session = _living(call.select(acting_as))
-        return Caller(session.process, session.id, CallerKind.OPERATOR)
-    process = actor.caller if own else actor.process
-    return Caller(process, actor.session, KINDS[actor.kind], _lineage(call))
-
-
-def _living(session: Session) -> Session:
-    """One that can hold something. An ended one has no process to hold it with, and never will have."""
-    who = f"{session.id[:4]} {said(session.name or session.agent)}"
-    if session.ended is not None:
-        hint = "Claims are held by living sessions. Those are: headcount ps"
-        raise Refused(410, "session-ended", f"{who} {ended_words(session)}.", hint)
-    if session.process is None:
-        hint = "See why: headcount explain " + session.id[:4]
-        raise Refused(409, "no-process", f"The process of {who} is not known, so it can hold nothing.", hint)
-    return session
-
-
-def _lineage(call: Call) -> tuple[ProcessIdentity, ...]:
-    """Every process above the caller, agents or not: `hold` is none, and what it runs works under its claim."""
-    return (*call.seen.identities, *call.actor.above)
-
-
-async def _holding_caller(call: Call, item: Item) -> Caller:
-    """Whoever asked to hold it itself also gives it back itself."""
-    member = call.service.fleet.member_of(item)
-    if member is None:
-        claim = call.service.loop.world.book.claims.get(item)
-    else:
-        claim = await shared.claim_on(member, item)
-    own = claim is not None and claim.is_held_by(call.actor.caller)
-    return caller_of(call, call.text("as"), own=own)
 
 
 # --- what is asked ---------------------------------------------------------------------------------
@@ -299,20 +263,6 @@ def _wait_until(call: Call, wait: float | None) -> float | None:
 
 
 # --- answering -------------------------------------------------------------------------------------
-
-
-async def _listened(call: Call, asked: Coroutine[Any, Any, Answer]) -> Answer:
-    """The answer, if somebody still listens for it when it comes."""
-    answer = asyncio.ensure_future(asked)
-    gone = asyncio.ensure_future(call.hung_up())
-    try:
-        await asyncio.wait({answer, gone}, return_when=asyncio.FIRST_COMPLETED)
-        if not answer.done():
-            raise Refused(408, "hung-up", "The caller closed the connection while it waited.")
-        return answer.result()
-    finally:
-        gone.cancel()
-        answer.cancel()
 
 
 async def _told(call: Call, answer: Answer, item: Item) -> Any:

@@ -6,7 +6,8 @@ Rules of this file
   3. Who is calling is established once a request: before the handler where the route needs it.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from functools import lru_cache
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
@@ -114,9 +115,18 @@ class Call(Struct):
     def body(self, kind: type[T]) -> T:
         return read_body(self.request.body, kind)
 
-    async def hung_up(self) -> None:
-        """Returns when nobody waits for the answer any more."""
-        await self.request.line.lost.wait()
+    async def listened(self, asked: Coroutine[Any, Any, T]) -> T:
+        """The answer, if somebody still listens for it when it comes."""
+        answer = asyncio.ensure_future(asked)
+        gone = asyncio.ensure_future(self.request.line.lost.wait())
+        try:
+            await asyncio.wait({answer, gone}, return_when=asyncio.FIRST_COMPLETED)
+            if not answer.done():
+                raise Refused(408, "hung-up", "The caller closed the connection while it waited.")
+            return answer.result()
+        finally:
+            gone.cancel()
+            answer.cancel()
 
     def session(self) -> Session:
         return self.select(self.path("id"))

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from headcount.core.book import Remembered
 from headcount.core.claim import Answer, Claim, Freed, Granted, Waiting, freed
-from headcount.core.commands import Acquire
+from headcount.core.commands import Acquire, Withdraw
 from headcount.core.item import Item
 from headcount.core.shared import SharedCommand, SharedDecision, SharedItem
 from headcount.store.postgres.door import Connection
@@ -112,7 +112,7 @@ class PostgresLedger:
         await self._check_own_lease(connection)
         taken = await self._taken_over(connection, locked)
         claim = taken or locked.claim
-        request = command.request if isinstance(command, Acquire) else ""
+        request = command.request if isinstance(command, Acquire | Withdraw) else ""
         decision = decide(
             SharedItem(
                 claim,
@@ -169,12 +169,16 @@ class PostgresLedger:
             answer = await self._put_grant(connection, decision, floor)
         elif decision.remembered is not None:
             await _keep_request(connection, decision.remembered)
+        left = 0
         if isinstance(answer, Waiting):
             assert isinstance(command, Acquire)
             await self._wait(connection, command)
-        elif isinstance(command, Acquire):
-            await connection.execute(query("leave_line"), {"request": command.request})
-        if (taken or decision.freed) and decision.granted is None:
+        elif isinstance(command, Acquire | Withdraw):
+            wanted = {"request": command.request}
+            if decision.forgotten:
+                await connection.execute(query("forget_request"), wanted)
+            left = (await connection.execute(query("leave_line"), wanted)).rowcount
+        if (taken or decision.freed or (left and isinstance(command, Withdraw))) and decision.granted is None:
             await _notify(connection, command.item, always=_by(decision.freed) is not None)
         return answer
 
@@ -243,9 +247,6 @@ class PostgresLedger:
         await _notify(connection, item)
         return True
 
-    async def withdraw(self, item: Item, request: str) -> None:
-        await self._link.run(partial(_withdrawn, item, request))
-
     # --- reading -------------------------------------------------------------------------------------
 
     async def read(self, items: Sequence[Item]) -> dict[Item, SharedClaim]:
@@ -295,12 +296,6 @@ async def _ahead(connection: Connection, item: Item, request: str) -> tuple[Acqu
 async def _keep_request(connection: Connection, request: Remembered) -> None:
     row = {"request": request.id, "body": request_text(request)}
     await connection.execute(query("keep_request"), row)
-
-
-async def _withdrawn(item: Item, request: str, connection: Connection) -> None:
-    cursor = await connection.execute(query("leave_line"), {"request": request})
-    if cursor.rowcount:  # who stood behind this one may be free to go
-        await _notify(connection, item)
 
 
 async def _notify(connection: Connection, item: Item, *, always: bool = False) -> None:
