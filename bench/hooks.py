@@ -197,7 +197,7 @@ def _on_small_disk(way: Way, ends: ExitStack) -> Way | None:
     assert way.daemon is not None
     home = way.daemon.home
     if subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=4m", "none", home], capture_output=True
+        ["mount", "-t", "tmpfs", "-o", "size=4m,mode=700", "none", home], capture_output=True
     ).returncode:
         return None
     ends.enter_context(_mounted(home, way.daemon))

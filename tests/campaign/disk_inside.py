@@ -56,7 +56,7 @@ class Round:
         self._disk = home / "disk"
         self._disk.mkdir()
         subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", "size=8m,nr_inodes=2000", "none", self._disk], check=True
+            ["mount", "-t", "tmpfs", "-o", "size=8m,nr_inodes=2000,mode=700", "none", self._disk], check=True
         )
         self._daemon = broken_daemon(self._disk, EARLY) if naive else altered_daemon(self._disk)
         self._crowd = Crowd(home / "agents", AGENTS)

@@ -12,7 +12,7 @@ from tests.rig.disk_scene import fill
 
 
 def main(home: Path, seed: int, count: int, naive: int) -> None:
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "none", str(home)], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m,mode=700", "none", str(home)], check=True)
     chance, ours, theirs = random.Random(seed), Calls(), Calls()
     with lone_daemon(home) as daemon:
         fill(home)

@@ -64,7 +64,7 @@ def test_nothing_is_printed_with_a_full_disk_and_it_is_right_again_afterwards(
     home = tmp_path / "headcount"
     home.mkdir()
     if subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=4m", "none", home], capture_output=True
+        ["mount", "-t", "tmpfs", "-o", "size=4m,mode=700", "none", home], capture_output=True
     ).returncode:
         pytest.skip("a disk of its own cannot be mounted here")
     try:

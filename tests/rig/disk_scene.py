@@ -30,7 +30,7 @@ def fill(disk: Path) -> Path:
 
 
 def full(home: Path, agents: Path, ends: ExitStack) -> None:
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "none", home], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m,mode=700", "none", home], check=True)
     daemon = ends.enter_context(lone_daemon(home))
     living, dying = ends.enter_context(Agent(agents)), ends.enter_context(Agent(agents))
     for each in (living, dying):
@@ -82,7 +82,7 @@ def full(home: Path, agents: Path, ends: ExitStack) -> None:
 
 
 def readonly(home: Path, agents: Path, ends: ExitStack) -> None:
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "none", home], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m,mode=700", "none", home], check=True)
     daemon = ends.enter_context(lone_daemon(home))
     living = ends.enter_context(Agent(agents))
     living.hook(daemon.mailbox, "SessionStart", source="startup")
