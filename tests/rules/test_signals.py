@@ -2,7 +2,8 @@
 
 Rules of this file
   1. A pid is never signalled. Two files may signal: system/signals.py, through a pidfd, and the two places
-     that end children of their own, whose pid cannot be given away before they reap it.
+     that end children of their own, whose pid cannot be given away before they reap it. A thread of the command may
+     wake its own main thread.
 """
 
 import ast
@@ -25,11 +26,14 @@ OWN_CHILDREN = frozenset({
     "src/headcount/cli/remote_watch.py",  # ssh to other hosts, when watching them ends
     "src/headcount/cli/commands/hold.py",  # the same, when hold itself is told to end
 })  # fmt: skip
+OWN_THREAD = frozenset({"src/headcount/cli/output.py"})  # a stream that nobody reads any more
 THROUGH_A_HANDLE = frozenset({"src/headcount/system/signals.py", "src/headcount/cli/stage.py"})
 
 
 def offences(source: ast.AST, where: str) -> Iterator[tuple[int, str]]:
     for node in ast.walk(source):
+        if where in OWN_THREAD and isinstance(node, ast.Attribute) and dotted(node) == "signal.pthread_kill":
+            continue
         if isinstance(node, ast.Attribute) and dotted(node) in FORBIDDEN:
             yield node.lineno, dotted(node)
         elif isinstance(node, ast.ImportFrom):

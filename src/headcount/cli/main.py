@@ -9,7 +9,6 @@ Rules of this file
 Not here: what a verb does (commands/), the list of verbs (verbs.py).
 """
 
-import os
 import sys
 from errno import EPIPE
 from importlib import import_module
@@ -26,6 +25,31 @@ CODES = {
     codes.NOT_FOUND: "not-found",
 }
 """Of faults without a code of their own, so that it says the same as the exit code."""
+
+DO = frozenset(
+    [
+        "claim",
+        "release",
+        "hold",
+        "handoff",
+        "up",
+        "down",
+        "stop",
+        "close",
+        "reap",
+        "launch",
+        "resume",
+        "hooks",
+        "mcp",
+        "service",
+        "fleet",
+        "notify",
+        "quiet",
+        "guard",
+        "jump",
+    ]
+)
+"""Verbs that do something, so that their exit code says whether it was done. Of the others what they print is all."""
 
 INTERRUPTED = 130  # as shells report a death by SIGINT
 WRITE_IN_HOME = ("hooks", "mcp", "service")  # wherever our own files are
@@ -55,8 +79,6 @@ def _unless_unwritten(code: int, words: list[str]) -> int:
     if fault is None or fault.errno == EPIPE:
         return code
     print(f"headcount: the output could not be written: {fault.strerror}", file=sys.stderr)
-    from headcount.cli.verbs import DO
-
     return code if words and words[0] in DO else code or codes.FAULT
 
 
@@ -65,7 +87,7 @@ def _die_of(number: int) -> int:
     import signal
 
     signal.signal(number, signal.SIG_DFL)
-    os.kill(os.getpid(), number)
+    signal.raise_signal(number)
     return codes.FAULT
 
 

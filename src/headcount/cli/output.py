@@ -76,6 +76,8 @@ def stream() -> None:
     raw, to = _raw(), main_thread().ident
     if raw is None or to is None:  # a test's
         return
+    if fault() is not None:  # of what was printed before
+        raise Ended(0)
 
     def end(number: int, frame: FrameType | None) -> None:
         if raw.is_stream:

@@ -17,31 +17,6 @@ class Verb(NamedTuple):
     examples: tuple[str, ...]
 
 
-DO = frozenset(
-    [
-        "claim",
-        "release",
-        "hold",
-        "handoff",
-        "up",
-        "down",
-        "stop",
-        "close",
-        "reap",
-        "launch",
-        "resume",
-        "hooks",
-        "mcp",
-        "service",
-        "fleet",
-        "notify",
-        "quiet",
-        "guard",
-        "jump",
-    ]
-)
-"""Verbs that do something, so that their exit code says whether it was done. Of the others what they print is all."""
-
 VERBS = {
     verb.name: verb
     for verb in (
