@@ -164,7 +164,9 @@ def routes() -> str:
             code(route.body.__name__) if route.body is not None else route.takes or "",
             route.status,
             _answer(route.answers, route.media),
-            ", ".join(f"{status} {code(kind.__name__) if kind else 'nothing'}" for status, kind in route.also),
+            ", ".join(
+                f"{status} {code(kind.__name__) if kind else 'nothing'}" for status, kind in route.also
+            ),
         ]
         for route in ROUTES
     )
@@ -220,7 +222,9 @@ def exit_codes() -> str:
 
 
 def error_codes() -> str:
-    return table(["code", "status"], ([code(name), ", ".join(map(str, each))] for name, each in REFUSALS.items()))
+    return table(
+        ["code", "status"], ([code(name), ", ".join(map(str, each))] for name, each in REFUSALS.items())
+    )
 
 
 CLAIM_WORDS = {
@@ -239,6 +243,7 @@ CLAIM_WORDS = {
     "request-over": "That request was granted, and its claim is over. A new one takes a new id.",
     "too-many-claims": "One process holds as many claims as it may. Release some first.",
     "request-reused": "That request id belongs to another's claim.",
+    "request-withdrawn": "Its caller gave that request up. A new one takes a new id.",
     "stale": "The fence is not the current one.",
     "still-running": "Its last holder died and its processes still run, and it was asked to stay closed until they end.",
     "unverified": "The process could not be proved alive; doubt is granted nothing.",

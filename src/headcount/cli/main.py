@@ -9,6 +9,7 @@ Rules of this file
 Not here: what a verb does (commands/), the list of verbs (verbs.py).
 """
 
+import os
 import sys
 from errno import EPIPE
 from importlib import import_module

@@ -67,6 +67,7 @@ REFUSALS: Final[dict[str, tuple[int, ...]]] = {
     "path-hangs": (503,),
     "request-over": (409,),
     "request-reused": (409,),
+    "request-withdrawn": (409,),
     "session-ended": (410,),
     "stale": (409,),
     "still-running": (409,),
