@@ -3,7 +3,8 @@
 Rules of this file
   1. An installation is the directory of the package. Its build changes with any of its files (name, size, time of
      change), so that an upgrade in a checkout shows although the version stays the same.
-  2. The daemon takes its build before it imports the rest, so that it never claims newer code than it runs.
+  2. The daemon takes its build before it imports the rest, so that it never claims newer code than it runs. A client
+     compares that with what is installed at that moment, not with the code it runs itself: it may be older than both.
   3. What cannot be read is empty: a process without `/proc` does not know its namespaces.
   4. Imports next to nothing: the command line's hot path reads it.
 
@@ -37,8 +38,29 @@ def from_header(text: str | None) -> Origin | None:
 
 @cache
 def ours() -> Origin:
-    package = os.path.dirname(__file__)  # noqa: PTH120 (pathlib costs more than this)
-    return Origin(_build(package), _namespaces(), f"{crc32(os.fsencode(package)):08x}")
+    """Of this process, since its start."""
+    return Origin(installed(), namespaces(), installation())
+
+
+def installed() -> str:
+    """The build that lies on the disk now; empty: it cannot be read, as inside an archive."""
+    try:
+        return f"{crc32(repr(sorted(_files(_package()))).encode()):08x}"
+    except OSError:
+        return ""
+
+
+@cache
+def installation() -> str:
+    return f"{crc32(os.fsencode(_package())):08x}"
+
+
+@cache
+def namespaces() -> str:
+    try:
+        return ".".join(str(os.stat(f"/proc/self/ns/{kind}").st_ino) for kind in ("pid", "user"))  # noqa: PTH116
+    except OSError:
+        return ""
 
 
 def record(path: str) -> None:
@@ -47,46 +69,55 @@ def record(path: str) -> None:
 
     fd = open_anew(path)
     try:
-        os.write(fd, f"{_boot()} {ours().namespaces}\n".encode())
+        os.write(fd, f"{_boot()} {namespaces()}\n".encode())
     finally:
         os.close(fd)
 
 
-def is_foreign(path: str) -> bool:
-    """Whether the daemon of that home last ran, in this boot, in namespaces that we are not in. The initial ones
-    are nowhere foreign: what runs elsewhere can be seen and replaced from there."""
+def is_foreign(path: str, *, openly: bool) -> bool:
+    """Whether no daemon may be started here for that home, because the one before ran in other namespaces of this boot.
+
+    From the initial namespaces it always may: what runs elsewhere can be seen and replaced from there. A home of the
+    initial ones is never taken over from inside a sandbox, also not by `up` (`openly`). A home of another sandbox or
+    container may be the own one of a container that was started again: by `up`, or where the user namespace is the same."""
     from headcount.own_files import read
 
     try:
-        boot, _, namespaces = read(path, 200).decode("ascii", "replace").strip().partition(" ")
+        boot, _, there = read(path, 200).decode("ascii", "replace").strip().partition(" ")
     except OSError:
         return False
-    here = ours().namespaces
-    return _boot() in ("", boot) and here not in (namespaces, INITIAL)
+    here = namespaces()
+    if _boot() not in ("", boot) or here in (there, INITIAL):
+        return False
+    if there == INITIAL or not here:
+        return True
+    return not (openly or _users(here) == _users(there))
 
 
 def is_enclosed(theirs: Origin | None, pid: int) -> bool:
     """Whether a daemon runs in namespaces below ours, in a sandbox or a container: the kernel shows us its pid, and our
     user namespace is the initial one or the same as its own."""
-    here = ours().namespaces
+    here = namespaces()
     if theirs is None or not pid or "" in (here, theirs.namespaces) or theirs.namespaces == here:
         return False
-    (_, our_users), (_, their_users) = here.split("."), theirs.namespaces.split(".")
-    return our_users in (their_users, INITIAL.split(".")[1])
+    return _users(here) in (_users(theirs.namespaces), _users(INITIAL))
 
 
-def _build(package: str) -> str:
-    try:
-        return f"{crc32(repr(sorted(_files(package))).encode()):08x}"
-    except OSError:  # inside an archive
-        return ""
+def _users(namespaces: str) -> str:
+    return namespaces.partition(".")[2]
+
+
+def _package() -> str:
+    return os.path.dirname(os.path.realpath(__file__))  # noqa: PTH120 (pathlib costs more than this)
 
 
 def _files(directory: str) -> list[tuple[str, int, int]]:
     found = []
     with os.scandir(directory) as entries:
         for entry in entries:
-            if entry.name == "__pycache__":
+            if entry.name == "__pycache__" or entry.name.startswith(
+                "."
+            ):  # an editor's swap file is no upgrade
                 continue
             if entry.is_dir(follow_symlinks=False):
                 found += [(f"{entry.name}/{name}", size, at) for name, size, at in _files(entry.path)]
@@ -94,13 +125,6 @@ def _files(directory: str) -> list[tuple[str, int, int]]:
                 facts = entry.stat()
                 found.append((entry.name, facts.st_size, facts.st_mtime_ns))
     return found
-
-
-def _namespaces() -> str:
-    try:
-        return ".".join(str(os.stat(f"/proc/self/ns/{kind}").st_ino) for kind in ("pid", "user"))  # noqa: PTH116
-    except OSError:
-        return ""
 
 
 def _boot() -> str:

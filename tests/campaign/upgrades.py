@@ -25,7 +25,7 @@ ROUNDS = 50
 AGENTS = 4
 ITEMS = tuple(f"task:U-{number}" for number in range(5))
 
-VERSION_ALONE = "came.build == ours.build"
+VERSION_ALONE = "came.build == origin.installed()"
 """The comparison without which an upgrade under the same version goes unseen."""
 
 

@@ -42,7 +42,7 @@ def test_an_upgrade_in_place_replaces_the_daemon_and_keeps_a_claim(installed: In
         before, build = pid_of(installed), json.loads(installed.run("status", "--json").out)["build"]
         assert installed.run("ps").err == ""
         installed.upgrade("newer")
-        assert "Restarted the daemon: it was of an older build" in installed.run("ps").err
+        assert "Restarted the daemon: it was of another build" in installed.run("ps").err
         assert pid_of(installed) != before
         assert json.loads(installed.run("status", "--json").out)["build"] != build
         assert json.loads(installed.run("claims", "--json").out)["claims"] == held
@@ -60,6 +60,45 @@ def test_callers_that_meet_an_older_daemon_at_once_replace_it_once(installed: In
         said = list(pool.map(lambda _: installed.run("ps", "--json"), range(4)))
     assert [each.code for each in said] == [0, 0, 0, 0], said
     assert starts(installed) == 2
+
+
+LONG_LIVED = """
+import json, os, subprocess, sys
+from headcount.client.reach import reach
+def pid():
+    client = reach(os.environ)
+    try:
+        return client.get("/healthz")["pid"]
+    finally:
+        client.close()
+pid()
+subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+print(json.dumps([pid(), pid()]))
+"""
+
+
+def test_a_program_that_began_before_an_upgrade_leaves_the_new_daemon_alone(installed: Installation) -> None:
+    """Its own code is older than both: what counts is whether the daemon runs what is installed now."""
+    installed.run("up")
+    upgrade = "import pathlib, subprocess, sys; pathlib.Path(sys.argv[1]).open('a').write('# newer\\n')"
+    upgrade += "; subprocess.run(sys.argv[2:])"
+    times = str(installed.package / "times.py")
+    words = [installed.python, "-c", upgrade, times, *installed.command("ps")]
+    done = subprocess.run(
+        [installed.python, "-c", LONG_LIVED, *words],
+        env=installed.env,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert json.loads(done.stdout) == [pid_of(installed)] * 2, done
+    assert starts(installed) == 2
+
+
+def test_an_editors_swap_file_is_no_upgrade(installed: Installation) -> None:
+    installed.run("up")
+    (installed.package / ".times.py.swp").write_text("x")
+    assert installed.run("ps").err == ""
 
 
 def test_another_installation_says_so_and_changes_nothing(installed: Installation, tmp_path: Path) -> None:
@@ -83,10 +122,11 @@ def test_first_use_in_a_sandbox_starts_nothing_in_a_home_of_the_host(
 ) -> None:
     installed.run("up")
     installed.run("down")
-    said = installed.run("ps", within=box)
-    assert said.code == 4, said
-    assert "sandbox or container" in said.err
-    assert "HEADCOUNT_HOME=" in said.err
+    for verb in ("ps", "up"):
+        said = installed.run(verb, within=box)
+        assert said.code == 4, said
+        assert "sandbox or container" in said.err
+        assert "HEADCOUNT_HOME=" in said.err
     assert starts(installed) == 1
     assert "was not running" in installed.run("down").out
 
@@ -95,6 +135,17 @@ def test_first_use_in_a_sandbox_starts_nothing_in_a_home_of_the_host(
 def test_a_home_of_its_own_in_a_sandbox_just_works(installed: Installation) -> None:
     assert installed.run("ps", within=INSIDE).code == 0
     assert starts(installed) == 1
+
+
+@pytest.mark.root
+def test_a_container_that_is_started_again_keeps_its_home(installed: Installation) -> None:
+    """A new pid namespace each time; with the same user namespace first use does, else `up` does."""
+    again = ("unshare", "--pid", "--fork", "--mount-proc")
+    assert installed.run("ps", within=again).code == 0
+    assert installed.run("ps", within=again).code == 0
+    assert starts(installed) == 2  # the first one ended with its namespace
+    assert installed.run("ps", within=INSIDE).code == 4
+    assert installed.run("up", within=INSIDE).code == 0
 
 
 @pytest.mark.root
@@ -112,6 +163,16 @@ def test_a_daemon_in_a_sandbox_is_named_from_outside_and_replaced_by_up(installe
     assert not Path(f"/proc/{pid}").exists()
     assert os.readlink(f"/proc/{pid_of(installed)}/ns/pid") == os.readlink("/proc/self/ns/pid")
     assert installed.run("ps").err == ""
+
+
+@pytest.mark.root
+def test_an_agent_neither_stops_nor_replaces_a_daemon_that_cannot_see_it(installed: Installation) -> None:
+    installed.run("ps", within=INSIDE)
+    pid = pid_of(installed)
+    inside_an_agent = ("env", "CLAUDE_CODE_SESSION_ID=x")
+    assert installed.run("down", within=inside_an_agent).code == 3
+    assert installed.run("up", within=inside_an_agent).code == 3
+    assert pid_of(installed) == pid
 
 
 @pytest.mark.root

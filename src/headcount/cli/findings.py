@@ -104,14 +104,16 @@ def _daemon(facts: Facts) -> Finding:
 
 def _version(facts: Facts) -> Finding:
     theirs = facts.version or str(facts.status.get("version"))
-    if facts.origin is not None and facts.origin.installation != origin.ours().installation:
+    if facts.origin is not None and facts.origin.installation != origin.installation():
         return todo(
             "version",
             f"the daemon is {theirs} of another installation (see: which -a headcount)",
             "to run this one: headcount down, then headcount up",
         )
-    if theirs == __version__ and facts.origin is not None and facts.origin.build != origin.ours().build:
-        return todo("version", f"{theirs}, but of an older build", "headcount up restarts it")
+    if theirs == __version__ and facts.origin is not None and facts.origin.build != origin.installed():
+        return todo(
+            "version", f"{theirs}, but of another build than is installed", "headcount up restarts it"
+        )
     if theirs == __version__:
         return Finding("version", "ok", theirs)
     if order(theirs) < order(__version__):

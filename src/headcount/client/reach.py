@@ -45,6 +45,9 @@ class Client:
         self.places = places
         self.started = False  # whether we had to start the daemon
         self.openly = False  # `up`: a person asks for a daemon here, and not only for an answer
+        self.before_signal: Callable[[], object] = lambda: (
+            None
+        )  # may refuse to end a daemon that cannot see who asks
         self.meanwhile: Callable[[], object] | None = None  # done while a daemon that we started gets ready
         self._env = env
         self._autostart = autostart
@@ -130,11 +133,11 @@ class Client:
     def start(self) -> None:
         from headcount.client.start import start  # 6 ms of imports, and nearly never needed
 
-        if not self.openly and origin.is_foreign(self.places.record):
+        if origin.is_foreign(self.places.record, openly=self.openly):
             raise NotRunning(
-                "No headcount daemon is running, and none is started here: this home belongs to a daemon outside of "
-                "this sandbox or container.",
-                "Start it outside, or run one of its own here: HEADCOUNT_HOME=/a/directory headcount up",
+                f"No headcount daemon is running, and none is started in this sandbox or container: {self.places.state} "
+                "was last used from other namespaces.",
+                "Start it there, or give this one a home of its own: HEADCOUNT_HOME=/a/directory headcount up",
             )
         start(self.places, self._env, self.meanwhile)
         self.started = True
@@ -154,6 +157,7 @@ class Client:
         own_word = health.data.get("pid") if isinstance(health.data, dict) else None
         with Departure(self.daemon_pid if enclosed else own_word, self.places.socket) as departure:
             if enclosed:
+                self.before_signal()
                 self._connection.terminate_listener()  # it cannot see who asks, so it would refuse
             else:
                 self._ask_to_stop()
@@ -217,16 +221,16 @@ class Client:
             raise Unavailable(
                 "Something that is not headcount answers on the socket.", "See: headcount doctor"
             )
-        came, ours = origin.from_header(answer.headers.get(origin.HEADER)), origin.ours()
+        came = origin.from_header(answer.headers.get(origin.HEADER))
         if origin.is_enclosed(came, self.daemon_pid):
             return self._replaced_enclosed()
-        if came is not None and came.installation != ours.installation:
+        if came is not None and came.installation != origin.installation():
             self._say(
                 f"The daemon is headcount {theirs} of another installation. To run this one ({self._version}): "
                 "headcount down, then headcount up"
             )
             return False
-        if theirs == self._version and (came is None or came.build == ours.build):
+        if theirs == self._version and (came is None or came.build == origin.installed()):
             return False
         if order(theirs) > order(self._version):
             self._say(f"The daemon is headcount {theirs}, newer than this command ({self._version}).")
@@ -247,9 +251,11 @@ class Client:
         return True
 
     def _restart(self, theirs: str, came: origin.Origin | None) -> bool:
-        older = f"headcount {theirs}" if theirs != self._version else "of an older build"
+        older = f"headcount {theirs}" if theirs != self._version else "of another build"
         if self.started or not self._autostart:
-            self._say(f"The daemon is {older}, older than this command ({self._version}).")
+            self._say(
+                f"The daemon is {older}, and {self._version} is installed now. Restart it: headcount up"
+            )
             return False
         try:
             stopped = self.stop(came)

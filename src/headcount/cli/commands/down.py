@@ -27,8 +27,9 @@ def _is_joined() -> bool:
 
 
 def run(args: Any) -> int:
-    refuse_below_agents("down")
-    stopped = printing.client(autostart=False).stop()
+    client = printing.client(autostart=False)
+    client.before_signal = lambda: refuse_below_agents("down")
+    stopped = client.stop()
     if args.json:
         printing.print_document({"stopped": stopped})
     elif stopped:

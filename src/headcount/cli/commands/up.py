@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from headcount import __version__
 from headcount.cli import printing, rows
+from headcount.cli.people import refuse_below_agents
 from headcount.cli.sanitize import clean
 from headcount.wire import codes
 
@@ -36,6 +37,7 @@ def run(args: Any) -> int:
     began = time.monotonic()
     client = printing.client()
     client.openly = True
+    client.before_signal = lambda: refuse_below_agents("up")
     client.meanwhile = None if args.json else _hooks_are_there
     client.get("/healthz")
     took = time.monotonic() - began
