@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 from tests.rig.agent import Agent
 from tests.rig.callers import Answer, Errand, Request, bare, detached, left_behind, nested
 from tests.rig.callers import child as child_of
+from tests.rig.callers import marks
 from tests.rig.daemon import Daemon, eventually
 from tests.rig.left import left_by
 from tests.rig.scenes import Make, needs_root, seated
@@ -75,6 +77,23 @@ def test_reap_does_nothing_without_yes_and_ends_exactly_those_with_it(daemon: Da
         assert one.has_ended() and two.has_ended() and not bystander.has_ended()
         gone = eventually(lambda: not daemon.get(f"/v1/leftovers?session={id}&kind=process")["leftovers"])
         assert gone
+
+
+def test_a_dry_reap_says_what_reap_does_also_of_what_a_leftover_started_since(
+    daemon: Daemon, agent: Make, tmp_path: Path
+) -> None:
+    claude, go = agent(), tmp_path / "go"
+    id = seated(daemon, claude)["id"]
+    waiting = f"while [ ! -e {go} ]; do sleep 0.05; done; sleep 60 & echo $! >{go}.pid; wait"
+    marked = shlex.join(["env", *(f"{name}={value}" for name, value in marks(claude).items())])
+    claude.run(f"{marked} setsid -f sh -c {shlex.quote(waiting)} </dev/null >/dev/null 2>&1")
+    died(claude, daemon, id)
+    eventually(lambda: daemon.get(f"/v1/leftovers?session={id}&kind=process")["leftovers"])
+    go.touch()
+    child = int(eventually(lambda: Path(f"{go}.pid").exists() and Path(f"{go}.pid").read_text().strip()))
+    dry = eventually(lambda: (found := outcomes(reap(daemon, sessions=[id]))).get(child) and found)
+    assert set(dry.values()) == {"would"}
+    assert set(outcomes(reap(daemon, sessions=[id], yes=True)).values()) == {"exited"}
 
 
 def test_the_intent_is_in_the_journal_before_the_outcome(daemon: Daemon, agent: Make) -> None:

@@ -123,7 +123,7 @@ async def test_a_word_that_comes_before_the_very_signal_calls_it_off() -> None:
     wishes: list[Wish] = []
 
     class Closing:
-        async def close(self, session: object, wish: Wish, **how: object) -> SimpleNamespace:
+        async def close(self, session: object, others: object, wish: Wish, **how: object) -> SimpleNamespace:
             wishes.append(wish)
             return SimpleNamespace(is_closed=True)
 

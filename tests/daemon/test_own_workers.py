@@ -186,11 +186,11 @@ def test_what_an_agents_background_service_runs_is_not_its_workers(crew: Crew) -
     assert ended.status == 200
 
 
-def launched(daemon: Daemon, boss: Agent, tmux: Server, bin: Path) -> dict[str, Any]:
+def launched(daemon: Daemon, boss: Agent, tmux: Server, bin: Path, session: str = "work") -> dict[str, Any]:
     """`headcount launch --tmux` run by the agent's shell."""
     program(bin)
     env = {**daemon.env, "TMUX": f"{tmux.socket},{tmux.pid},0", "PATH": f"{bin}:{daemon.env['PATH']}"}
-    words = ["launch", "--tmux", "work", "--json", "--", "claude"]
+    words = ["launch", "--tmux", session, "--json", "--", "claude"]
     settings = [f"{name}={value}" for name, value in env.items()]
     line = shlex.join(["env", *settings, sys.executable, "-m", "headcount", *words])
     out = boss.cwd / "launched.json"
@@ -205,7 +205,7 @@ def test_an_agent_ends_what_it_launched_in_a_tmux_window_also_after_a_restart(
     tmux = server()
     worker = launched(crew.daemon, crew.boss, tmux, tmp_path / "bin")
     environ = Path(f"/proc/{worker['pid']}/environ").read_bytes()
-    assert b"HEADCOUNT_LAUNCHED_BY" not in environ and worker["parent"] is None
+    assert b"LAUNCHED" not in environ and worker["parent"] is None
     other = crew.make()
     seated(crew.daemon, other)
     crew.daemon.restart()
@@ -213,6 +213,28 @@ def test_an_agent_ends_what_it_launched_in_a_tmux_window_also_after_a_restart(
     said = inside(crew.boss, crew.daemon, "stop", worker["id"], "--kill-after", "2")
     assert said.code == 0, said
     eventually(lambda: has_ended(worker["pid"]))
+
+
+def test_a_window_that_a_person_opens_later_in_the_session_of_an_agent_is_not_that_agents(
+    crew: Crew, server: Any, tmp_path: Path
+) -> None:
+    """tmux gives the environment of a new session to all its later windows."""
+    tmux = server()
+    launched(crew.daemon, crew.boss, tmux, tmp_path / "bin", session="fresh")
+    agent = str(tmp_path / "bin" / "claude")
+    tmux.run("new-window", "-d", "-t", "fresh:", sys.executable, "-m", "headcount", "launch", "--", agent)
+    ids = eventually(lambda: _in_windows(crew.daemon, "fresh", 2))
+    codes = sorted(inside(crew.boss, crew.daemon, "stop", id, "--kill-after", "2").code for id in ids)
+    assert codes == [0, 3]
+
+
+def _in_windows(daemon: Daemon, session: str, wanted: int) -> list[str]:
+    found = [
+        row["id"]
+        for row in daemon.sessions(liveness="alive")
+        if (row["where"] or "").startswith(f"{session}:")
+    ]
+    return found if len(found) == wanted else []
 
 
 def endings(daemon: Daemon, id: str) -> list[dict[str, Any]]:

@@ -43,7 +43,7 @@ def agreed(client: Client, session: str, verb: str, *, yes: bool, all: bool = Fa
     if yes or not is_asked():
         return session
     row = client.get(f"/v1/sessions/{quoted(session)}")
-    is_busy = row.get("activity") == "working" or row.get("claims")
+    is_busy = row.get("activity") == "working" or row.get("background") or row.get("claims")
     if row.get("liveness") != "ended" and (is_busy or all):
         more = ", and every session that ends with it" if all else ""
         agree(f"{verb} {told(row)}{more}")

@@ -16,11 +16,8 @@ from headcount.client.faults import ClientFault
 from headcount.wire import codes
 
 
-class InsideAgent(ClientFault):
+class ForPeople(ClientFault):
     exit_code = codes.REFUSED
-
-    def __init__(self, whom: str, verb: str, hint: str | None) -> None:
-        super().__init__(f"You are inside {whom}; {verb} is for people. Use a shell outside it.", hint)
 
 
 def refuse_agents(verb: str) -> None:
@@ -32,11 +29,12 @@ def refuse_agents(verb: str) -> None:
     except ClientFault:
         return  # nobody to ask
     if me.get("session"):
-        raise InsideAgent(f"agent {clean(me['session'])[:4]}", verb, None)
+        raise _inside(f"agent {clean(me['session'])[:4]}", verb)
     if me.get("kind") == "nobody":
         why = clean(me.get("refusal"))
-        raise InsideAgent(
-            f"what cannot be told from an agent ({why})", verb, clean(me.get("way_out")) or None
+        raise ForPeople(
+            f"Headcount cannot tell whether an agent started you ({why}); {verb} is for people.",
+            clean(me.get("way_out")) or None,
         )
 
 
@@ -44,7 +42,11 @@ def refuse_below_agents(verb: str) -> None:
     """By what is seen from here alone, for verbs that the daemon checks itself when it can see who asks."""
     found = _agent_above()
     if found is not None:
-        raise InsideAgent("an agent", verb, found)
+        raise _inside("an agent", verb, found)
+
+
+def _inside(whom: str, verb: str, hint: str | None = None) -> ForPeople:
+    return ForPeople(f"You are inside {whom}; {verb} is for people. Use a shell outside it.", hint)
 
 
 def _agent_above() -> str | None:

@@ -13,7 +13,6 @@ Not here: registering and tokens (daemon/), which command (commands/launch.py, c
 import os
 import sys
 import time
-from contextlib import suppress
 from typing import Any
 
 from headcount import times
@@ -28,18 +27,13 @@ from headcount.core.where import Pane
 from headcount.system import tmux
 from headcount.wire import codes
 
-LAUNCHER = "HEADCOUNT_LAUNCHED_BY"
-"""Tells the headcount in a new window which session opened it; what it starts does not get it."""
-
 PASSED = ("HEADCOUNT_HOME", "PATH", "CLAUDE_CONFIG_DIR", "CODEX_HOME")
 
 
 def become(client: Client, program: str, command: list[str], registration: dict[str, Any]) -> int:
     """Returns only when the command cannot be run."""
     environment = dict(os.environ)
-    launcher = environment.pop(LAUNCHER, None)
-    said = {**registration, "pid": os.getpid(), "launch": True}
-    answer = client.post("/v1/sessions/register", {**said, **({"launched_by": launcher} if launcher else {})})
+    answer = client.post("/v1/sessions/register", {**registration, "pid": os.getpid(), "launch": True})
     environment.pop(VARIABLE, None)  # another session's, if we were started inside one
     if answer.get("token_file"):
         environment[VARIABLE] = str(answer["token_file"])
@@ -74,7 +68,7 @@ def in_window(client: Client, session: str | None, directory: str, words: list[s
         session or None,
         directory,
         _passed(client),
-        [sys.executable, "-P", "-m", "headcount", *words],
+        [sys.executable, "-P", "-m", "headcount", words[0], *_launcher(client), *words[1:]],
     )
     if not isinstance(opened, Pane):
         raise ClientFault(f"No window was opened: {opened.why}.", "See: headcount launch --help")
@@ -116,8 +110,15 @@ def _own_server() -> str | None:
     return socket if socket.startswith("/") else None
 
 
+def _launcher(client: Client) -> list[str]:
+    """The session that opens the window, for the headcount in it. Not by the environment: tmux gives that to every later
+    window of a new session, too."""
+    try:
+        return ["--launched-by", str(ledger.ask(client, ledger.who_am_i())["session"])]
+    except ClientFault:  # outside every agent nobody is named
+        return []
+
+
 def _passed(client: Client) -> dict[str, str]:
     found = {name: os.environ[name] for name in PASSED if name in os.environ}
-    with suppress(ClientFault):  # outside every agent nobody is named
-        found[LAUNCHER] = str(ledger.ask(client, ledger.who_am_i())["session"])
     return found | ({"HEADCOUNT_HOME": client.places.home} if client.places.home else {})

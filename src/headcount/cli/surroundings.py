@@ -169,12 +169,14 @@ def notices_finding(config: "Config", find: Callable[[str], str | None]) -> Find
 
 
 def _inside() -> Finding:
-    from headcount.cli.people import InsideAgent, refuse_agents
+    from headcount.cli.people import ForPeople, refuse_agents
 
     try:
         refuse_agents("doctor")
-    except InsideAgent:
+    except ForPeople:
         return Finding(
-            "agent", "note", "you are inside an agent, or not told from one: some verbs are for people only"
+            "agent",
+            "note",
+            "you are inside an agent, or Headcount cannot tell: some verbs are for people only",
         )
     return Finding("agent", "ok", "you are outside every agent")

@@ -5,7 +5,7 @@ Rules of this file
      Few are no better than none, since whoever is let in must be looked at: room is asked for with each caller.
   2. Where none can be made, callers wait in the kernel's queue, and the socket is left alone for a moment: one that
      cannot be served stays readable and would spin the loop.
-  3. A caller for whom no connection is made is hung up on, and nothing that it sent is read.
+  3. A refused caller is disconnected; nothing that it sent is read.
   4. It is logged when it begins, not for each caller and each try.
 
 Not here: making a socket (listen.py), what a connection does (protocol.py), who gives a descriptor up

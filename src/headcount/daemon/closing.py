@@ -75,16 +75,18 @@ class Closing:
             await self._settle(session.process)
         return result
 
-    async def close(self, session: Session, wish: Wish, *, all: bool, window: bool) -> Closed:
+    async def close(
+        self, session: Session, others: Sequence[Session], wish: Wish, *, all: bool, window: bool
+    ) -> Closed:
+        """`others`: of its conversation, as they were when it was looked whether all of them may be ended."""
         closed = Closed(session)
-        others = self.others(session)
         for each in [session, *(others if all else ())]:
             if each.is_open and each.process is not None:
                 result = await self.stop(each, wish)
                 closed.results.append(result)
                 if not result.is_over:
                     return closed
-        closed.others = [] if all else others
+        closed.others = [] if all else list(others)
         for each in [session, *(others if all else ())]:
             await self.refresh(self._loop.world.remains.of_session(each.id))
             left = self.processes_left_by(each)

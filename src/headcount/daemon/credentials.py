@@ -5,7 +5,6 @@ Rules of this file
      hashes are kept.
   2. A code that was tried is over, whatever came of it.
   3. What is over is not remembered: an unknown, an old and a forged one are refused alike.
-
   4. They are kept in memory only: all of them end with the daemon.
 
 Not here: what a credential may do (authority.py).

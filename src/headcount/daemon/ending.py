@@ -173,7 +173,7 @@ class Endings:
         session = self._loop.world.sessions.get(target.session) if target.session is not None else None
         if session is None or session.registration is not None:
             return None
-        facts = self._processes.look(target.process.pid) if target.leftover is None else None
+        facts = self._processes.look(target.process.pid) if target.process == session.process else None
         if isinstance(facts, ProcessFacts) and session.agent in AGENTS:
             return None if AGENTS.runs(session.agent, facts) else NOT_RECOGNISED.format(session.agent)
         return NOT_RECOGNISED.format(session.agent) if session.is_only_named else None

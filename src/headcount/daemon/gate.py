@@ -138,7 +138,9 @@ def _check_caller(loopback: Loopback) -> None:
         is_ours = loopback.is_from_us()
     except OSError as error:
         raise Refused(
-            403, "not-verified", f"The kernel cannot be asked who calls: {error.strerror}."
+            403,
+            "not-verified",
+            f"Headcount could not check which user is calling: {error.strerror}. Try again.",
         ) from None
     if not is_ours:
         raise not_you()

@@ -88,7 +88,7 @@ class IdleClose:
             return
         wish = Wish("close", "policy", still=lambda: self._is_still_idle(session))
         try:
-            closed = await self._closing.close(session, wish, all=False, window=False)
+            closed = await self._closing.close(session, (), wish, all=False, window=False)
         except NotStored as fault:
             log.warning("an idle session was not closed: %s", fault)
             return

@@ -28,7 +28,7 @@ AGENTS = {
 }
 CONVERSATION_OPTIONS = ("--resume", "-r", "--session-id")
 SWITCHES = ("--anyway", "--window", "--json")
-VALUES = ("--name", "--role", "--agent", "--group")
+VALUES = ("--name", "--role", "--agent", "--group", "--launched-by")
 
 NOTE = (
     "The command becomes this process. It finds the path of its token in HEADCOUNT_TOKEN_FILE.\n"
@@ -50,6 +50,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument("--anyway", action="store_true", help="although the conversation is alive elsewhere")
     parser.add_argument("--tmux", nargs="?", const="", metavar="SESSION", help="in a new tmux window")
     parser.add_argument("--window", action="store_true", help="this terminal was opened for it")
+    parser.add_argument("--launched-by", metavar="S", help="the session that opened this terminal")
     parser.add_argument("command", nargs="*", metavar="CMD", help="the command and its words, after --")
 
 
@@ -58,7 +59,9 @@ def parse_plain(words: list[str]) -> SimpleNamespace | None:
     if "--" not in words:
         return None
     at = words.index("--")
-    args = SimpleNamespace(name=None, role=None, group=[], agent=None, tmux=None, command=words[at + 1 :])
+    args = SimpleNamespace(
+        name=None, role=None, group=[], agent=None, tmux=None, launched_by=None, command=words[at + 1 :]
+    )
     rest = words[:at]
     for switch in SWITCHES:
         setattr(args, switch[2:], switch in rest)
@@ -72,7 +75,7 @@ def parse_plain(words: list[str]) -> SimpleNamespace | None:
             if word == "--group":
                 args.group.append(value)
             else:
-                setattr(args, word[2:], value)
+                setattr(args, word[2:].replace("-", "_"), value)
         else:
             return None
     return args
@@ -167,6 +170,7 @@ def registration(args: Any) -> dict[str, Any]:
         "groups": list(args.group) or None,
         "anyway": True if args.anyway else None,
         "window": True if args.window else None,
+        "launched_by": args.launched_by,
     }
     return {name: value for name, value in given.items() if value is not None}
 

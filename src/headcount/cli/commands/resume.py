@@ -36,6 +36,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument("--tmux", nargs="?", const="", metavar="SESSION", help="in a new tmux window")
     parser.add_argument("--print", action="store_true", help="only say the command and its directory")
     parser.add_argument("--window", action="store_true", help="this terminal was opened for it")
+    parser.add_argument("--launched-by", metavar="S", help="the session that opened this terminal")
 
 
 def run(args: Any) -> int:
@@ -68,6 +69,7 @@ def registration(raw: dict[str, Any], args: Any) -> dict[str, Any]:
         "groups": raw.get("groups") or None,
         "anyway": True if args.anyway else None,
         "window": True if args.window else None,
+        "launched_by": args.launched_by,
     }
     return {name: value for name, value in given.items() if value is not None}
 

@@ -44,10 +44,13 @@ def run(args: Any) -> int:
         printing.print_document(link)
         return codes.DONE
     print(link["url"])
+    opened = False
     if not args.print:
         opened = _open(link["url"])
         print("Opening your browser." if opened else "Open it in your browser.", end=" ", file=sys.stderr)
     print("The link is good once, for a minute.", file=sys.stderr)
+    if opened and sys.platform != "darwin":
+        return codes.DONE
     way = f"open {link['plain_url']}" if link.get("plain_url") else "remove web_port from config.toml"
     print(f"If your browser does not resolve *.localhost (Safari), {way}", file=sys.stderr)
     return codes.DONE

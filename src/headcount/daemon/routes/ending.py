@@ -57,8 +57,8 @@ async def stop(call: Call) -> StopAnswer:
 async def close(call: Call) -> CloseAnswer:
     asked = call.body(CloseWish)
     session = call.session()
-    others = call.service.closing.others(session) if asked.all else []
-    await _need_started(call, "close", session, *others)
+    others = call.service.closing.others(session)
+    await _need_started(call, "close", session, *(others if asked.all else ()))
     if asked.close_window:
         call.for_people("close --close-window")
     if session.is_open:
@@ -66,7 +66,7 @@ async def close(call: Call) -> CloseAnswer:
     wish = _wish(call, "close", asked.kill_after, asked.all)
     if session.is_open:
         await _need_alone(call, session, wish)
-    done = await call.service.closing.close(session, wish, all=asked.all, window=asked.close_window)
+    done = await call.service.closing.close(session, others, wish, all=asked.all, window=asked.close_window)
     if not done.is_closed and all(result.outcome == REFUSED for result in done.results):
         _raise_if_refused(done.results[-1])
     return CloseAnswer(
