@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from tests.rig.agent import Agent
-from tests.rig.callers import Answer, Errand, Request, bare, detached, left_behind, nested
+from tests.rig.callers import Answer, Errand, Request, bare, detached, left_behind, marks, nested
 from tests.rig.callers import child as child_of
-from tests.rig.callers import marks
 from tests.rig.daemon import Daemon, eventually
 from tests.rig.left import left_by
 from tests.rig.scenes import Make, needs_root, seated
