@@ -11,6 +11,7 @@ from headcount.daemon.answer import NOTHING, Answer, json_answer, on_the_wire
 from headcount.daemon.gate import Gate
 from headcount.daemon.protocol import Protocol
 from headcount.daemon.request import Line, Request
+from headcount.origin import ours
 from headcount.times import KEEP_ALIVE
 
 
@@ -25,6 +26,7 @@ def test_a_whole_answer_says_what_it_is_and_how_long() -> None:
     assert head[1:] == [
         "content-type: application/json",
         f"headcount-version: {__version__}",
+        f"headcount-origin: {ours().to_header()}",
         "content-length: 7",
     ]
 
@@ -36,7 +38,8 @@ def test_an_answer_to_a_head_has_its_length_and_no_body() -> None:
 
 def test_nothing_has_neither_length_nor_kind() -> None:
     head, body = lines_of(NOTHING)
-    assert head == ["HTTP/1.1 204 No Content", f"headcount-version: {__version__}"] and body == b""
+    assert head[0] == "HTTP/1.1 204 No Content" and body == b""
+    assert [line.partition(":")[0] for line in head[1:]] == ["headcount-version", "headcount-origin"]
 
 
 def test_the_last_answer_of_a_connection_says_so() -> None:

@@ -98,7 +98,8 @@ def _with(session: Any, transcript: str | None) -> Any:
 async def test_a_closed_mailbox_watches_nothing(tmp_path: Path) -> None:
     files = Watched()
     unused: Any = None
-    mailbox = Mailbox(tmp_path / "mailbox", unused, unused, unused, files, unused, unused, unused)  # type: ignore[arg-type]
+    claude = SimpleNamespace(name="claude-code")
+    mailbox = Mailbox(tmp_path / "mailbox", claude, unused, unused, files, unused, unused, unused)  # type: ignore[arg-type]
     mailbox.open()
     assert list(files.tell) == [tmp_path / "mailbox"]
     mailbox.close(for_good=True)

@@ -38,10 +38,11 @@ class Place:
 
     def look(self) -> None:
         """Raises `StoreFault` of kind `gone` where the files that are open are not those of their paths."""
+        least = self._log_least  # read first: another thread may commit and look while we do
         try:
             store, size = _seen(self._store)
             log, length = _seen(self._log)
-            is_cut = size < STORE_LEAST or length < self._log_least or os.pread(self._head, 4, 0) == HOLE
+            is_cut = size < STORE_LEAST or length < least or os.pread(self._head, 4, 0) == HOLE
         except OSError:  # no right to look, or a disk that fails: that does not make it another file
             return
         if (store, log) == self._open and not is_cut:

@@ -84,7 +84,10 @@ def real_path(process: ProcessIdentity | None, path: str) -> str:
 
 
 def has_mounts() -> bool:
-    return bool(_our_first())
+    try:
+        return bool(_our_first())
+    except OSError:  # they could not be read just now, and what is not known is labelled
+        return True
 
 
 def _label(directory: int, process: ProcessIdentity) -> str:
@@ -106,7 +109,7 @@ def _our_first() -> list[bytes]:
     try:
         with procfs.open_directory(os.getpid()) as directory:
             return _first(directory)
-    except OSError:
+    except FileNotFoundError:  # a system without /proc
         return []
 
 
