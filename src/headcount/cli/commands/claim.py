@@ -75,6 +75,9 @@ def run(args: Any) -> int:
         _signal.signal(_signal.SIGINT, _signal.SIG_IGN)  # it was printed: from here on Ctrl-C changes nothing
         return code
     except (KeyboardInterrupt, ClientFault) as fault:
+        _signal.signal(
+            _signal.SIGINT, _signal.SIG_IGN
+        )  # nor does a second one stop what takes a second at most
         from headcount.client import giving_up
 
         giving_up.give_up(os.environ, question, fault)
