@@ -59,7 +59,7 @@ class Scene:
         way = due[-1] if due else self.chance.choice([each for each in WAYS if each not in SELDOM])
         item = f"{ITEM}-{self.nth}" if self.naive else ITEM  # what one round leaves must not fail the next
         gave_up = WAY[way](self, item)
-        self.counts["rounds"] += 1
+        self.counts["rounds"] += gave_up  # what was in time is none
         self.counts[way] += 1
         self.counts[f"{way}: gave up"] += gave_up
         if gave_up and not self._is_clean(way, item):

@@ -8,6 +8,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +17,7 @@ from headcount import times
 from headcount.client import giving_up, ledger
 from headcount.client.faults import Broken, Deaf, NotRunning, Refused
 from headcount.client.reach import reach
+from tests.client.wire_server import WireServer, answer
 from tests.rig.daemon import Daemon, eventually
 from tests.rig.inside import MARKS, environment
 from tests.rig.worker import Worker
@@ -115,6 +117,27 @@ def test_nothing_is_withdrawn_where_nothing_can_have_been_granted(
         client.claim(ITEM, own=True)
     assert not giving_up.is_unconfirmed(str(daemon.socket))
     daemon.ready()
+
+
+async def test_a_claim_that_broke_with_its_daemon_is_withdrawn_where_nobody_starts_another(
+    tmp_path: Path,
+) -> None:
+    """What broke may have been heard: that nobody listens afterwards says nothing of it."""
+    env = {"HEADCOUNT_HOME": str(tmp_path)}
+    socket = tmp_path / "headcount.sock"
+
+    def says(line: str, *_: object) -> bytes | None:
+        if line.startswith("POST /v1/claims"):
+            socket.unlink()
+            return None
+        return answer({})
+
+    async with headcount.AsyncClient(env=env, autostart=False) as client:
+        with WireServer(str(socket), says):
+            await client.claims()
+            with pytest.raises(Broken):
+                await client.claim(ITEM, own=True)
+    assert giving_up.is_unconfirmed(str(socket))
 
 
 # --- a client that is closed, or whose daemon stopped ------------------------------------------------

@@ -154,25 +154,31 @@ def test_another_process_withdraws_nothing(daemon: Daemon) -> None:
 
 CLAIM_AND_DIE = """
 import os, signal, sys
-from headcount.client import response
-def die(self):
-    os.kill(os.getpid(), signal.{signal})
-    signal.pause()
+from headcount.cli import printing
+from headcount.client import connection, response
+died = []
+def die():
+    if not died:
+        died.append(True)
+        os.kill(os.getpid(), signal.{signal})
+        signal.pause()
+def before(place, name):
+    usual = getattr(place, name)
+    setattr(place, name, lambda *given: (look(*given), die(), usual(*given))[-1])
+def after(place, name):
+    usual = getattr(place, name)
+    setattr(place, name, lambda *given: (usual(*given), die())[0])
+def look(*given):
+    if not died:
+        given[0]._socket.recv(1, 2)  # MSG_PEEK: it came, and is not taken
 {when}
 sys.argv = ["headcount", "claim", "{item}"]
 from headcount.cli.main import main
 sys.exit(main())
 """
-UNREAD = """
-from headcount.client import connection
-connection.Connection._receive = lambda self: (self._socket.recv(1, 2), die(self))  # it came, and was not taken
-"""
-READ = "response.Reader.head = lambda self: (self._more(), die(self))"
-PRINTED = """
-from headcount.cli import printing
-said = printing.print_lines
-printing.print_lines = lambda lines: (said(lines), die(None))
-"""
+UNREAD = "before(connection.Connection, '_receive')"
+READ = "after(connection.Connection, '_receive')"
+PRINTED = "after(printing, 'print_lines')"
 
 
 @pytest.mark.parametrize(

@@ -199,8 +199,8 @@ class AsyncClient:
         if giving_up.is_unconfirmed(life.links.path):
             await asyncio.to_thread(giving_up.settle, self.env, autostart=self._autostart)
         while True:
-            await self._meet(life)
             try:
+                await self._meet(life)
                 return ledger.understood(await life.links.call(question.after(spent)))
             except NotRunning as fault:  # it stopped since: start one, as the plain client does
                 if was_started:

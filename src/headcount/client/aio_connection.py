@@ -108,18 +108,21 @@ class Links:
         self._idle: list[Link] = []
 
     async def call(self, question: Question) -> Answer:
-        began = time.monotonic()
+        began, broken = time.monotonic(), None
         try:
             async with asyncio.timeout(question.within):
                 kept = self._kept()
                 if kept is not None:
                     try:
                         return await self._exchange(kept, self._words(question))
-                    except Broken:
+                    except Broken as fault:
+                        broken = fault
                         if not question.again and question.method != "GET":
                             raise
                         question = question.after(time.monotonic() - began)
                 return await self._exchange(await Link.open(self.path), self._words(question))
+        except NotRunning as fault:
+            raise broken or fault from None  # what broke may have been heard
         except TimeoutError:
             raise deaf() from None
 

@@ -75,6 +75,7 @@ def run(args: Any) -> int:
         _signal.signal(_signal.SIGINT, _signal.SIG_IGN)  # it was printed: from here on Ctrl-C changes nothing
         return code
     except (KeyboardInterrupt, ClientFault) as fault:
+        _signal.signal(_signal.SIGINT, _signal.SIG_IGN)  # a second one does not stop the withdrawal
         from headcount.client import giving_up
 
         giving_up.give_up(os.environ, question, fault)
