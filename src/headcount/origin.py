@@ -98,8 +98,10 @@ def is_enclosed(theirs: Origin | None, pid: int) -> bool:
     """Whether a daemon runs in namespaces below ours, in a sandbox or a container: the kernel shows us its pid, and our
     user namespace is the initial one or the same as its own."""
     here = namespaces()
-    if theirs is None or not pid or "" in (here, theirs.namespaces) or theirs.namespaces == here:
+    if theirs is None or not pid or not here or theirs.namespaces == here:
         return False
+    if not theirs.namespaces:  # it has no /proc, as in a sandbox without one
+        return True
     return _users(here) in (_users(theirs.namespaces), _users(INITIAL))
 
 

@@ -67,6 +67,16 @@ def read(path: str, most: int, *, settings: bool = False) -> bytes:
         os.close(fd)
 
 
+def check_owner(path: str) -> None:
+    """Raises OSError where that, or what it would be made in, belongs to neither us nor root: `sudo` keeps HOME, and what
+    root leaves there its user could neither use nor remove."""
+    while not os.path.lexists(path) and path != "/":
+        path = path.rpartition("/")[0] or "/"
+    owner = os.stat(path).st_uid  # noqa: PTH116
+    if owner not in (0, os.getuid()):
+        raise OSError(errno.EPERM, f"it belongs to another user (uid {owner})", path)
+
+
 def check_directory(path: str, *, may_be_link: bool = False, settings: bool = False) -> None:
     """Raises OSError where others could put things in the place of ours."""
     there = os.stat(path, follow_symlinks=may_be_link)  # noqa: PTH116 (importing pathlib costs more than this)

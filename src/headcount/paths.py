@@ -13,7 +13,7 @@ import os
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from headcount.own_files import check_directory
+from headcount.own_files import check_directory, check_owner
 
 PRIVATE = 0o700
 
@@ -66,6 +66,7 @@ class Places(NamedTuple):  # a tuple, not a dataclass: importing dataclasses cos
     def make(self) -> None:
         """Make the directories that are missing, private; those that exist are left as they are. Raises OSError,
         also for one in which others could put things in the place of ours."""
+        check_owner(self.state)
         for directory in (self.state, self.mailbox, self.log_directory):
             os.makedirs(directory, PRIVATE, exist_ok=True)  # noqa: PTH103
             check_directory(directory, may_be_link=directory == self.state)

@@ -143,6 +143,10 @@ before its user has typed."""
 POLL_EVERY: Final = 1.0
 """The portable adapter, and the fallback for processes that found no descriptor, look this often."""
 
+MADE_AGAIN_AFTER: Final = 0.2
+"""A socket or mailbox that was removed is made again this much later: whoever removes the whole home does not find it
+anew. A client that finds no socket waits longer than this before it gives up."""
+
 SETTLE_WITHIN: Final = 5.0
 """A mailbox file that is not whole at the first drain may still be being written; after this long
 it is called damaged. A hook's `cat` takes milliseconds."""

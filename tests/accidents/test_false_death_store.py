@@ -122,7 +122,11 @@ class Load:
                     while not self._ended.is_set():
                         name = f"load-{id(self)}-{nth}"
                         count += 1
-                        report = {"session_id": name, "hook_event_name": "PreToolUse", "tool_name": f"T{count}"}
+                        report = {
+                            "session_id": name,
+                            "hook_event_name": "PreToolUse",
+                            "tool_name": f"T{count}",
+                        }
                         sock.sendall(hook(json.dumps(report).encode()))
                         if read_reply(sock).status == 202:
                             self.answered.append((name, count))

@@ -106,7 +106,7 @@ def test_an_older_daemon_that_refuses_to_stop_is_used_as_it_is(tmp_path: Path) -
         client = client_of(tmp_path, said, version="9.0")
         assert client.get("/") == {"x": 1}
         client.close()
-    assert "refused" in said.lines[0]
+    assert "A person restarts it" in said.lines[0]
 
 
 def test_an_answer_without_our_version_is_not_headcount(tmp_path: Path) -> None:

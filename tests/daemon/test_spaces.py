@@ -104,7 +104,7 @@ def test_one_file_is_one_claim_where_it_has_one_name_and_is_refused_by_another(
     settled(inner, daemon), settled(host, daemon)
     for item in (f"path:{place}/f.txt", f"path:{place}/**", f"path:{place}/not/yet.txt", "path:f.txt"):
         said = inside(inner, daemon, "claim", item, cwd=place)
-        assert said.code == 3 and "leads to another file for you than on the host" in said.err, (item, said)
+        assert said.code == 3 and "is not the same file for you as on the host" in said.err, (item, said)
         assert f":{place}" in said.err and "Traceback" not in said.err
     assert inside(inner, daemon, "claim", f"path:{one}/f.txt").code == 0, "the same name and the same file"
     assert inside(host, daemon, "claim", f"path:{one}/**").code == 3

@@ -149,9 +149,12 @@ def test_a_container_that_is_started_again_keeps_its_home(installed: Installatio
 
 
 @pytest.mark.root
-def test_a_daemon_in_a_sandbox_is_named_from_outside_and_replaced_by_up(installed: Installation) -> None:
+@pytest.mark.parametrize("box", [INSIDE, WITHOUT_PROC], ids=["with proc", "without proc"])
+def test_a_daemon_in_a_sandbox_is_named_from_outside_and_replaced_by_up(
+    installed: Installation, box: tuple[str, ...]
+) -> None:
     """It outlives the command that started it, and sees none of the agents outside."""
-    installed.run("ps", within=INSIDE)
+    installed.run("ps", within=box)
     said = installed.run("ps")
     pid = pid_of(installed)
     assert os.readlink(f"/proc/{pid}/ns/pid") != os.readlink("/proc/self/ns/pid")

@@ -80,9 +80,8 @@ def _of(name: str) -> dict[str, Pull]:
 
 
 def remove_home(home: Path) -> None:
-    """As `rm -rf`, again where the daemon made its mailbox meanwhile."""
-    while home.exists():
-        shutil.rmtree(home, ignore_errors=True)
+    """As a person does it. Nothing of it is made again in between, or this fails."""
+    shutil.rmtree(home)
 
 
 PULLS: dict[str, dict[str, Pull]] = {

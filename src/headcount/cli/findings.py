@@ -134,6 +134,8 @@ def _socket(facts: Facts) -> Finding:
             return todo(
                 "socket", "somebody listens, but its file is gone", "headcount down, then headcount up"
             )
+        if facts.holder is not None:
+            return todo("socket", "it is missing", "wait a moment: the daemon makes it again")
         return Finding("socket", "ok", "none, as no daemon runs")
     if not facts.running:
         return Finding(

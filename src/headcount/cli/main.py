@@ -27,29 +27,10 @@ CODES = {
 }
 """Of faults without a code of their own, so that it says the same as the exit code."""
 
-DO = frozenset(
-    [
-        "claim",
-        "release",
-        "hold",
-        "handoff",
-        "up",
-        "down",
-        "stop",
-        "close",
-        "reap",
-        "launch",
-        "resume",
-        "hooks",
-        "mcp",
-        "service",
-        "fleet",
-        "notify",
-        "quiet",
-        "guard",
-        "jump",
-    ]
-)
+DO = frozenset({
+    "claim", "release", "hold", "handoff", "up", "down", "stop", "close", "reap", "launch", "resume",
+    "hooks", "mcp", "service", "fleet", "notify", "quiet", "guard", "jump",
+})  # fmt: skip
 """Verbs that do something, so that their exit code says whether it was done. Of the others what they print is all."""
 
 INTERRUPTED = 130  # as shells report a death by SIGINT

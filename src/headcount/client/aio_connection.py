@@ -18,7 +18,7 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator
 
 from headcount.client.connection import Answer, check_peer, connect_unix, deaf, parsed, request, unreached
-from headcount.client.faults import Broken, refusal
+from headcount.client.faults import Broken, NotRunning, refusal
 from headcount.client.ledger import Question
 from headcount.client.response import HEAD_MOST, Head, parse_head
 from headcount.client.sse import EventParser, ServerSentEvent

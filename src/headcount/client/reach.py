@@ -260,7 +260,9 @@ class Client:
         try:
             stopped = self.stop(came)
         except Refused:
-            self._say(f"The daemon is {older} and refused to be restarted as {self._version}.")
+            self._say(
+                f"The daemon is {older}, and {self._version} is installed now. A person restarts it: headcount up"
+            )
             return False
         self.start()
         if stopped:

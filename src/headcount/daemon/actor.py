@@ -34,6 +34,7 @@ from headcount.system.processes.port import Processes
 
 SCHEME = "headcount-session "
 WITHOUT_TOKEN = f"unset {LAUNCHED}"
+OUTSIDE = "run it outside of this sandbox or container"
 MARKS_ELSEWHERE = "the caller lives in another pid namespace, where marks name nobody: a token is needed"
 RUNGS_KEPT = 256  # most callers are passed by for the same few reasons
 
@@ -268,7 +269,8 @@ def _concluded(case: _Case, loop: Loop) -> Actor:
     if not lineage.visible:
         why = lineage.why or "the caller lives in another pid namespace"
         case.pass_by("operator", f"{why}: it cannot be told from an agent's child")
-        return Actor(Kind.NOBODY, tuple(case.rungs), caller=lineage.caller, refusal=why)
+        way_out = OUTSIDE if "namespace" in why else None
+        return Actor(Kind.NOBODY, tuple(case.rungs), caller=lineage.caller, refusal=why, way_out=way_out)
     case.rungs.append(A_PERSON)
     return Actor(Kind.OPERATOR, tuple(case.rungs), caller=lineage.caller, resolved_by="operator")
 

@@ -10,6 +10,7 @@ Rules of this file
 Not here: that the next start knows of the loss (witness.py).
 """
 
+import asyncio
 import logging
 import os
 from collections.abc import Callable
@@ -30,6 +31,7 @@ from headcount.system.files import (
     FileEvent,
     FileEvents,
 )
+from headcount.times import MADE_AGAIN_AFTER
 
 CHANGED = IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF | IN_MOVED_FROM | IN_MOVED_TO
 PULLED_AWAY = 71  # exit code of a daemon whose store was taken from it
@@ -79,7 +81,9 @@ class Home:
         witness.withdraw(self._places, is_held=any(book.holding()))
 
     def _changed(self, events: list[FileEvent]) -> None:
-        self.look()
+        """The store at once; the socket a little later, so that whoever removes the whole home does not find it anew."""
+        self.check()
+        asyncio.get_running_loop().call_later(MADE_AGAIN_AFTER, self.look)
 
     def _listen_again(self) -> None:
         try:

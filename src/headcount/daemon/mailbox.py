@@ -37,7 +37,7 @@ from headcount.daemon.worktrees import Worktrees
 from headcount.own_files import check_directory, open_to_append
 from headcount.system.clock import Clock
 from headcount.system.files import IN_CLOSE_WRITE, IN_IGNORED, IN_MOVED_TO, EndWatch, FileEvent, FileEvents
-from headcount.times import COMMIT_RETRY_MOST, SETTLE_WITHIN
+from headcount.times import COMMIT_RETRY_MOST, MADE_AGAIN_AFTER, SETTLE_WITHIN
 
 log = logging.getLogger("headcount.mailbox")
 
@@ -108,6 +108,7 @@ class Mailbox:
         """`for_good`: told to stop, so per-tool hooks need not write any more."""
         if self._end_watch is not None:
             self._end_watch()
+            self._end_watch = None
         if self._settling is not None:
             self._settling.cancel()
         if for_good:
@@ -142,7 +143,7 @@ class Mailbox:
     def _arrived(self, events: list[FileEvent]) -> None:
         for event in events:
             if event.mask & IN_IGNORED:
-                self._reopen()
+                asyncio.get_running_loop().call_later(MADE_AGAIN_AFTER, self._reopen)
             elif event.name is None or len(self._names) >= NAMES_MOST:
                 self._rescan = True
             elif not event.name.startswith("."):
@@ -151,6 +152,8 @@ class Mailbox:
 
     def _reopen(self) -> None:
         """Its directory was removed under us: without a new one every hook would write into nothing."""
+        if self._end_watch is None:
+            return  # closed since
         log.warning("the mailbox was removed; it is made again")
         self._rescan = True
         try:

@@ -8,6 +8,7 @@ Rules of this file
 Not here: what is done with a file (mailbox.py), where each lies (agents/drop_line.py).
 """
 
+import asyncio
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -15,6 +16,7 @@ from pathlib import Path
 
 from headcount.daemon.mailbox import Mailbox
 from headcount.system.files import IN_CREATE, IN_IGNORED, IN_MOVED_TO, FileEvent, FileEvents
+from headcount.times import MADE_AGAIN_AFTER
 
 
 class Mailboxes:
@@ -42,12 +44,15 @@ class Mailboxes:
 
     def _appeared(self, events: list[FileEvent]) -> None:
         if any(event.mask & IN_IGNORED for event in events):
-            with suppress(OSError):  # its mailboxes say so; a home that was removed is never made again by us
-                self.open()
+            asyncio.get_running_loop().call_later(MADE_AGAIN_AFTER, self._make_again)
             return
         awaited = {None, *(mailbox.directory.name for mailbox in self._closed)}
         if any(event.name in awaited for event in events):
             self._open_those_there()
+
+    def _make_again(self) -> None:
+        with suppress(OSError):  # its mailboxes say so; a home that was removed is never made again by us
+            self.open()
 
     def _open_those_there(self) -> None:
         for mailbox in [each for each in self._closed if each.directory.is_dir()]:

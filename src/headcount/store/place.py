@@ -50,7 +50,10 @@ class Place:
             return
         name = self._path.name if store != self._open[0] or size < STORE_LEAST else f"{self._path.name}-wal"
         why = f"{name} was removed, moved, replaced or cut short while headcount had it open"
-        suspect(self._path, why)
+        if (
+            store is not None
+        ):  # where it is missing the next start sees that, and the home may be on its way out
+            suspect(self._path, why)
         raise StoreFault("gone", f"{why}, in {self._path.parent}")
 
     def close(self) -> None:

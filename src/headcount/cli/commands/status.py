@@ -7,6 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from headcount.cli import moments, printing
 from headcount.cli.sanitize import clean
+from headcount.client.faults import NotRunning, Unavailable
+from headcount.client.start import deaf_holder
+from headcount.daemon.witness import why_lost
+from headcount.paths import Places
 from headcount.wire import codes
 
 if TYPE_CHECKING:
@@ -19,7 +23,10 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
 
 def run(args: Any) -> int:
     client = printing.client(autostart=False)
-    status = client.get("/v1/status")
+    try:
+        status = client.get("/v1/status")
+    except NotRunning as fault:
+        raise _why_away(client.places, fault) from None
     status["pid"] = (
         client.daemon_pid or status["pid"]
     )  # as seen from here: it may run in another pid namespace
@@ -28,6 +35,16 @@ def run(args: Any) -> int:
     else:
         printing.print_lines(lines_of(status))
     return codes.DONE
+
+
+def _why_away(places: Places, fault: NotRunning) -> Unavailable:
+    lost = why_lost(places)
+    if lost is None:
+        return deaf_holder(places) or fault
+    return Unavailable(
+        f"No headcount daemon is running, and its store was lost ({lost}). Nothing is granted until you accept that.",
+        "headcount up, then: headcount claims --accept-loss",
+    )
 
 
 def lines_of(status: dict[str, Any]) -> list[str]:
@@ -53,4 +70,4 @@ def lines_of(status: dict[str, Any]) -> list[str]:
 
 def _store(store: dict[str, Any]) -> str:
     megabytes = (store.get("bytes") or 0) / 1e6
-    return f"{clean(store.get('path')) or '-'}, {megabytes:.1f} MB, {store.get('seq') or 0} events"
+    return f"{clean(store.get('path')) or '-'}, {megabytes:.1f} MB"

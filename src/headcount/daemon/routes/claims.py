@@ -59,7 +59,7 @@ OWN_UNTIL_EMPTY = (
     "until_empty goes with a session's claim. With own this process holds, and it is no session: what it leaves carries no"
     " mark of it, so nobody could tell when nothing of it runs."
 )
-NOT_THIS_HOSTS = "leads to another file for you than on the host, or cannot be compared"
+NOT_THIS_HOSTS = "is not the same file for you as on the host, or could not be compared"
 BY_THE_HOSTS_NAME = (
     "A path is claimed by a name that means the same file inside your sandbox or container and on the host. Mount it"
     " there under the same name, claim it from outside, or claim a task: instead."
