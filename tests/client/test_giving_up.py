@@ -75,6 +75,48 @@ async def test_a_cancelled_inner_block_releases_nothing_of_the_outer_one(env: di
         assert await outer.is_current()
 
 
+def test_a_block_whose_release_fails_leaves_nothing_to_the_next(
+    daemon: Daemon, client: headcount.Client
+) -> None:
+    with pytest.raises(Broken), client.claim(ITEM, own=True):
+        daemon.kill()
+    daemon.ready()
+    assert held(daemon) == [ITEM]
+    check_owned(client, daemon)
+
+
+async def test_an_async_block_whose_release_fails_leaves_nothing_to_the_next(
+    daemon: Daemon, env: dict[str, str]
+) -> None:
+    async with headcount.AsyncClient(env=env, autostart=False) as client:
+        with pytest.raises(Broken):
+            async with await client.claim(ITEM, own=True):
+                daemon.kill()
+        daemon.ready()
+        async with await client.claim(ITEM, own=True) as claim:
+            assert claim.granted and not claim.again
+        assert await client.claims() == []
+
+
+async def test_many_cancelled_claims_take_one_thread_of_the_programs_own(
+    daemon: Daemon, env: dict[str, str]
+) -> None:
+    async with headcount.AsyncClient(env=env, autostart=False) as client:
+        await client.claims()
+        before = threading.active_count()
+        daemon.process.send_signal(signal.SIGSTOP)  # type: ignore[union-attr]
+        try:
+            asks = [asyncio.ensure_future(client.claim(f"{ITEM}-{nth}", own=True)) for nth in range(30)]
+            await asyncio.sleep(0.1)
+            for each in asks:
+                each.cancel()
+            await asyncio.gather(*asks, return_exceptions=True)
+            assert threading.active_count() <= before + 1
+        finally:
+            daemon.process.send_signal(signal.SIGCONT)  # type: ignore[union-attr]
+        assert await client.claims() == []
+
+
 def test_a_daemon_that_says_nothing_leaves_nothing_once_it_goes_on(
     daemon: Daemon, client: headcount.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -40,7 +40,7 @@ OnSession = Callable[[Session], object | Awaitable[object]]
 class Life:
     """What one process has of a client."""
 
-    __slots__ = ("before", "links", "listening", "meeting", "met", "pid")
+    __slots__ = ("before", "links", "listening", "meeting", "met", "pid", "withdrawing")
 
     def __init__(self, env: Mapping[str, str], before: "Life | None" = None) -> None:
         self.pid = os.getpid()
@@ -48,6 +48,7 @@ class Life:
         self.meeting = asyncio.Lock()
         self.met = False
         self.listening: set[asyncio.Task[None]] = set()
+        self.withdrawing: asyncio.Future[None] | None = None
         self.before = before  # whom we were forked from: its tasks are not ours to end, nor to lose
 
 
@@ -103,8 +104,7 @@ class AsyncClient:
             answer = claim_fields(await self._ask(question))
             return AsyncClaim(**answer, client=self, question=question, acting_as=acting_as)
         except BaseException as fault:  # also a cancellation
-            if giving_up.note(self.env, question, fault):
-                self._withdraw()
+            self.give_up(question, fault)
             if isinstance(fault, Refused):
                 raise in_python(fault) from None
             raise
@@ -186,10 +186,16 @@ class AsyncClient:
 
     # --- asking --------------------------------------------------------------------------------------
 
-    def _withdraw(self) -> None:
-        """In a thread, which nobody can cancel; `asyncio.run` waits for it."""
+    def give_up(self, question: ledger.Question, fault: BaseException | None = None) -> None:
+        """Withdraw it in a thread, which nobody can cancel; `asyncio.run` waits for it. One thread for all of them: the
+        program's own work may need the others."""
+        if not giving_up.note(self.env, question, fault):
+            return
+        life = self._here()
+        if life.withdrawing is not None and not life.withdrawing.done():
+            return  # it goes on until nothing is left
         try:
-            asyncio.get_running_loop().run_in_executor(None, giving_up.try_now, self.env)
+            life.withdrawing = asyncio.get_running_loop().run_in_executor(None, giving_up.try_now, self.env)
         except RuntimeError:  # the loop is over
             giving_up.try_now(self.env)
 
@@ -304,9 +310,13 @@ class AsyncClaim(Claim):
     async def __aexit__(self, *_: object) -> None:
         if self.asked_by != os.getpid():
             return  # a forked copy gives nothing back
-        if (
-            self.again
-        ):  # the outer `with` of the same process gives it back, unless its caller has given up since
-            await asyncio.to_thread(giving_up.give_up, self.client.env, self.question)
-        else:
-            await self.release()
+        try:
+            if not self.again:
+                await self.release()
+                return
+        except BaseException:  # not given back, as far as we know: withdrawn once the daemon can be asked
+            self.client.give_up(self.question)
+            raise
+        # The outer `with` of the same process gives it back, unless its caller has given up since.
+        giving_up.note(self.client.env, self.question)
+        await asyncio.to_thread(giving_up.try_now, self.client.env)

@@ -231,12 +231,15 @@ class ClientClaim(Claim):
     def __exit__(self, *_: object) -> None:
         if self.asked_by != os.getpid():
             return  # a forked copy gives nothing back
-        if (
-            self.again
-        ):  # the outer `with` of the same process gives it back, unless its caller has given up since
+        try:
+            if not self.again:
+                self.release()
+                return
+        except BaseException:  # not given back, as far as we know: withdrawn once the daemon can be asked
             giving_up.give_up(self.client.env, self.question)
-        else:
-            self.release()
+            raise
+        # The outer `with` of the same process gives it back, unless its caller has given up since.
+        giving_up.give_up(self.client.env, self.question)
 
 
 def environment(home: str | None, env: Mapping[str, str] | None) -> dict[str, str]:

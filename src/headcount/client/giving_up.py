@@ -40,14 +40,17 @@ def note(env: Mapping[str, str], question: Question, fault: BaseException | None
 def settle(env: Mapping[str, str], *, autostart: bool = False, within: float = times.CALL_WITHIN) -> None:
     """Sends what is not confirmed. Raises while the daemon cannot be asked."""
     ours = _unconfirmed.get((os.getpid(), Places.from_environ(env).socket), {})
-    for request, (whose, question) in list(ours.items()):
+    later: set[str] = set()  # not now: what else is asked need not wait for it
+    while rest := [each for each in ours.copy().items() if each[0] not in later]:
+        request, (whose, question) = rest[0]
         client = reach(whose, autostart=autostart)
         question.within = within
         try:
             ask(client, question)
         except Refused as refused:
             if refused.status >= 500:
-                continue  # not now: what else is asked need not wait for it
+                later.add(request)
+                continue
         finally:
             client.close()
         ours.pop(request, None)
