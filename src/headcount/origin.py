@@ -67,7 +67,10 @@ def record(path: str) -> None:
     """Remember in which namespaces of this boot the daemon of a home runs."""
     from headcount.own_files import open_anew
 
-    fd = open_anew(path)
+    try:
+        fd = open_anew(path)
+    except OSError:
+        return  # a directory in its place, or a disk that is full: first use is then allowed anywhere
     try:
         os.write(fd, f"{_boot()} {namespaces()}\n".encode())
     finally:

@@ -9,13 +9,17 @@ import socket
 import threading
 from collections.abc import Callable
 
+from headcount.origin import Origin, installation, installed, namespaces
+
+HERE = Origin(installed(), namespaces(), installation())
+
 Script = Callable[[str, dict[str, str], bytes, socket.socket], bytes | None]
 """Request line, headers, body, connection -> bytes to send; None: close without an answer."""
 
 
 def answer(data: object, status: int = 200, version: str | None = "0.1.0", more: str = "") -> bytes:
     body = json.dumps(data).encode()
-    header = f"headcount-version: {version}\r\n" if version else ""
+    header = f"headcount-version: {version}\r\nheadcount-origin: {HERE.to_header()}\r\n" if version else ""
     return f"HTTP/1.1 {status} X\r\n{header}{more}content-length: {len(body)}\r\n\r\n".encode() + body
 
 

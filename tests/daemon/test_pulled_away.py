@@ -138,10 +138,9 @@ def test_a_lock_a_log_or_a_mailbox_without_its_store_is_a_lost_store(deep: Daemo
 
 def test_an_orderly_stop_without_claims_leaves_no_mark_outside_the_home(deep: Daemon) -> None:
     places = Places.below(str(deep.home))
-    mark = Path(witness._outside(places.state))
-    assert mark.read_text().splitlines()[0] == places.state
+    assert witness._find(places.state) is not None
     deep.stop()
-    assert not mark.exists()
+    assert witness._find(places.state) is None
 
 
 def test_a_home_that_is_copied_to_its_place_while_no_daemon_runs_is_not_lost(deep: Daemon) -> None:
@@ -156,6 +155,62 @@ def test_a_home_that_is_copied_to_its_place_while_no_daemon_runs_is_not_lost(dee
     shutil.rmtree(deep.home)
     deep.user_home.mkdir(parents=True)
     assert deep.ready().get("/v1/claims")["loss"] == "it was removed"
+
+
+@pytest.mark.parametrize(
+    "how", ["restored in place", "restored while it was down", "log removed after a kill"]
+)
+def test_a_store_that_was_put_back_to_before_a_grant_is_lost(deep: Daemon, how: str) -> None:
+    """Its files are the same ones; what is in them is not what was answered."""
+    store, backup = deep.home / "headcount.db", deep.home.with_name("backup")
+    deep.stop()
+    shutil.copy(store, backup)
+    deep.ready()
+    assert claim(deep).status == 200
+    if how == "log removed after a kill":
+        deep.kill()
+        (deep.home / "headcount.db-wal").unlink()
+    elif how == "restored in place":
+        deep.kill()
+        (deep.home / "headcount.db-wal").unlink()
+        store.write_bytes(backup.read_bytes())
+    else:
+        deep.stop()
+        shutil.copy(backup, store)
+    deep.ready()
+    assert deep.get("/v1/claims")["loss"] is not None
+    assert claim(deep).status == 409
+
+
+def test_another_user_cannot_take_the_place_of_the_mark_outside(deep: Daemon) -> None:
+    """Names there can be seen; the next one cannot be guessed, and a file of another user counts for nothing."""
+    places = Places.below(str(deep.home))
+    planted = Path(f"{witness._prefix(places.state)}0")
+    planted.write_text(f"99999999999999999999\n{places.state}\n")
+    os.chown(planted, 65534, 65534)
+    try:
+        deep.stop()
+        assert deep.ready().get("/v1/claims")["loss"] is None
+    finally:
+        planted.unlink()
+
+
+@pytest.mark.parametrize("fault", ["a directory", "read-only"])
+def test_an_orderly_stop_that_meets_a_fault_loses_nothing(deep: Daemon, fault: str) -> None:
+    """SQLite removes its log at the end: nobody is to take that for a theft."""
+    fence = claim(deep).data["fence"]
+    flag = deep.home / "mailbox" / ".listening"
+    if fault == "a directory":
+        flag.unlink()
+        flag.mkdir()
+    else:
+        deep.mailbox.chmod(0o500)
+    deep.stop()
+    deep.mailbox.chmod(0o700)
+    if flag.is_dir():
+        flag.rmdir()
+    (held,) = deep.ready().get("/v1/claims")["claims"]
+    assert held["fence"] == fence and deep.get("/v1/claims")["loss"] is None
 
 
 def test_a_hold_outlives_the_store_and_is_told(deep: Daemon) -> None:

@@ -142,16 +142,16 @@ class Client:
         start(self.places, self._env, self.meanwhile)
         self.started = True
 
-    def stop(self, only: origin.Origin | None = None) -> bool:
-        """Ask the daemon to stop and wait until it is gone; False: there was none, or not the `only` one that is meant
-        (several callers may meet an older daemon at once, and the first of them replaces it)."""
+    def stop(self, is_meant: Callable[[origin.Origin | None], bool] = lambda theirs: True) -> bool:
+        """Ask the daemon to stop and wait until it is gone; False: there was none, or not the one that is meant (several
+        callers may meet an older daemon at once, and the first of them replaces it)."""
         from headcount.client.gone import Departure
 
         health = self._health()
         if health is None:
             return False
         theirs = origin.from_header(health.headers.get(origin.HEADER))
-        if only is not None and theirs != only:
+        if not is_meant(theirs):
             return False
         enclosed = origin.is_enclosed(theirs, self.daemon_pid)
         own_word = health.data.get("pid") if isinstance(health.data, dict) else None
@@ -230,7 +230,7 @@ class Client:
                 "headcount down, then headcount up"
             )
             return False
-        if theirs == self._version and (came is None or came.build == origin.installed()):
+        if theirs == self._version and came is not None and came.build == origin.installed():
             return False
         if order(theirs) > order(self._version):
             self._say(f"The daemon is headcount {theirs}, newer than this command ({self._version}).")
@@ -258,7 +258,7 @@ class Client:
             )
             return False
         try:
-            stopped = self.stop(came)
+            stopped = self.stop(lambda theirs: theirs == came)
         except Refused:
             self._say(
                 f"The daemon is {older}, and {self._version} is installed now. A person restarts it: headcount up"

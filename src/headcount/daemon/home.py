@@ -14,9 +14,10 @@ import asyncio
 import logging
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
-from headcount.core.book import Book
+from headcount.core.book import Book, Entries
 from headcount.daemon import witness
 from headcount.daemon.listen import Server, open_unix_socket
 from headcount.paths import Places
@@ -47,12 +48,21 @@ class Home:
         self._socket: tuple[int, int] | None = None  # None: it is not open yet
         self._is_deaf = False
         self._is_closed = False
+        self._fence = store.loaded.newest_fence
+        self._mark = witness.bear(places, self._fence)
 
     def open(self, files: FileEvents) -> None:
         self._server.listen(open_unix_socket(Path(self._places.socket)))
         self._socket = _at(self._places.socket)
         files.watch(Path(self._places.state), CHANGED, self._changed)
         self.look()
+
+    def stored(self, entries: Entries) -> None:
+        """Before what was stored is answered."""
+        newest = max((claim.fence for claim in entries.claims.values()), default=0)
+        if newest > self._fence:
+            self._fence = newest
+            witness.granted(self._mark, newest)
 
     def check(self) -> None:
         """Returns only while the store is in its place, or is being closed: SQLite itself removes the log then."""
@@ -75,10 +85,15 @@ class Home:
             self._listen_again()
 
     def close(self, book: Book) -> None:
+        """In order, whatever of the rest failed: SQLite removes its log when the store is closed."""
         self.check()
         self._is_closed, self._socket = True, None
-        Path(self._places.socket).unlink(missing_ok=True)
+        with suppress(OSError):
+            os.unlink(self._places.socket)
         witness.withdraw(self._places, is_held=any(book.holding()))
+        if self._mark is not None:
+            os.close(self._mark)
+            self._mark = None
 
     def _changed(self, events: list[FileEvent]) -> None:
         """The store at once; the socket a little later, so that whoever removes the whole home does not find it anew."""
@@ -98,11 +113,18 @@ class Home:
 
 
 def open_store(places: Places, machine: str, now: Callable[[], float]) -> SqliteStore:
-    """And leave the marks which say that it was served."""
-    lost = witness.why_lost(places)
-    store = SqliteStore.open(Path(places.database), machine=machine, now=now, lost=lost)
-    witness.bear(places)
-    return store
+    """The store that was served here before, or a new one that knows of the loss."""
+    path, lost = Path(places.database), witness.why_lost(places)
+    store = SqliteStore.open(path, machine=machine, now=now, lost=lost)
+    older = (
+        witness.why_older(places, store.loaded.newest_fence)
+        if lost is None and not store.loaded.set_aside
+        else None
+    )
+    if older is None:
+        return store
+    store.close()
+    return SqliteStore.open(path, machine=machine, now=now, lost=older)
 
 
 def _at(path: str) -> tuple[int, int]:

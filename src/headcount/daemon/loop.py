@@ -84,6 +84,7 @@ class Loop:
         start_effects: Callable[[Sequence[Effect]], None],
         tell: Callable[[Sequence[Event], World], None],
         prove: Prove,
+        stored: Callable[[Entries], None] = lambda entries: None,
     ) -> None:
         self.world = world
         self.counts: Counter[str] = Counter()
@@ -93,6 +94,7 @@ class Loop:
         self._start_effects = start_effects
         self._tell = tell
         self._prove = prove
+        self._stored = stored  # told of what was written about claims, before anybody is answered
         self.listeners: Listeners[Outcome] = Listeners(lambda request: self.put(Withdraw(request)))
         self._inbox: deque[Entry] = deque()
         self._wake = asyncio.Event()
@@ -195,6 +197,7 @@ class Loop:
                 self._not_stored(batch, fault)
                 return False
             self.fault = None
+        self._stored(decision.ledger)
         draft.settle()
         if decision.counts:
             self.counts.update(decision.counts)

@@ -112,7 +112,8 @@ class Mailbox:
         if self._settling is not None:
             self._settling.cancel()
         if for_good:
-            (self.directory / FLAG).unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # a directory in its place, or one that became read-only
+                (self.directory / FLAG).unlink()
 
     def waiting(self) -> int:
         return len(self._names)

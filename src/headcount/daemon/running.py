@@ -104,7 +104,10 @@ async def run(places: Places, ready: Callable[[], None]) -> None:
             ready()
             await running.server.ended()
         finally:
-            await running.take_down()
+            try:
+                await running.take_down()
+            finally:
+                running.home.close(running.loop.world.book)
     finally:
         processes.close()
         store.close()
@@ -134,6 +137,7 @@ class Running:
             start_effects=lambda effects: self.effects.start(effects),
             tell=lambda events, world: self.observers.tell(events, world),
             prove=prove,
+            stored=self.home.stored,
         )
         self.observers = Observers(self.loop.counts)
         self.transcripts = Transcripts(AGENTS, self.loop, self.anchors.began_at)
@@ -323,7 +327,6 @@ class Running:
             self.loop.stop()
             await asyncio.wait([self.deciding])
         self._raise_damage()
-        self.home.close(self.loop.world.book)
 
     def _raise_damage(self) -> None:
         if self.deciding is None or not self.deciding.done():

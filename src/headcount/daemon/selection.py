@@ -25,7 +25,7 @@ def select(sessions: Iterable[Session], wanted: str) -> Session:
     is_id = looks_like_an_id(wanted)
     named = [] if is_id else [each for each in everyone if each.name == wanted]
     if not (is_id and len(wanted) <= ID_DIGITS):
-        named = [each for each in everyone if each.conversation == wanted] or named
+        named += [each for each in everyone if each.conversation == wanted]
     begin = [each for each in everyone if each.id.startswith(wanted)]
     whole = [each for each in begin if each.id == wanted]
     fits = whole or list({each.id: each for each in (*begin, *named)}.values())

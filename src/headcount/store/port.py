@@ -59,6 +59,10 @@ class Loaded(Struct, frozen=True):
     loss: str | None = None  # where a lost store lies, until somebody has accepted that its claims are lost
     born: int = 0  # when this ledger was begun, in milliseconds, as its fences count; 0: not known
 
+    @property
+    def newest_fence(self) -> int:
+        return max((claim.fence for claim in self.claims), default=0)
+
 
 class Store(Protocol):
     @property
