@@ -259,6 +259,8 @@ class Client:
             return False
         try:
             stopped = self.stop(lambda theirs: theirs == came)
+        except Unavailable:
+            stopped = False  # another caller stops it at this moment: a start waits for that
         except Refused:
             self._say(
                 f"The daemon is {older}, and {self._version} is installed now. A person restarts it: headcount up"
