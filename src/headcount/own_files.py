@@ -61,7 +61,7 @@ def read(path: str, most: int, *, settings: bool = False) -> bytes:
     fd, facts = open_to_read(path, settings=settings)
     try:
         if _others_may_write(facts):
-            raise OSError(errno.EPERM, "others may write it (chmod go-w)", path)
+            raise _open_to_others("others may write it", "go-w", path)
         return os.read(fd, most)
     finally:
         os.close(fd)
@@ -85,14 +85,20 @@ def check_directory(path: str, *, may_be_link: bool = False, settings: bool = Fa
     if there.st_uid != os.getuid() and not (settings and there.st_uid == 0):
         raise OSError(errno.EPERM, f"it belongs to another user (uid {there.st_uid})", path)
     if there.st_mode & BY_ALL:
-        raise OSError(errno.EPERM, "everybody may write in it (chmod go-w)", path)
+        raise _open_to_others("everybody may write in it", "go-w", path)
     if there.st_mode & BY_GROUP and not (settings and _is_alone_in(there.st_gid)):
-        raise OSError(errno.EPERM, "a group may write in it (chmod go-w)", path)
+        raise _open_to_others("a group may write in it", "go-w", path)
     above = path
     while above != (above := os.path.dirname(above)):  # noqa: PTH120
         mode = os.stat(above).st_mode  # noqa: PTH116
         if mode & BY_ALL and not mode & STICKY:
-            raise OSError(errno.EPERM, "everybody may write in it (chmod o-w)", above)
+            raise _open_to_others("everybody may write in it", "o-w", above)
+
+
+def _open_to_others(what: str, mode: str, path: str) -> OSError:
+    from shlex import join  # not core's `command`: nothing of ours is below this file
+
+    return OSError(errno.EPERM, f"{what} ({join(('chmod', mode, path))})", path)
 
 
 def _is_ours(there: os.stat_result, *, or_roots: bool = False) -> bool:

@@ -59,7 +59,10 @@ def lines(*events: dict[str, Any]) -> list[str]:
 def test_a_death_is_two_lines_whatever_was_freed_and_found_in_between() -> None:
     first, second = lines(ended(), FREED, FOUND, FOUND, examined())
     assert first.endswith("✗ 02b7 i18n killed (SIGKILL) after 2h06m")
-    assert second.strip() == "freed task:I18N-4; left 2 processes, 1 dirty worktree; headcount resume 02b7"
+    assert (
+        second.strip()
+        == "freed task:I18N-4; left 2 processes, 1 dirty worktree. To go on: headcount resume 02b7"
+    )
     assert second.index("freed") == first.index("✗")
 
 
@@ -67,7 +70,7 @@ def test_when_something_else_was_told_meanwhile_the_second_line_says_whose_it_is
     told = lines(ended(), OTHER, FREED, examined())
     assert len(told) == 3
     assert told[2].endswith(
-        "02b7 i18n: freed task:I18N-4; left 2 processes, 1 dirty worktree; headcount resume 02b7"
+        "02b7 i18n: freed task:I18N-4; left 2 processes, 1 dirty worktree. To go on: headcount resume 02b7"
     )
 
 
@@ -84,10 +87,11 @@ def test_a_death_that_left_nothing_has_no_second_line() -> None:
 @pytest.mark.parametrize(
     ("facts", "text"),
     [
-        ({"freed": [], "left": {"process": 1}}, "left 1 process; headcount resume 02b7"),
-        ({"freed": ["a:1", "b:2"], "left": {}}, "freed a:1, b:2; headcount resume 02b7"),
+        ({"freed": [], "left": {"process": 1}}, "left 1 process. To go on: headcount resume 02b7"),
+        ({"freed": ["a:1", "b:2"], "left": {}}, "freed a:1, b:2. To go on: headcount resume 02b7"),
+        ({"freed": [], "left": {}}, "To go on: headcount resume 02b7"),
         ({"freed": [], "left": {"pane": 1, "record": 2}, "resumable": False}, "left 1 pane, 2 stale records"),
-        ({"freed": ["task:\x1b]52;c;eA==\x07"], "left": {}, "resumable": False}, "freed task:?]52;c;eA==?"),
+        ({"freed": ["task:\x1b]52;c;eA==\x07"], "left": {}, "resumable": False}, 'freed "task:?]52;c;eA==?"'),
     ],
 )
 def test_only_what_there_is_is_said(facts: dict[str, Any], text: str) -> None:
@@ -122,4 +126,4 @@ def test_watch_tells_a_real_death_in_two_lines(
             watching.kill()
     assert "killed (SIGKILL)" in told[0]
     assert told[1:] == [line for line in told if line.strip().endswith(f"headcount resume {id}")]
-    assert "freed task:I18N-4; left 1 dirty worktree; " in told[1]
+    assert "freed task:I18N-4; left 1 dirty worktree. To go on: " in told[1]

@@ -2,6 +2,7 @@
 
 import os
 import pty
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -100,6 +101,34 @@ def test_yes_skips_the_question_and_off_a_terminal_nobody_is_asked(
         eventually(lambda claude=claude: is_done(daemon, claude))
         claude.close()
         eventually(lambda: not daemon.get("/v1/claims")["claims"])
+
+
+def test_ctrl_c_at_the_question_is_a_no(daemon: Daemon, agent: Make) -> None:
+    claude = agent()
+    words = stop(holding(daemon, claude))
+    ours, theirs = pty.openpty()
+    running = subprocess.Popen(
+        [sys.executable, "-m", "headcount", *words],
+        env=environment(daemon), stdin=theirs, stderr=theirs, stdout=subprocess.DEVNULL, start_new_session=True,
+    )  # fmt: skip
+    screen = b""
+    while b"[y/N] " not in screen:
+        screen += os.read(ours, 65_536)
+    running.send_signal(signal.SIGINT)
+    assert running.wait(60) == 130
+    assert os.read(ours, 65_536).endswith(b"\r\nNothing was done.\r\n") and not has_ended(claude.pid)
+    os.close(ours)
+    os.close(theirs)
+
+
+def test_the_question_of_release_says_what_the_holder_keeps(daemon: Daemon, agent: Make) -> None:
+    claude = agent()
+    holding(daemon, claude)
+    assert " keeps " not in at_a_terminal(daemon, "n\n", *release("")).screen
+    assert inside(claude, daemon, "claim", "task:OTHER").code == 0
+    screen = at_a_terminal(daemon, "n\n", *release("")).screen
+    assert f"take {ITEM} from " in screen and ", which keeps task:OTHER? [y/N]" in screen
+    assert screen.count(ITEM) == 1, screen
 
 
 def test_who_is_idle_and_holds_nothing_is_ended_without_a_question(daemon: Daemon, agent: Make) -> None:

@@ -63,6 +63,8 @@ def test_what_only_a_registry_file_names_is_shown_and_never_ended(
     done = person(daemon, verb, id, "--kill-after", "1")
     assert done.code == 3, done
     assert "only a file says that it is claude-code: its program was not recognised" in done.err
+    assert f"{shell.pid} is not ended" in done.err and "not recognised (sh)" in done.err
+    assert f"(by hand: kill {shell.pid})" in done.err
     daemon.restart()
     assert person(daemon, verb, id, "--kill-after", "1").code == 3
     assert not has_ended(shell.pid)

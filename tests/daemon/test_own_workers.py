@@ -99,7 +99,8 @@ def test_an_agent_ends_nobody_that_it_did_not_start(crew: Crew, verb: str) -> No
         f"You are inside agent {crew.id[:4]}, and {stranger[:4]} was not started by it."
     )
     assert refused.data["error"]["hint"] == f"Run {verb} in a terminal outside the agent."
-    assert crew.end(crew.boss, verb, crew.id).status == 403
+    itself = crew.end(crew.boss, verb, crew.id)
+    assert (itself.status, itself.data["error"]["message"]) == (403, "An agent does not end itself.")
     assert not any(has_ended(pid) for pid in (other.pid, crew.boss.pid, sibling["pid"]))
 
 

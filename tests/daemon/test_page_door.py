@@ -323,6 +323,11 @@ def test_on_a_fixed_port_the_page_is_served_at_its_fresh_name_alone(tmp_path: Pa
     with fixed(tmp_path) as daemon:
         door = Door(daemon, tmp_path / "errands")
         assert door.plain_link is None
+        words = [sys.executable, "-m", "headcount", "web", "--print"]
+        told = subprocess.run(words, env=daemon.env, capture_output=True, text=True, timeout=60).stderr
+        assert (
+            f"remove web_port from {daemon.home}/config.toml, then: headcount down && headcount up\n" in told
+        )
         assert str(door.port) in (tmp_path / "headcount" / "config.toml").read_text()
         for host in (f"127.0.0.1:{door.port}", f"localhost:{door.port}"):
             for path in ("/", "/app.js", "/v1/sessions", "/v1/status"):

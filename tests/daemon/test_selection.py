@@ -80,7 +80,7 @@ def test_a_prefix_that_is_another_sessions_name_or_conversation_is_ambiguous_and
 
 def test_the_sentence_says_how_many_who_and_what_to_type() -> None:
     both = [session("7f3aaaaaaaaa", "auth-refactor"), session("71c0bbbbbbbb", "seeds")]
-    said = 'Two sessions match "7": 7f3a auth-refactor, 71c0 seeds. Type more of the id, or the name.'
+    said = 'Two sessions match "7": 7f3a auth-refactor, 71c0 seeds. Type: 7f3a or 71c0.'
     assert refused(both, "7").message == said
     same = [
         session("7f3aaaaaaaaa", "seeds"),
@@ -88,13 +88,19 @@ def test_the_sentence_says_how_many_who_and_what_to_type() -> None:
         session("99c0bbbbbbbb", "seeds"),
     ]
     assert refused(same, "seeds").message == (
-        '3 sessions match "seeds": 7f3a seeds, 71c0 seeds, 99c0 seeds. Type an id.'
+        '3 sessions match "seeds": 7f3a seeds, 71c0 seeds, 99c0 seeds. Type: 7f3a or 71c0 or 99c0.'
     )
+    many = [session(f"{nth:x}f3aaaaaaaaa", "seeds") for nth in range(8)]
+    assert refused(many, "seeds").message.endswith(" and 2 more. Type one of the ids: headcount ps --all")
 
 
 def test_ids_that_begin_alike_are_listed_as_far_as_they_differ() -> None:
     both = [session("7f3a1aaaaaaa", "a"), session("7f3a2aaaaaaa", "b")]
-    assert "7f3a1 a, 7f3a2 b" in refused(both, "7f3a").message
+    assert "7f3a1 a, 7f3a2 b. Type: 7f3a1 or 7f3a2." in refused(both, "7f3a").message
+    third = session("ed11aaaaaaaa", "7f3"), session("ed12aaaaaaaa", "c"), session("ed11bbbbbbbb", "d")
+    assert refused([both[0], *third], "7f3").message.endswith("Type: 7f3a1 or ed11a."), (
+        "what is typed selects"
+    )
 
 
 def test_a_name_that_reads_like_a_sentence_is_quoted() -> None:
@@ -152,7 +158,9 @@ def test_launch_and_register_refuse_a_name_that_looks_like_an_id(
 ) -> None:
     for more in ((), ("--tmux",)):
         said = outside(daemon, "launch", "--name", name, *more, "--", "true")
-        assert said.code == 2 and f'"{name}"' in said.err and "hex" in said.err
+        assert (
+            said.code == 2 and f'"{name}"' in said.err and f"hex digits, for instance fix-{name}." in said.err
+        )
     fault = json.loads(outside(daemon, "launch", "--json", "--name", name, "--", "true").out)["error"]
     assert fault["code"] == "bad-name"
     bot = agent(name="bot")

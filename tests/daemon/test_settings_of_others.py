@@ -33,7 +33,7 @@ def test_a_command_that_another_user_planted_is_not_run(tmp_path: Path, mode: in
     planted = f'notify.command = ["touch", "{tmp_path}/ran"]'
     assert as_second("sh", "-c", f"printf '%s' '{planted}' >{home}/config.toml").returncode == 0
     said = run({"HOME": str(tmp_path), "HEADCOUNT_HOME": str(home)}, "up")
-    assert said.returncode == 4 and "may write in it (chmod go-w)" in said.stderr
+    assert said.returncode == 4 and f"may write in it (chmod go-w {home})" in said.stderr
     home.chmod(0o700)  # the advice, and still the file is another's
     said = run({"HOME": str(tmp_path), "HEADCOUNT_HOME": str(home)}, "up")
     assert said.returncode == 4 and "config.toml: not a plain file of your own" in said.stderr
@@ -59,16 +59,18 @@ def test_settings_that_others_may_write_are_refused_and_a_link_to_ones_own_is_no
     config.symlink_to(real)
     assert Config.read(config, {}).web_port == 4321
     real.chmod(0o666)
-    with pytest.raises(BadSetting, match="others may write it"):
+    with pytest.raises(BadSetting, match=f"others may write it .chmod go-w {config}."):
         Config.read(config, {})
     real.chmod(0o644)
     config.parent.chmod(0o777)
-    with pytest.raises(BadSetting, match="everybody may write in it"):
+    with pytest.raises(BadSetting, match=f"everybody may write in it .chmod go-w {config.parent}."):
         Config.read(config, {})
 
 
 @only_root
-@pytest.mark.parametrize("words", [("ps",), ("up",), ("hooks", "install"), ("status",), ("mcp", "install")])
+@pytest.mark.parametrize(
+    "words", [("ps",), ("up",), ("hooks", "install"), ("status",), ("mcp", "install", "--dry-run")]
+)
 def test_root_in_a_users_home_leaves_nothing_there_and_is_told_what_to_do(
     tmp_path: Path, words: tuple[str, ...]
 ) -> None:
@@ -78,6 +80,8 @@ def test_root_in_a_users_home_leaves_nothing_there_and_is_told_what_to_do(
         os.chown(each, UID, UID)
     said = run({"HOME": str(user)}, *words)
     assert said.returncode == 3 and "You are root" in said.stderr and "without sudo" in said.stderr
+    assert said.stderr.endswith(f": sudo -H headcount {' '.join(words)}\n")
     assert sorted(each.name for each in user.rglob("*")) == [".claude"]
+    assert run({"HOME": str(user)}, "completion", "bash").returncode == 0
     as_json = run({"HOME": str(user)}, *words, "--json")
     assert json.loads(as_json.stdout)["error"]["code"] == "refused"

@@ -136,7 +136,7 @@ def test_a_death_is_told_with_what_it_freed_and_left_and_how_to_go_on(scene: Sce
         events = tab.page.locator(".events")
         expect(events).to_contain_text("killed (SIGKILL) after")
         expect(events).to_contain_text("task:I18N-4 is free: its holder")
-        expect(events).to_contain_text("freed task:I18N-4; left 1 process; headcount resume")
+        expect(events).to_contain_text("freed task:I18N-4; left 1 process. To go on: headcount resume")
         assert events.inner_text().count("killed (SIGKILL)") == 1
         expect(tab.page.locator(".command code").first).to_have_text(f"headcount resume {id[:8]}")
         expect(tab.page.locator("article")).to_contain_text(f"claude --resume {claude.conversation}")

@@ -12,6 +12,7 @@ from headcount.cli.commands import leftovers as left
 from headcount.cli.sanitize import clean
 from headcount.cli.screen import Screen
 from headcount.cli.table import summary
+from headcount.core import plain
 from headcount.core.plain import command
 from tests.cli.samples_of_rows import NOW, SCREEN, at, session
 from tests.rig.browser import Tab, chromium
@@ -106,6 +107,17 @@ def test_the_page_cleans_foreign_text_as_the_command_line_does(tab: Tab) -> None
     ]  # no lone surrogates over this bridge
     assert asked(tab, "return given.map(words.clean);", strings) == [clean(string) for string in strings]
     assert asked(tab, "return words.clean('a\\ud800b');", None) == clean("a\ud800b")
+
+
+def test_the_page_quotes_items_and_names_as_the_command_line_does(tab: Tab) -> None:
+    strings = [
+        string.encode("utf-8", "replace").decode()
+        for string in (*hostile(), "task:AUTH-12", "任務", "x" * 700)
+    ]
+    drawn = asked(tab, "return given.map((each) => [words.said(each), words.saidItem(each)]);", strings)
+    assert drawn == [[plain.said(string), plain.said_item(string)] for string in strings]
+    row = {"id": "7f3aaaaaaaaa", "name": "x; headcount resume ed11"}
+    assert asked(tab, "return words.whoOf(given);", row) == ps.who(row) == '7f3a "x; headcount resume ed11"'
 
 
 @pytest.mark.parametrize("length", [0, 59, 60, 3599, 3600, 86399, 86400, 200000, -5])

@@ -1,7 +1,8 @@
 """The aftermath of a death in words: what it freed, what it left, and how to go on.
 
 Rules of this file
-  1. `freed task:I18N-4; left 2 processes, 1 dirty worktree; headcount resume 02b7`: only what there is.
+  1. `freed task:I18N-4; left 2 processes, 1 dirty worktree. To go on: headcount resume 02b7`: only what there is.
+     Items of more than a word are in quotes, so that none looks like the command behind them.
   2. In `watch` it is the death's second line: what happened in between to the same session is told there, once.
 
 Not here: the other events (story.py), the list of leftovers (commands/leftovers.py).
@@ -10,7 +11,7 @@ Not here: the other events (story.py), the list of leftovers (commands/leftovers
 from typing import Any
 
 from headcount.cli import rows
-from headcount.cli.sanitize import clean
+from headcount.cli.sanitize import clean, said_item
 
 NAMES = {
     "process": ("process", "processes"),
@@ -26,7 +27,7 @@ Event = dict[str, Any]
 def text_of(event: Event) -> str:
     facts, raw = event.get("facts") or {}, event.get("session") or {}
     parts = []
-    freed = [clean(item) for item in facts.get("freed") or ()]
+    freed = [said_item(item) for item in facts.get("freed") or ()]
     if freed:
         parts.append(f"freed {', '.join(freed)}")
     left = facts.get("left") or {}
@@ -35,9 +36,10 @@ def text_of(event: Event) -> str:
     ]
     if counted:
         parts.append(f"left {', '.join(counted)}")
+    told = ["; ".join(parts)] if parts else []
     if facts.get("resumable"):
-        parts.append(f"headcount resume {clean(raw.get('id'))[: rows.SHORTEST_ID]}")
-    return "; ".join(parts)
+        told.append(f"To go on: headcount resume {clean(raw.get('id'))[: rows.SHORTEST_ID]}")
+    return ". ".join(told)
 
 
 def of_a_leftover(event: Event) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from headcount import times
 from headcount.cli import holders, rows
-from headcount.cli.sanitize import clean
+from headcount.cli.sanitize import clean, said, said_item
 from headcount.client.faults import ClientFault, refusal
 from headcount.client.reach import Client, quoted
 from headcount.wire import codes
@@ -54,17 +54,24 @@ def is_asked() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def told(row: dict[str, Any]) -> str:
-    """`7f3a auth-refactor (pid 41377) (alive, working: Edit a.py), which holds task:A`."""
-    held = [clean(item) for item in row.get("claims") or ()]
+def told(row: dict[str, Any], taken: str | None = None) -> str:
+    """`7f3a auth-refactor (pid 41377) (alive, working: Edit a.py), which holds task:A`; of a claim that is to be taken
+    from it: which keeps the others."""
+    held = [said_item(item) for item in row.get("claims") or () if item != taken]
     more = [f"{len(held) - CLAIMS_SHOWN} more"] if len(held) > CLAIMS_SHOWN else []
-    holds = f", which holds {', '.join([*held[:CLAIMS_SHOWN], *more])}" if held else ""
+    verb = "keeps" if taken else "holds"
+    holds = f", which {verb} {', '.join([*held[:CLAIMS_SHOWN], *more])}" if held else ""
     return f"{rows.who(row)} (pid {clean(row.get('pid'))}){holders.state_of(row)}{holds}"
 
 
 def agree(what: str) -> None:
-    print(f"{what}? [y/N] ", end="", file=sys.stderr, flush=True)
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+    try:
+        print(f"{what}? [y/N] ", end="", file=sys.stderr, flush=True)
+        answer = sys.stdin.readline()
+    except KeyboardInterrupt:
+        print("\nNothing was done.", file=sys.stderr)
+        raise
+    if answer.strip().lower() not in ("y", "yes"):
         raise NotAgreed
 
 
@@ -123,7 +130,7 @@ def subject(result: dict[str, Any]) -> str:
         return f"pid {pid}"
     if result.get("leftover"):
         return f"{what} (pid {pid}{f', left by {session}' if session else ''})"
-    return f"{f'{session} {what}'.strip()} (pid {pid})"
+    return f"{f'{session} {said(what)}'.strip()} (pid {pid})"
 
 
 def code_of(results: list[dict[str, Any]]) -> int:

@@ -19,10 +19,10 @@ import threading
 import time
 
 from headcount import times
-from headcount.cli.sanitize import clean
 from headcount.client import ledger
 from headcount.client.faults import ClientFault, Refused
 from headcount.client.reach import Client, reach
+from headcount.core.plain import said_item
 from headcount.system.libc import call
 
 OVER = "claim.released"
@@ -77,7 +77,7 @@ class Keeper:
     def _end_what_runs(self) -> None:
         if self._child.poll() is not None:
             return
-        claim = f"{clean(self._item)} (claim #{self._fence})"
+        claim = f"{said_item(self._item)} (claim #{self._fence})"
         if self._lost_with_store:
             what = f"{claim} is not known any more: the store was lost. The command goes on without it."
             print(f"headcount: {what}", file=sys.stderr, flush=True)

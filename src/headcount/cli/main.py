@@ -74,7 +74,7 @@ def _die_of(number: int) -> int:
 
 
 def _dispatch(words: list[str]) -> int:
-    words = words or [_bare()]
+    typed, words = words, words or [_bare()]
     first = words[0]
     if first in ("-h", "--help", "help"):
         return _help(words[1:])
@@ -94,7 +94,7 @@ def _dispatch(words: list[str]) -> int:
     if name not in VERBS:
         raise _unknown(name, list(VERBS))
     if os.getuid() == 0:
-        _check_home(name)
+        _check_home(name, typed)
     module = import_module(f"headcount.cli.commands.{name}")
     args = _parsed(name, module, words[1:])
     code = module.run(args)
@@ -102,19 +102,21 @@ def _dispatch(words: list[str]) -> int:
     return code
 
 
-def _check_home(verb: str) -> None:
+def _check_home(verb: str, typed: list[str]) -> None:
     """sudo keeps HOME: what root leaves there, its user could neither use nor remove."""
     home = os.environ.get("HOME") or "/"
-    if "HEADCOUNT_HOME" in os.environ and verb not in WRITE_IN_HOME:
+    if verb == "completion" or ("HEADCOUNT_HOME" in os.environ and verb not in WRITE_IN_HOME):
         return
     try:
         owner = os.stat(home).st_uid  # noqa: PTH116
     except OSError:
         return
     if owner != 0:
+        from headcount.core.plain import command
+
         raise NotAsRoot(
             f"You are root, but HOME ({home}) belongs to another user (uid {owner}). Nothing was done.",
-            "Run it without sudo. For agents that root runs: sudo -H headcount " + verb,
+            f"Run it without sudo. For agents that root runs: {command('sudo', '-H', 'headcount', *typed)}",
         )
 
 

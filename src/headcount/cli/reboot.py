@@ -11,7 +11,7 @@ from typing import Any
 
 from headcount.cli import printing
 from headcount.cli.rows import SHORTEST_ID, agent_name
-from headcount.cli.sanitize import clean
+from headcount.cli.sanitize import clean, said
 from headcount.client.faults import ClientFault
 from headcount.client.reach import Client
 from headcount.core.plain import command
@@ -40,11 +40,7 @@ def lines_of(sessions: list[dict[str, Any]]) -> list[str]:
 
 
 def _one(raw: dict[str, Any]) -> str:
-    who = " ".join(
-        part
-        for part in (clean(raw.get("id"))[:SHORTEST_ID], clean(raw.get("name")) or agent_name(raw))
-        if part
-    )
+    who = f"{clean(raw.get('id'))[:SHORTEST_ID]} {said(raw.get('name')) or agent_name(raw)}"
     return f"{who}: {resume_of(raw) or 'its agent knows no way to go on with it'}"
 
 

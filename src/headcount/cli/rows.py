@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from headcount.cli import moments, repo
-from headcount.cli.sanitize import clean
+from headcount.cli.sanitize import clean, said
 
 SHORTEST_ID = 4
 
@@ -169,8 +169,8 @@ def is_in_repo(raw: Raw) -> bool:
 
 
 def who(raw: Raw) -> str:
-    """`02b7 i18n`."""
-    return " ".join(part for part in (clean(raw.get("id"))[:SHORTEST_ID], clean(raw.get("name"))) if part)
+    """`02b7 i18n`; a name of more than a word in quotes."""
+    return " ".join(part for part in (clean(raw.get("id"))[:SHORTEST_ID], said(raw.get("name"))) if part)
 
 
 def agent_name(raw: Raw) -> str:

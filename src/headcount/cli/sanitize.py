@@ -1,7 +1,7 @@
 """The one sanitizer of terminals: cleaned text, measured and cut by the cells that it takes.
 
 Rules of this file
-  1. `clean` is core's own, so that whoever shows foreign text, terminal or not, cleans it alike.
+  1. `clean`, `said` and `said_item` are core's own, so that whoever shows foreign text, terminal or not, cleans it alike.
   2. Widths are terminal cells, not characters.
 
 Not here: what is cleaned away (core/plain.py), colours (screen.py), which strings are foreign (all that came
@@ -9,6 +9,8 @@ over the wire are).
 """
 
 from headcount.core.plain import clean as clean
+from headcount.core.plain import said as said
+from headcount.core.plain import said_item as said_item
 
 
 def width(text: str) -> int:

@@ -10,7 +10,7 @@ Not here: the rows' words (rows.py), where events come from (client/).
 from typing import Any
 
 from headcount.cli import aftermath, moments, rows
-from headcount.cli.sanitize import clean
+from headcount.cli.sanitize import clean, said_item
 from headcount.cli.screen import Screen
 
 QUIET = frozenset({"session.heard", "session.bound", "session.changed", "leftover.changed"})
@@ -97,7 +97,7 @@ def _of_a_claim(event: dict[str, Any]) -> str:
     """`7f3a auth-refactor claimed task:AUTH-12 (claim #12)`, `task:AUTH-12 is free: its holder 7f3a … died`."""
     from headcount.cli.holders import name_of
 
-    who, item = name_of(event.get("holder")), clean(event.get("item"))
+    who, item = name_of(event.get("holder")), said_item(event.get("item"))
     if event.get("type") == "claim.granted":
         return f"{who} claimed {item} (claim #{clean(event.get('fence'))})"
     because = clean(event.get("because"))
@@ -134,7 +134,7 @@ def _what(event: dict[str, Any], raw: dict[str, Any], moment: float) -> str:
 def _more(event: dict[str, Any], raw: dict[str, Any], group: str) -> list[str]:
     if event.get("type") == "alarm.raised":
         return [f"! {clean(alarm)}" for alarm in raw.get("alarms") or ()]
-    held = [clean(item) for item in raw.get("claims") or ()]
+    held = [said_item(item) for item in raw.get("claims") or ()]
     more = [f"freed {', '.join(held)}"] if group == "ended" and held else []
     if event.get("type") == "session.ended" and (raw.get("ended") or {}).get("kind") in CUT_SHORT:
         resume = clean(raw.get("resume"))

@@ -6,9 +6,9 @@ Rules of this file
      an escape sequence sets the clipboard of whoever lists sessions.)
   2. Formatting that nobody can see is dropped; a control character leaves a `?`, so that one sees that
      something was there; white space becomes a space.
-  3. Inside a sentence of ours, `said`: a word stays as it is, anything longer stands in quotes, so that nobody
-     takes it for our advice. Inside a command that somebody may paste, `command`: every word reaches the program as
-     it is, whatever it holds. Every face uses these two; the page has its own of the same rules (words.js).
+  3. Inside a sentence of ours, `said` (an item: `said_item`): a word stays as it is, anything longer stands in quotes, so
+     that nobody takes it for our advice. Inside a command that somebody may paste, `command`: every word reaches the
+     program as it is, whatever it holds. Every face uses these; the page has its own of the same rules (words.js).
 
 Not here: widths of terminals (cli/sanitize.py), which strings are foreign (all that came over the wire are).
 """
@@ -51,6 +51,10 @@ def said(value: object, most: int = SAID_MOST) -> str:
     return shown if len(shown) <= most and is_word(shown) else in_quotes(shown, most)
 
 
+def said_item(value: object) -> str:
+    return said(value, ITEM_MOST)
+
+
 def in_quotes(value: object, most: int = SAID_MOST) -> str:
     shown = clean(value).strip().replace('"', "'")
     return '"' + (shown if len(shown) <= most else shown[: most - 1] + "…") + '"'
@@ -58,10 +62,16 @@ def in_quotes(value: object, most: int = SAID_MOST) -> str:
 
 def command(*words: str) -> str:
     """A command to paste into a POSIX shell, which takes it apart into exactly these words. It is one line that can
-    be seen: a word that cannot be shown as it is, is written by `printf`, in ASCII."""
+    be seen: a word that cannot be shown as it is, is written by `printf`, in ASCII. Only line breaks at the end of a
+    word are lost: `$(…)` drops them."""
     from shlex import quote
 
     return " ".join(quote(word) if word == clean(word) else _printed(word) for word in words)
+
+
+def word_of_command(word: str) -> str:
+    """One word that somebody may copy into a command: as it is where no shell acts on it."""
+    return word if is_word(word) else command(word)
 
 
 def _printed(word: str) -> str:

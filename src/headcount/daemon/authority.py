@@ -112,10 +112,12 @@ def need_operator(actor: Actor, verb: str) -> None:
         )
 
 
-def not_started(actor: Actor, what: str, verb: str) -> Refused:
+def not_started(actor: Actor, what: str, verb: str, *, itself: bool = False) -> Refused:
     """Of what an agent may do only to what it started."""
     assert actor.session is not None
     message = f"You are inside agent {actor.session[:4]}, and {what} was not started by it."
+    if itself:
+        message = "An agent does not end itself."
     return Refused(403, "operator-only", message, f"Run {verb} in a terminal outside the agent.")
 
 

@@ -25,6 +25,7 @@ from headcount.agents.table import AGENTS
 from headcount.core.evidence import Ending
 from headcount.core.identity import Match, ProcessFacts, ProcessIdentity, same_process
 from headcount.core.leftover import LeftoverId
+from headcount.core.plain import said
 from headcount.core.session import Session, SessionId
 from headcount.daemon.lifelines import Lifelines, is_in_a_terminal, lifelines
 from headcount.daemon.loop import Loop
@@ -38,7 +39,8 @@ from headcount.times import END_WITHIN, KILLED_WITHIN
 INIT = 1
 UNSEEN = "headcount cannot see whom it runs below"
 NOT_RECOGNISED = (
-    "only a file says that it is {}: its program was not recognised, so headcount shows it and never ends it"
+    "only a file says that it is {}: its program was not recognised ({}), so headcount shows it and never ends it "
+    "(by hand: kill {})"
 )
 
 EXITED, KILLED, SURVIVED, OVER, REFUSED, WOULD = "exited", "killed", "survived", "over", "refused", "would"
@@ -175,8 +177,11 @@ class Endings:
             return None
         facts = self._processes.look(target.process.pid) if target.process == session.process else None
         if isinstance(facts, ProcessFacts) and session.agent in AGENTS:
-            return None if AGENTS.runs(session.agent, facts) else NOT_RECOGNISED.format(session.agent)
-        return NOT_RECOGNISED.format(session.agent) if session.is_only_named else None
+            known = AGENTS.runs(session.agent, facts)
+        else:
+            known = not session.is_only_named
+        program = said(facts.comm) if isinstance(facts, ProcessFacts) else "it cannot be read"
+        return None if known else NOT_RECOGNISED.format(session.agent, program, target.process.pid)
 
     # --- the audit -----------------------------------------------------------------------------------
 

@@ -34,30 +34,29 @@ def select(sessions: Iterable[Session], wanted: str) -> Session:
         raise Refused(
             404, "no-such-session", f'No session matches "{wanted[:60]}".', "See: headcount ps --all"
         )
-    return fits[0] if len(fits) == 1 else _newest_of_one_name(fits, wanted)
+    return fits[0] if len(fits) == 1 else _newest_of_one_name(fits, everyone, wanted)
 
 
-def _newest_of_one_name(fits: list[Session], wanted: str) -> Session:
+def _newest_of_one_name(fits: list[Session], everyone: list[Session], wanted: str) -> Session:
     """Ended stretches of one conversation are one thing to a person: the last is meant."""
     conversations = {each.conversation for each in fits}
     if len(conversations) == 1 and None not in conversations and not any(each.is_open for each in fits):
         return max(fits, key=lambda each: each.started_at)
-    raise Refused(400, "ambiguous", f"{_listed(fits, wanted)} {_what_to_type(fits, wanted)}")
-
-
-def _listed(fits: list[Session], wanted: str) -> str:
-    long = SHORTEST_ID
-    while len({each.id[:long] for each in fits}) < len(fits):
+    long = SHORTEST_ID  # as far as no other begins alike
+    while sum(each.id.startswith(tuple(fit.id[:long] for fit in fits)) for each in everyone) > len(fits) or (
+        len({each.id[:long] for each in fits}) < len(fits)
+    ):
         long += 1
+    raise Refused(400, "ambiguous", _listed(fits, wanted, long))
+
+
+def _listed(fits: list[Session], wanted: str, long: int) -> str:
     listed = ", ".join(f"{each.id[:long]} {said(each.name or each.agent)}" for each in fits[:LISTED_MOST])
-    more = f" and {len(fits) - LISTED_MOST} more" if len(fits) > LISTED_MOST else ""
     count = "Two" if len(fits) == 2 else len(fits)
-    return f'{count} sessions match "{wanted[:60]}": {listed}{more}.'
-
-
-def _what_to_type(fits: list[Session], wanted: str) -> str:
-    by_id = any(each.id.startswith(wanted) for each in fits)
-    return "Type more of the id, or the name." if by_id else "Type an id."
+    more, what = "", f"Type: {' or '.join(each.id[:long] for each in fits)}."
+    if len(fits) > LISTED_MOST:
+        more, what = f" and {len(fits) - LISTED_MOST} more", "Type one of the ids: headcount ps --all"
+    return f'{count} sessions match "{wanted[:60]}": {listed}{more}. {what}'
 
 
 def ended_words(session: Session) -> str:

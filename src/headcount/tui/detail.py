@@ -20,7 +20,7 @@ from headcount.cli.commands.explain import lines_of
 from headcount.cli.commands.leftovers import what_of
 from headcount.cli.holders import name_of
 from headcount.cli.sanitize import clean
-from headcount.core.plain import command
+from headcount.core.plain import command, said_item
 from headcount.tui.paint import Line, plain, strip_of
 from headcount.tui.strip import strip_of_lane
 
@@ -75,7 +75,8 @@ def lines_about_claim(claim: dict[str, Any], now: float) -> list[Line]:
         ("waiting", clean(claim.get("waiting") or "")),
         ("history", command("headcount", "claims", "--history", str(claim.get("item")))),
     ]
-    return [[(f"{clean(claim.get('item'))} · claim #{clean(claim.get('fence'))}", "bold")], *_named(facts)]
+    title = f"{said_item(claim.get('item'))} · claim #{clean(claim.get('fence'))}"
+    return [[(title, "bold")], *_named(facts)]
 
 
 def lines_about_leftover(left: dict[str, Any]) -> list[Line]:
@@ -100,10 +101,7 @@ def _named(facts: list[tuple[str, str]]) -> list[Line]:
 def _title(raw: rows.Raw, now: float) -> str:
     started = moments.parse(raw.get("started_at"))
     age = "" if started is None else f", started {moments.exact_span(now - started)} ago"
-    who = " ".join(
-        part for part in (clean(raw.get("id"))[: rows.SHORTEST_ID], clean(raw.get("name"))) if part
-    )
-    return f"{who} · {rows.agent_name(raw)} · {rows.state_of(raw, now)}{age}"
+    return f"{rows.who(raw)} · {rows.agent_name(raw)} · {rows.state_of(raw, now)}{age}"
 
 
 def _facts(raw: rows.Raw) -> list[tuple[str, str]]:
@@ -112,7 +110,7 @@ def _facts(raw: rows.Raw) -> list[tuple[str, str]]:
         ("title", clean(raw.get("title"))),
         ("in", clean(raw.get("cwd"))),
         ("where", clean(raw.get("where"))),
-        ("holds", ", ".join(clean(item) for item in raw.get("claims") or ())),
+        ("holds", ", ".join(said_item(item) for item in raw.get("claims") or ())),
         ("spent", _spent(raw)),
         ("resume", clean(raw.get("resume"))),
     ]

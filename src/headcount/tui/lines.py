@@ -17,6 +17,7 @@ from headcount.cli.holders import name_of
 from headcount.cli.rows import ASCII_MARKS, MARKS, SHORTEST_ID, Row
 from headcount.cli.sanitize import clean, cut, cut_middle, pad, width
 from headcount.cli.table import ALARM_INDENT, GAP, TITLES, columns_of
+from headcount.core.plain import word_of_command
 from headcount.tui.paint import Line, plain
 
 WIDE = (
@@ -72,7 +73,7 @@ def _aligned(key: str, text: str, cells: int) -> str:
 def of_claims(claims: Sequence[dict[str, Any]], cells: int, now: float) -> Lines:
     table = [
         (
-            clean(claim.get("item")),
+            word_of_command(str(claim.get("item"))),
             f"#{clean(claim.get('fence'))}",
             name_of(claim.get("holder")),
             _since(claim.get("since"), now),

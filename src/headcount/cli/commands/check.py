@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from headcount.cli import printing
-from headcount.cli.sanitize import clean
+from headcount.cli.sanitize import clean, said_item
 from headcount.client import ledger
 from headcount.wire import codes
 
@@ -50,7 +50,7 @@ def run(args: Any) -> int:
     if args.json:
         printing.print_document(answer)
     elif current:
-        print(f"{clean(answer.get('item')) or clean(args.item)}: #{args.fence} is the current claim.")
+        print(f"{said_item(answer.get('item') or args.item)}: #{args.fence} is the current claim.")
     else:
         print(_stale(client, args, answer), file=sys.stderr)
     return codes.DONE if current else codes.REFUSED
@@ -59,7 +59,7 @@ def run(args: Any) -> int:
 def _stale(client: Any, args: Any, answer: dict[str, Any]) -> str:
     from headcount.cli.holders import name_of, row_of
 
-    item = clean(answer.get("item")) or clean(args.item)
+    item = said_item(answer.get("item") or args.item)
     holder = answer.get("holder")
     now = (
         "nobody holds it"

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from headcount.cli import printing
-from headcount.cli.sanitize import clean
+from headcount.cli.sanitize import clean, said_item
 from headcount.client import ledger
 from headcount.client.faults import ClientFault, WrongCall
 from headcount.wire import codes
@@ -118,7 +118,7 @@ def no_time(text: str, verb: str) -> WrongCall:
 
 
 def granted_lines(answer: dict[str, Any], *, for_another: bool = False) -> list[str]:
-    item, fence = clean(answer.get("item")), clean(answer.get("fence"))
+    item, fence = said_item(answer.get("item")), clean(answer.get("fence"))
     under = clean(answer.get("under"))
     if under:
         return [f"{item} is held by the agent above you ({under[:4]}), claim #{fence}: work under it."]

@@ -2,7 +2,8 @@
 
 Rules of this file
   1. The table is of what is held now, the oldest first. --json is the wire's own document.
-  2. Who waits is counted where anybody does. A lost store is said before the table: it knows less than was held.
+  2. Items are written so that they can be copied into a command.
+  3. Who waits is counted where anybody does. A lost store is said before the table: it knows less than was held.
 
 Not here: words for a holder (holders.py).
 """
@@ -16,6 +17,7 @@ from headcount.cli.sanitize import clean, cut, cut_middle, pad, width
 from headcount.cli.screen import Screen, standard
 from headcount.client import ledger
 from headcount.client.reach import Client
+from headcount.core.plain import is_word, said_item, word_of_command
 from headcount.wire import codes
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ WAITING_AT = TITLES.index("WAITING")
 NOTE_LEAST = 8
 ITEM_LEAST = 16
 GAP = "  "
+QUOTE = "'"
 
 
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
@@ -68,6 +71,8 @@ def _accept(client: Client, *, as_json: bool) -> int:
     answer = client.post("/v1/claims/accept-loss")
     if as_json:
         printing.print_document(answer)
+    elif not answer.get("loss"):
+        print("No store was lost; there is nothing to accept.")
     else:
         print("Claims are granted again. Who held what before the loss is not known: ask your agents.")
     return codes.DONE
@@ -101,8 +106,15 @@ def _fitting(rows: list[tuple[str, ...]], columns: int, dots: str) -> list[tuple
         rows = [(*row[:-1], *note) for row, note in zip(rows, kept, strict=True)]
     if (over := _wide(rows) - columns) > 0:
         items = max(ITEM_LEAST, max(width(row[0]) for row in rows) - over)
-        rows = [(cut_middle(row[0], items, dots), *row[1:]) for row in rows]
+        rows = [(_cut_item(row[0], items, dots), *row[1:]) for row in rows]
     return [(row[0], *row[2:]) for row in rows] if _wide(rows) > columns else rows
+
+
+def _cut_item(item: str, cells: int, dots: str) -> str:
+    """What is left of a quoted one is in quotes too, and no shell acts on it."""
+    if is_word(item) or width(item) <= cells:
+        return cut_middle(item, cells, dots)
+    return f"'{cut_middle(item.replace(QUOTE, ''), cells - 2 * len(QUOTE), dots)}'"
 
 
 def _widths(rows: list[tuple[str, ...]]) -> list[int]:
@@ -127,7 +139,7 @@ def _row(claim: dict[str, Any], names: dict[str, str], now: float) -> tuple[str,
     holder = claim.get("holder") or {}
     since = moments.parse(claim.get("since"))
     return (
-        clean(claim.get("item")),
+        word_of_command(str(claim.get("item"))),
         f"#{clean(claim.get('fence'))}",
         name_of(holder, {} if is_elsewhere(holder) else {"name": names.get(str(holder.get("session")))}),
         "-" if since is None else moments.span(now - since),
@@ -159,7 +171,7 @@ def _doubt(row: dict[str, Any]) -> str:
     host = clean((row.get("holder") or {}).get("host")) or "its host"
     left = row.get("free_in_s")
     when = f"in {moments.span(float(left))}" if left else "to whoever asks"
-    return f"{clean(row.get('item'))} is in doubt: {host} is not heard of. It is free {when}, unless {host} comes back."
+    return f"{said_item(row.get('item'))} is in doubt: {host} is not heard of. It is free {when}, unless {host} comes back."
 
 
 def history_lines(answer: dict[str, Any], item: str, now: float) -> list[str]:
@@ -175,4 +187,4 @@ def history_lines(answer: dict[str, Any], item: str, now: float) -> list[str]:
             f"{when}  {what:<9} #{clean(event.get('fence'))}  {name_of(event.get('holder'))}"
             + (f"  ({because})" if because else "")
         )
-    return lines or [f"{clean(item)} was never claimed, as far back as the journal goes."]
+    return lines or [f"{said_item(item)} was never claimed, as far back as the journal goes."]

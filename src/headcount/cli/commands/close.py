@@ -16,6 +16,7 @@ NOTE = (
     "First the agent, then its surviving processes: an agent that ignores SIGTERM keeps everything it has.\n"
     "Undone by: headcount resume S. Worktrees and files stay as they are.\n"
     "On a terminal you are asked if it works or holds something; --yes skips that.\n"
+    "Inside an agent: only sessions that it launched or that run below it.\n"
     "Exit codes: 0 closed, 1 somebody survived, 2 usage, 3 refused, 4 daemon unavailable, 5 not found."
 )
 ROUNDS = 3  # the agent, a second writer, what they left

@@ -11,7 +11,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from headcount.cli import moments, printing, rows
-from headcount.cli.sanitize import clean, pad, width
+from headcount.cli.sanitize import clean, pad, said, width
 from headcount.client.faults import WrongCall
 from headcount.client.reach import quoted
 from headcount.wire import codes
@@ -91,7 +91,7 @@ def lines_of(explanation: dict[str, Any], now: float) -> list[str]:
 
 
 def _headline(raw: dict[str, Any], now: float) -> str:
-    who = clean(raw.get("name")) or clean(raw.get("id"))[: rows.SHORTEST_ID]
+    who = said(raw.get("name")) or clean(raw.get("id"))[: rows.SHORTEST_ID]
     if raw.get("liveness") == "ended":
         return f"{who} is ENDED: {rows.state_of(raw, now)}."
     word = rows.activity_word(raw)

@@ -29,7 +29,8 @@ SHOWN_MOST = 5
 NOTE = (
     "Without a hook's name: what a commit would be told now. git --install puts pre-commit and pre-push hooks\n"
     "into this repository; a hook of yours is left alone. git commit --no-verify goes past it.\n"
-    "Exit codes: 0 nothing in the way, 2 no repository, 3 claimed by another, 4 could not ask (--strict)."
+    "Taking the hooks out, weakening them, or pointing them to another program is for people (exit 3 in an agent).\n"
+    "Exit codes: 0 nothing in the way, 2 no repository, 3 claimed by another or for people, 4 could not ask (--strict)."
 )
 
 

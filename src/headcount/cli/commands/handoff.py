@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from headcount.cli import printing
 from headcount.cli.commands.check import fence
 from headcount.cli.holders import with_pid
-from headcount.cli.sanitize import clean
+from headcount.cli.sanitize import clean, said, said_item
 from headcount.client import ledger
 from headcount.wire import codes
 
@@ -35,7 +35,7 @@ def run(args: Any) -> int:
         printing.print_document(answer)
         return codes.DONE
     holder = answer.get("holder")
-    to = with_pid(holder) if isinstance(holder, dict) else clean(args.to)
-    item = clean(answer.get("item")) or clean(args.item)
+    to = with_pid(holder) if isinstance(holder, dict) else said(args.to)
+    item = said_item(answer.get("item") or args.item)
     print(f"{item} is now with {to}: claim #{clean(answer.get('fence'))}.")
     return codes.DONE

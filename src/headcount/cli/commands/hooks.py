@@ -29,7 +29,10 @@ if TYPE_CHECKING:
     from headcount.agents.port import Agent
     from headcount.agents.settings_file import Refusal
 
-NOTE = "Exit codes: 0 done, 1 a settings file cannot be read or is invalid (it is left as it is)."
+NOTE = (
+    "Inside an agent: install and status only. Uninstalling, or pointing hooks to another home, is for people.\n"
+    "Exit codes: 0 done, 1 a settings file cannot be read or is invalid (it is left as it is), 3 for people only."
+)
 FIRST = "claude-code"
 
 

@@ -114,7 +114,8 @@ def _check_name(name: str) -> None:
     from headcount.core.session import looks_like_an_id
 
     if looks_like_an_id(name):
-        raise Refused(400, "bad-name", f'"{name}" looks like an id: a name is not only hex digits.')
+        better = f"a name is not only hex digits, for instance fix-{name}."
+        raise Refused(400, "bad-name", f'"{name}" looks like an id: {better}')
 
 
 def _check_free(client: Client, args: Any) -> None:

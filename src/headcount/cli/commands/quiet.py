@@ -9,7 +9,7 @@ Not here: the cap, and who may (the daemon decides).
 from typing import TYPE_CHECKING, Any
 
 from headcount.cli import moments, printing
-from headcount.cli.sanitize import clean
+from headcount.cli.sanitize import clean, said
 from headcount.client.faults import ClientFault, Refused, WrongCall
 from headcount.client.reach import Client, quoted
 from headcount.times import MINUTE, QUIET_MOST
@@ -79,7 +79,7 @@ def _myself(client: Client) -> str | None:
 
 def told(answer: dict[str, Any], until: float | None) -> str:
     row = answer.get("session") or {}
-    who = clean(row.get("name")) or clean(row.get("id"))[:4]
+    who = said(row.get("name")) or clean(row.get("id"))[:4]
     if until is None:
         return f"{who} is no longer quiet."
     capped = f" ({QUIET_MOST / MINUTE:.0f} minutes are the most at once)" if answer.get("capped") else ""

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 NOTE = (
     "Only processes are ended, each verified through the handle that is signalled. Panes, worktrees and files stay.\n"
+    "Inside an agent: only what was left by sessions that it launched or that ran below it.\n"
     "Exit codes: 0 done, 1 somebody survived, 3 refused, 4 daemon unavailable, 5 no such leftover."
 )
 ROUNDS = 1

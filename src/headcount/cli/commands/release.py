@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from headcount.cli import printing
 from headcount.cli.commands.check import fence
-from headcount.cli.sanitize import clean
+from headcount.cli.sanitize import clean, said_item
 from headcount.client import ledger
 from headcount.client.reach import Client
 from headcount.wire import codes
@@ -49,7 +49,7 @@ def run(args: Any) -> int:
     if args.json:
         printing.print_document(answer)
         return codes.DONE
-    item = clean(answer.get("item")) or clean(args.item)
+    item = said_item(answer.get("item") or args.item)
     number = f" (claim #{clean(answer.get('fence'))})" if answer.get("fence") is not None else ""
     print(f"{item} {_became(answer)}{number}.{_elsewhere(answer)}")
     return codes.DONE
@@ -67,8 +67,8 @@ def _agree(client: Client, item: str) -> int | None:
     held = [each for each in ledger.ask(client, ledger.held())["claims"] if each.get("item") == here]
     for claim in held:
         row = row_of(client, claim.get("holder"))
-        whom = endings.told(row) if row else with_pid(claim.get("holder"))
-        endings.agree(f"release --force: take {clean(here)} from {whom}")
+        whom = endings.told(row, taken=here) if row else with_pid(claim.get("holder"))
+        endings.agree(f"release --force: take {said_item(here)} from {whom}")
         return int(claim["fence"])
     return None
 

@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headcount.cli import moments, printing, rows, wide
-from headcount.cli.sanitize import clean, pad, width
+from headcount.cli.sanitize import clean, pad, said_item, width
 from headcount.client.reach import quoted
 from headcount.wire import codes
 
@@ -66,7 +66,7 @@ def _now(raw: dict[str, Any], row: rows.Row, now: float) -> list[Fact]:
         Fact("doing", row.doing, "doing"),
         Fact("quiet", quiet, "quiet_until"),
         Fact("background", ", ".join(background)),
-        Fact("claims", ", ".join(clean(claim) for claim in raw.get("claims") or ())),
+        Fact("claims", ", ".join(said_item(claim) for claim in raw.get("claims") or ())),
     ]
 
 

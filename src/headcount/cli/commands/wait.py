@@ -13,7 +13,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from headcount.cli import moments, printing, rows
-from headcount.cli.sanitize import clean
+from headcount.cli.sanitize import clean, said
 from headcount.client.faults import TimedOut
 from headcount.client.following import follow
 from headcount.client.reach import Client, quoted
@@ -115,7 +115,7 @@ def _report(args: Any, raw: dict[str, Any], code: int) -> int:
     if args.json:
         printing.print_document({"reached": code == codes.DONE, "session": raw})
         return code
-    who = clean(raw.get("name")) or clean(raw.get("id"))[: rows.SHORTEST_ID]
+    who = said(raw.get("name")) or clean(raw.get("id"))[: rows.SHORTEST_ID]
     state = rows.state_of(raw, time.time())
     if code == codes.DONE:
         print(f"{who} is {state}." if raw.get("liveness") != "ended" else f"{who}: {state}.")

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from headcount.cli import printing
 from headcount.client.faults import WrongCall
+from headcount.core.plain import word_of_command
+from headcount.paths import Places
 from headcount.wire import codes
 
 if TYPE_CHECKING:
@@ -51,7 +53,9 @@ def run(args: Any) -> int:
     print("The link is good once, for a minute.", file=sys.stderr)
     if opened and sys.platform != "darwin":
         return codes.DONE
-    way = f"open {link['plain_url']}" if link.get("plain_url") else "remove web_port from config.toml"
+    config = word_of_command(Places.from_environ(os.environ).config)
+    other = f"remove web_port from {config}, then: headcount down && headcount up"
+    way = f"open {link['plain_url']}" if link.get("plain_url") else other
     print(f"If your browser does not resolve *.localhost (Safari), {way}", file=sys.stderr)
     return codes.DONE
 

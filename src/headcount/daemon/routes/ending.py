@@ -175,7 +175,7 @@ async def _need_started(call: Call, verb: str, *sessions: Session) -> None:
     actor = call.actor
     for session in sessions if actor.is_agent else ():
         if actor.process is None or not await call.service.actors.started(actor.process, session):
-            raise not_started(actor, session.id[:4], verb)
+            raise not_started(actor, session.id[:4], verb, itself=session.id == actor.session)
 
 
 async def _need_alone(call: Call, session: Session, wish: Wish) -> None:

@@ -96,7 +96,8 @@ def _check_words(call: Call, asked: Registration) -> None:
             400, "bad-label", f"Name, role and groups are printable, at most {LABEL_MOST} characters each."
         )
     if asked.name is not None and looks_like_an_id(asked.name):
-        raise Refused(400, "bad-name", f'"{asked.name}" looks like an id: a name is not only hex digits.')
+        better = f"a name is not only hex digits, for instance fix-{asked.name}."
+        raise Refused(400, "bad-name", f'"{asked.name}" looks like an id: {better}')
 
 
 def _is_label(text: str) -> bool:

@@ -6,7 +6,7 @@
 //
 // Not here: the list (views/leftovers.js), asking for the end (views/leftovers.js, views/session.js).
 
-import { clean, seconds, SHORTEST_ID, span } from "./words.js";
+import { clean, said, seconds, SHORTEST_ID, span } from "./words.js";
 
 const MEGABYTE = 1024 ** 2, GIGABYTE = 1024 ** 3;
 const KILL_AFTER = 5; // what is suggested
@@ -47,7 +47,7 @@ function subject(result) {
   const session = clean(result.session).slice(0, SHORTEST_ID);
   if (!what) return `pid ${pid}`;
   if (result.leftover) return `${what} (pid ${pid}${session ? `, left by ${session}` : ""})`;
-  return `${`${session} ${what}`.trim()} (pid ${pid})`;
+  return `${`${session} ${said(what)}`.trim()} (pid ${pid})`;
 }
 
 // `7f3a auth-refactor (pid 41377) exited in 0.2 s.` `command`: the one that would be called again, with a deadline.

@@ -7,7 +7,7 @@
 // Not here: the words of rows (words.js), where events come from (state.js).
 
 import { sentence } from "./remains.js";
-import { agentName, clean, command, doingOf, exactSpan, groupOf, repoOf, seconds, SHORTEST_ID, stateOf, timeOf, whoOf } from "./words.js";
+import { agentName, clean, command, doingOf, exactSpan, groupOf, repoOf, said, saidItem, seconds, SHORTEST_ID, stateOf, timeOf, whoOf } from "./words.js";
 
 const QUIET = new Set(["session.heard", "session.bound", "session.changed", "leftover.changed"]);
 
@@ -42,27 +42,28 @@ export function storyOf(event) {
 export function holderName(holder) {
   if (!holder) return "nobody";
   const session = clean(holder.session);
-  return session ? `${session.slice(0, SHORTEST_ID)} ${clean(holder.name)}`.trimEnd() : `process ${clean(holder.pid)}`;
+  return session ? `${session.slice(0, SHORTEST_ID)} ${said(holder.name)}`.trimEnd() : `process ${clean(holder.pid)}`;
 }
 
 function ofClaim(event) {
-  const who = holderName(event.holder), item = clean(event.item), because = clean(event.because);
+  const who = holderName(event.holder), item = saidItem(event.item), because = clean(event.because);
   if (event.type === "claim.granted") return `${who} claimed ${item} (claim #${clean(event.fence)})`;
   const by = event.by && because === "forced" ? ` (${clean(event.by)})` : "";
   const freed = Object.hasOwn(FREED, because) ? FREED[because] : () => `${item} is free, once ${who}'s`;
   return freed(who, item) + by;
 }
 
-// `freed task:I18N-4; left 2 processes, 1 dirty worktree; headcount resume 02b7`.
+// `freed task:I18N-4; left 2 processes, 1 dirty worktree. To go on: headcount resume 02b7`.
 function aftermath(event) {
   const facts = event.facts || {}, left = facts.left || {};
   const kinds = [...Object.keys(NAMES), ...Object.keys(left).filter((kind) => !Object.hasOwn(NAMES, kind)).sort()].filter((kind) => left[kind]);
-  const freed = (facts.freed || []).map(clean);
-  return [
+  const freed = (facts.freed || []).map(saidItem);
+  const happened = [
     freed.length ? `freed ${freed.join(", ")}` : "",
     kinds.length ? `left ${kinds.map((kind) => `${clean(left[kind])} ${named(kind)[left[kind] === 1 ? 0 : 1]}`).join(", ")}` : "",
-    facts.resumable ? command("headcount", "resume", clean(event.session?.id).slice(0, SHORTEST_ID)) : "",
   ].filter(Boolean).join("; ");
+  const resume = facts.resumable ? `To go on: ${command("headcount", "resume", clean(event.session?.id).slice(0, SHORTEST_ID))}` : "";
+  return [happened, resume].filter(Boolean).join(". ");
 }
 
 function ofLeftover(event) {

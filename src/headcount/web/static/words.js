@@ -3,7 +3,7 @@
 // Rules of this file
 //   1. cli/rows.py is the original. tests/faces/test_page_words.py runs both on the same rows and compares.
 //   2. Every foreign string goes through `clean` before it is shown: one line, nothing hidden, nothing reordered.
-//      A command that somebody may copy is made by `command`.
+//      Inside a sentence an item or a name goes through `said`; a command that somebody may copy is made by `command`.
 //
 // Not here: drawing (views/), what is true (the daemon decides).
 
@@ -27,6 +27,7 @@ const FORMAT = /\p{Cf}/u;
 const MARK = /[\p{Mn}\p{Me}]/u;
 const UNPRINTABLE = /[\p{Cc}\p{Cs}\p{Co}\p{Cn}]/u;
 const PLAIN = /^[\x20-\x7e]*$/;
+const WORD = /^[\p{L}\p{N}\p{Mn}\p{Mc}._/#@:+~-]*$/u, SAID_MOST = 80, ITEM_MOST = 600;
 const SAFE = /^[\w@%+=:,./-]+$/, SPELT = /^[A-Za-z0-9._/#@:+~-]$/;
 
 export function clean(value) {
@@ -43,6 +44,15 @@ export function clean(value) {
   }
   return kept;
 }
+
+// Foreign text inside a sentence: one word as it is, else in quotes; cut. core/plain.py is the original.
+export function said(value, most = SAID_MOST) {
+  const shown = clean(value).trim(), letters = [...shown.replaceAll('"', "'")];
+  if (letters.length <= most && WORD.test(shown)) return shown;
+  return `"${letters.length <= most ? letters.join("") : `${letters.slice(0, most - 1).join("")}…`}"`;
+}
+
+export const saidItem = (item) => said(item, ITEM_MOST);
 
 // A command to paste into a POSIX shell, which takes it apart into exactly these words: core/plain.py is the original.
 export function command(...words) {
@@ -171,7 +181,7 @@ export function nameOf(raw) {
 
 // `02b7 i18n`.
 export function whoOf(raw) {
-  return [clean(raw.id).slice(0, SHORTEST_ID), clean(raw.name)].filter(Boolean).join(" ");
+  return [clean(raw.id).slice(0, SHORTEST_ID), said(raw.name)].filter(Boolean).join(" ");
 }
 
 const moments = new WeakMap(); // a row never changes, another takes its place: its time is read once

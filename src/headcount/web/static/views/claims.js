@@ -12,18 +12,18 @@ import { readHistory } from "../hearing.js";
 import { change, state } from "../state.js";
 import { storyOf } from "../story.js";
 import { ask } from "../wire.js";
-import { clean, clock, command, quoted, seconds, span } from "../words.js";
+import { clean, clock, command, quoted, said, saidItem, seconds, span } from "../words.js";
 
 function who(holder) {
   if (!holder) return "nobody";
-  const name = clean(holder.name) || (holder.session ? clean(holder.session).slice(0, 4) : `process ${holder.pid}`);
+  const name = said(holder.name) || (holder.session ? clean(holder.session).slice(0, 4) : `process ${holder.pid}`);
   if (holder.here === false) return `${name} on ${clean(holder.host)}`; // its id says nothing here
   const isKnown = state.sessions.has(holder.session) || state.ended.has(holder.session);
   return isKnown ? html`<a href=${`#/session/${quoted(holder.session)}`}>${name}</a>` : name;
 }
 
 function holding(claim) {
-  const item = clean(claim.item);
+  const item = saidItem(claim.item);
   if (claim.holder?.here !== false) return `${item} is held by a living process. It may go on working as if it still held it.`;
   const held = `${item} is held by ${who(claim.holder)}`;
   return claim.vouched === false ? `${held}, of which nothing is known now. If it lives it may go on working as if it still held it.` : `${held}. It may go on working as if it still held it.`;
@@ -36,7 +36,7 @@ function doubt(claim) {
 }
 
 function force(claim) {
-  const item = clean(claim.item);
+  const item = saidItem(claim.item);
   const lines = [holding(claim), `Its next check of claim number ${claim.fence} fails.`];
   confirm("Take this claim away", lines, command("headcount", "release", "--force", claim.item), "Take it away", async () => {
     await ask("DELETE", `/v1/claims/${quoted(claim.item)}?force=1`);

@@ -12,7 +12,7 @@ import { outcome, whatOf } from "../remains.js";
 import { state } from "../state.js";
 import { storyOf } from "../story.js";
 import { ask, hasRoute } from "../wire.js";
-import { agentName, clean, clock, command, doingOf, exactSpan, groupOf, MARKS, nameOf, quoted, repoOf, seconds, sinceOf, span, stateOf } from "../words.js";
+import { agentName, clean, clock, command, doingOf, exactSpan, groupOf, MARKS, nameOf, quoted, repoOf, said, seconds, sinceOf, span, stateOf } from "../words.js";
 
 function belief(word, each, now) {
   const age = each.at ? `${span(now - seconds(each.at))} ago` : "";
@@ -40,7 +40,7 @@ function resuming(raw) {
 
 function ending(raw, verb, title, line) {
   const byHand = command("headcount", verb, raw.id.slice(0, 8));
-  return () => confirm(title, [line, `${nameOf(raw)}, process ${raw.pid ?? "unknown"}.`], byHand, title, async () =>
+  return () => confirm(title, [line, `${said(raw.name) || "-"}, process ${raw.pid ?? "unknown"}.`], byHand, title, async () =>
     outcome(await ask("POST", `/v1/sessions/${quoted(raw.id)}/${verb}`, {}), byHand));
 }
 

@@ -9,7 +9,7 @@
 import { html, part } from "../dom.js";
 import { readTimeline } from "../hearing.js";
 import { change, matches, state } from "../state.js";
-import { clean, clock, exactSpan, quoted, repoOf, seconds, SHORTEST_ID, span } from "../words.js";
+import { clean, clock, exactSpan, quoted, repoOf, saidItem, seconds, SHORTEST_ID, span } from "../words.js";
 
 const RANGES = [[900, "15m"], [1800, "30m"], [7200, "2h"], [28800, "8h"], [86400, "1d"], [604800, "7d"]];
 const LANES_MOST = 120;
@@ -52,7 +52,7 @@ const Lane = part(({ lane, since, to }) => {
         ${lane.claims.map((held) => {
           const from = percent(seconds(held.since), since, to);
           const until = held.to ? percent(seconds(held.to), since, to) : 100;
-          const lines = () => [name, `held ${clean(held.item)} (claim #${held.fence})`, held.to ? `until ${clock(seconds(held.to))}: ${clean(held.because)}` : "still held"];
+          const lines = () => [name, `held ${saidItem(held.item)} (claim #${held.fence})`, held.to ? `until ${clock(seconds(held.to))}: ${clean(held.because)}` : "still held"];
           return html`<i class="held" style=${{ left: `${from}%`, width: `${Math.max(0.3, until - from)}%` }} onMouseMove=${at(lines)} onMouseLeave=${away}></i>`;
         })}
         ${ended === null ? null : html`<i class=${`death ${lane.ended.signal === null ? "" : "killed"}`} style=${{ left: `${percent(ended, since, to)}%` }}
