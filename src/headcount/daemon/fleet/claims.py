@@ -97,18 +97,15 @@ class SharedClaims:
         """Whoever asked may go away; what was begun is brought to its end, so that the mirror is right."""
         task = self._track(asyncio.create_task(work))
         if isinstance(command, Acquire):
-            self._asking[command.request] = task
-            task.add_done_callback(lambda done: self._asked(command.request, done))
+            asking, id = self._asking, command.request
+            asking[id] = task
+            task.add_done_callback(lambda done: asking.get(id) is done and asking.pop(id))
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
             if not task.cancelled():
                 raise  # whoever asked has left
             raise SharedUnavailable("this host is leaving the shared database") from None
-
-    def _asked(self, request: str, done: asyncio.Task[Answer]) -> None:
-        if self._asking.get(request) is done:  # else it was asked again meanwhile
-            del self._asking[request]
 
     def _track(self, task: asyncio.Task[Answer]) -> asyncio.Task[Answer]:
         self._tasks.add(task)
