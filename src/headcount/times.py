@@ -108,7 +108,8 @@ SCARCITY_SAID_EVERY: Final = 60.0
 would say it, and a log that fills the disk takes the store with it."""
 
 LINGER: Final = 2.0
-"""Who is refused in the middle of its body may go on sending that long, so that it reads why."""
+"""Who is refused in the middle of its body may go on sending that long, so that it reads why. Whoever was granted a claim
+with the last answer of a connection and closes it unread within that time gives the claim up."""
 
 KEEP_ALIVE: Final = 75
 """Idle HTTP connections are kept longer than other clients' usual 5 s and 60 s, so that it is the

@@ -284,6 +284,17 @@ async def test_whoever_disconnected_may_ask_again_with_the_same_id(desk):
     assert isinstance(second, Granted) and not second.again and second.claim.fence > first.claim.fence
 
 
+async def test_whoever_disconnected_may_ask_again_also_while_another_request_keeps_the_claim(desk):
+    first = await desk.acquire(TASK, A, request="r")
+    await desk.acquire(TASK, A, request="later")
+    assert await desk.withdraw("r", TASK, None) == Accepted()
+    second = await desk.acquire(TASK, A, request="r")
+    assert isinstance(second, Granted) and second.claim.fence == first.claim.fence
+    assert await desk.withdraw("later", TASK, A) == Accepted() and desk.holder(TASK) == A
+    assert isinstance(await desk.withdraw("r", TASK, None), Released)
+    assert desk.holder(TASK) is None and isinstance(await desk.acquire(TASK, B), Granted)
+
+
 async def test_a_disconnection_takes_nothing_from_a_retry_that_was_told(desk):
     await desk.acquire(TASK, A, request="r")
     assert (await desk.acquire(TASK, A, request="r")).retold

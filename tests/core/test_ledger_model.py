@@ -41,6 +41,7 @@ class Ledgers(RuleBasedStateMachine):
         self.doubted: set[ProcessIdentity] = set()  # could not be proved at some time
         self.asks: dict[str, tuple[str, ProcessIdentity]] = {}  # every request that was ever made
         self.withdrawn: set[str] = set()
+        self.disconnected: set[str] = set()  # withdrawn by the end of a connection, and not asked again since
         self.told: dict[
             tuple[str, int], list[str]
         ] = {}  # item and fence -> requests told of it, not withdrawn
@@ -49,8 +50,17 @@ class Ledgers(RuleBasedStateMachine):
 
     @rule(item=items, pid=people, wait=waits)
     def acquire(self, item: str, pid: int, wait: int | None) -> None:
-        who = self.lives[pid]
-        request = self.desk.request()
+        self.ask(item, self.lives[pid], wait, self.desk.request())
+
+    @precondition(lambda self: self.disconnected)
+    @rule(data=st.data(), wait=waits)
+    def ask_again_after_a_disconnection(self, data: st.DataObject, wait: int | None) -> None:
+        """With the same id, as a new question, whatever became of the claim meanwhile."""
+        request = data.draw(st.sampled_from(sorted(self.disconnected)))
+        self.disconnected.remove(request)
+        self.ask(*self.asks[request], wait, request)
+
+    def ask(self, item: str, who: ProcessIdentity, wait: int | None, request: str) -> None:
         self.asks[request] = (item, who)
         free = not self.others(item, who)
         stalled = {each.asks.request for each in self.desk.world.book.waiters() if each.retry_at is not None}
@@ -146,6 +156,7 @@ class Ledgers(RuleBasedStateMachine):
         assert isinstance(answer, Accepted | Released)
         self.line = [each for each in self.line if each[0] != request]
         self.withdrawn |= {request} if said else set()
+        self.disconnected = (self.disconnected | {request}) - self.withdrawn
         for key in told:
             self.told[key].remove(request)
             was_its = before.get(item) == (who, key[1])

@@ -130,6 +130,46 @@ def test_whoever_disconnected_may_ask_again_with_the_same_id():
     assert isinstance(again(desk).acquire(TASK, B), Held)
 
 
+@pytest.mark.parametrize("restarts", [False, True])
+def test_whoever_disconnected_may_ask_again_also_while_another_request_keeps_the_claim(restarts):
+    desk = Desk()
+    claim = desk.acquire(TASK, A, request="r").claim
+    desk.acquire(TASK, A, request="later")
+    assert desk.withdraw("r", None) == Accepted()
+    desk = again(desk) if restarts else desk
+    assert desk.acquire(TASK, B, request="r").code == "request-reused"
+    assert desk.acquire("task:other", A, request="r").code == "request-reused"
+    answer = desk.acquire(TASK, A, request="r")
+    assert isinstance(answer, Granted) and answer.claim == claim and not answer.retold
+    assert desk.withdraw("later", A) == Accepted(), "the retry was told of it"
+    assert desk.held() == {TASK: A}
+    assert isinstance(desk.withdraw("r", None), Released), "nobody heard the retry either"
+
+
+def test_a_retry_after_a_disconnection_waits_if_the_claim_was_over_and_leaves_the_line_when_it_disconnects():
+    desk = Desk()
+    desk.acquire(TASK, A, request="r")
+    desk.acquire(TASK, A, request="later")
+    desk.withdraw("r", None)
+    desk.release(TASK, A)
+    desk.acquire(TASK, B)
+    desk.acquire(TASK, A, request="r", wait=60)
+    assert desk.world.book.asked == {"r": TASK}
+    desk.withdraw("r", None)
+    assert desk.world.book.asked == {}
+
+
+def test_a_second_disconnection_of_a_request_takes_nothing_from_the_others():
+    desk = Desk()
+    desk.acquire(TASK, A, request="r")
+    desk.acquire(TASK, A, request="later")
+    for _ in range(2):
+        assert desk.withdraw("r", None) == Accepted()
+    assert desk.held() == {TASK: A}
+    desk.withdraw("r", A)
+    assert desk.acquire(TASK, A, request="r").code == "request-withdrawn", "now it was said"
+
+
 def test_a_disconnection_takes_nothing_from_a_retry_that_was_told():
     desk = Desk()
     desk.acquire(TASK, A, request="r")
@@ -164,3 +204,15 @@ def test_the_newest_withdrawn_ids_are_remembered_and_no_more(monkeypatch):
         desk.withdraw(f"r{nth}", A)
     assert list(desk.world.book.requests) == ["r2", "r3", "r4"]
     assert desk.world.book.told == {}
+
+
+def test_a_withdrawn_id_is_as_old_as_its_withdrawal_and_not_as_its_grant(monkeypatch):
+    monkeypatch.setattr("headcount.core.book.REQUESTS_MOST", 3)
+    desk = Desk()
+    for id in ("r", "b", "c"):
+        desk.acquire(f"task:{id}", A, request=id)
+    desk.withdraw("r", A)
+    for id in ("d", "e"):
+        desk.acquire(f"task:{id}", A, request=id)
+        assert desk.acquire("task:r", A, request="r").code == "request-withdrawn"
+    assert list(desk.world.book.requests) == ["r", "d", "e"]

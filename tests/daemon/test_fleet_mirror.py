@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from headcount.core.claim import Granted
+from headcount.core.claim import Granted, Held
 from headcount.core.commands import Acquire, Caller
 from headcount.core.item import Item
 from headcount.core.shared import decide_shared
@@ -196,6 +196,31 @@ async def test_a_guard_believes_the_ledger_and_not_a_mirror_that_has_not_heard_y
     assert one.holder(TASK) == A
     (claim,) = await elsewhere(SimpleNamespace(service=service), [B], [TASK])
     assert claim.item == TASK
+
+
+async def test_a_withdrawal_waits_for_a_second_try_also_after_the_first_has_ended(desks):
+    desk = await desks("one")
+    await desk.acquire(TASK, B)
+    ledger, gate, begun = desk.member.claims.ledger, asyncio.Event(), []
+    decide = ledger.decide
+
+    async def held_up(command, *more):
+        if isinstance(command, Acquire):
+            begun.append(command)
+            if len(begun) == 2:
+                await gate.wait()
+        return await decide(command, *more)
+
+    ledger.decide = held_up
+    first, second = (asyncio.create_task(desk.acquire(TASK, A, request="r")) for _ in range(2))
+    assert isinstance(await first, Held)
+    await desk.release(TASK, B)
+    withdrawal = asyncio.create_task(desk.withdraw("r", TASK, None))
+    done, _ = await asyncio.wait({withdrawal}, timeout=0.2)
+    gate.set()
+    assert isinstance(await second, Granted) and not done
+    await withdrawal
+    assert desk.holder(TASK) is None
 
 
 async def test_a_daemon_whose_place_was_taken_frees_nothing_of_the_other_when_it_leaves(desks):

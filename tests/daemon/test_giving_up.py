@@ -28,8 +28,11 @@ def connected(daemon: Daemon) -> Iterator[socket.socket]:
         yield sock
 
 
-def wish(daemon: Daemon, sock: socket.socket, id: str, item: str = ITEM, **more: object) -> None:
-    sock.sendall(request("POST", "/v1/claims", {"item": item, "own": True, "request": id, **more}))
+def wish(
+    daemon: Daemon, sock: socket.socket, id: str, item: str = ITEM, *, last: bool = False, **more: object
+) -> None:
+    asked = request("POST", "/v1/claims", {"item": item, "own": True, "request": id, **more})
+    sock.sendall(asked.replace(b"\r\n", b"\r\nConnection: close\r\n", 1) if last else asked)
 
 
 def withdraw(daemon: Daemon, id: str, item: str = ITEM) -> Answer:
@@ -52,19 +55,24 @@ def was_granted(daemon: Daemon) -> bool:
     return bool(daemon.get(f"/v1/claims?history={ITEM}")["history"])
 
 
-def test_a_grant_that_was_never_read_is_withdrawn_when_its_connection_ends(daemon: Daemon) -> None:
+@pytest.mark.parametrize("last", [False, True], ids=["kept", "close"])
+def test_a_grant_that_was_never_read_is_withdrawn_when_its_connection_ends(
+    daemon: Daemon, last: bool
+) -> None:
     with connected(daemon) as sock:
-        wish(daemon, sock, "r")
+        wish(daemon, sock, "r", last=last)
         eventually(lambda: held(daemon) == [ITEM])
     eventually(lambda: held(daemon) == [])
     history = daemon.get(f"/v1/claims?history={ITEM}")["history"]
     assert [event.get("because") for event in history] == [None, "withdrawn"]
 
 
-def test_a_grant_that_was_read_stays_when_its_connection_ends(daemon: Daemon) -> None:
+@pytest.mark.parametrize("last", [False, True], ids=["kept", "close"])
+def test_a_grant_that_was_read_stays_when_its_connection_ends(daemon: Daemon, last: bool) -> None:
     with connected(daemon) as sock:
-        wish(daemon, sock, "r")
+        wish(daemon, sock, "r", last=last)
         assert answered(sock)["granted"] is True
+        assert not last or sock.recv(1) == b"", "the daemon says at once that it was the last"
     time.sleep(0.1)
     assert held(daemon) == [ITEM]
 
@@ -78,6 +86,15 @@ def test_an_unread_answer_to_something_else_withdraws_no_claim(daemon: Daemon) -
         assert sock.recv(1, socket.MSG_PEEK)
     time.sleep(0.1)
     assert held(daemon) == [ITEM]
+
+
+def test_of_answers_to_requests_sent_ahead_only_the_last_is_taken_for_unread(daemon: Daemon) -> None:
+    """The kernel says that something was not read, not how much: the earlier ones may have been."""
+    with connected(daemon) as sock:
+        wish(daemon, sock, "r")
+        wish(daemon, sock, "s", "task:second")
+        eventually(lambda: len(held(daemon)) == 2)
+    eventually(lambda: held(daemon) == [ITEM])
 
 
 def test_a_caller_that_leaves_before_it_is_decided_holds_nothing(daemon: Daemon) -> None:

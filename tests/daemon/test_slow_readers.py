@@ -23,6 +23,7 @@ from tests.rig.wire import files_waiting
 READERS = 40
 PER_READER = 512 * 1024  # bytes; 200 readers cost less than 100 MB
 EVENTS = 4_000  # of more than 1 KB each: several times what is kept for a reader
+SESSIONS = 500  # whose snapshot is larger than what a reader may cost
 T0, COUNTER = time.time_ns() - 60 * 10**9, itertools.count()
 
 Picture = dict[str, tuple[str, str, str | None]]
@@ -37,7 +38,7 @@ def daemon(tmp_path: Path) -> Iterator[Daemon]:
 class Reader:
     """A picture of all sessions, by the stream alone."""
 
-    def __init__(self, daemon: Daemon) -> None:
+    def __init__(self, daemon: Daemon, *, pauses: bool = False) -> None:
         self.sock = socket.socket(socket.AF_UNIX)
         self.sock.connect(str(daemon.socket))
         self.sock.sendall(b"GET /v1/events HTTP/1.0\r\nHost: localhost\r\n\r\n")  # not in chunks
@@ -48,7 +49,7 @@ class Reader:
         head = b""
         while not head.endswith(b"\r\n\r\n"):
             head += self.sock.recv(1)
-        while not self.snapshots:
+        while not self.snapshots and not pauses:
             self.read(4096)
 
     def resume(self, most: int) -> None:
@@ -77,11 +78,11 @@ def shown(row: dict[str, Any]) -> tuple[str, tuple[str, str, str | None]]:
     return row["id"], (row["liveness"], row["activity"], row["doing"])
 
 
-def write(daemon: Daemon, name: str, count: int) -> None:
-    """So many reports, each of which changes what one of eight sessions does."""
+def write(daemon: Daemon, name: str, count: int, sessions: int = 8) -> None:
+    """So many reports, each of which changes what one of the sessions does."""
     for nth in range(count):
         fields = {
-            "session_id": f"busy-{nth % 8}", "hook_event_name": "PreToolUse", "tool_name": "Bash",
+            "session_id": f"busy-{nth % sessions}", "hook_event_name": "PreToolUse", "tool_name": "Bash",
             "cwd": "/" + "directory/" * 40, "tool_input": {"command": f"run {name} {nth} {'x' * 60}"},
         }  # fmt: skip
         letter = daemon.home / "letter"
@@ -120,6 +121,24 @@ def test_readers_that_pause_and_resume_cost_little_and_end_with_the_daemons_pict
         assert each.snapshots > 1
     write(daemon, "d", 16)  # and they go on
     now = picture_of(daemon)
+    for each in readers:
+        while each.picture != now:
+            each.read(65536)
+        each.sock.close()
+
+
+def test_readers_that_pause_inside_a_snapshot_cost_little_and_end_with_the_daemons_picture(
+    daemon: Daemon,
+) -> None:
+    """Each asks at another number, so that no two snapshots are the same."""
+    write(daemon, "a", SESSIONS, SESSIONS)
+    before, readers = memory(daemon), []
+    for nth in range(READERS):
+        readers.append(Reader(daemon, pauses=True))
+        write(daemon, f"b{nth}-", 9)
+    assert memory(daemon) - before < READERS * PER_READER / 2
+    now = picture_of(daemon)
+    assert len(now) == SESSIONS
     for each in readers:
         while each.picture != now:
             each.read(65536)

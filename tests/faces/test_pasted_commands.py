@@ -17,6 +17,7 @@ from headcount.cli import aftermath, endings, holders, reboot, rows, story
 from headcount.cli.commands import claim, claims, guard, jump, ps, resume, show
 from headcount.cli.going import Went
 from headcount.cli.screen import Screen
+from headcount.client import ledger
 from headcount.core.plain import command, said
 from headcount.tui import detail, lines
 from tests.daemon.test_guard_and_context import asked, context, edit
@@ -265,7 +266,7 @@ def test_a_new_item_that_a_shell_would_act_on_is_refused_at_every_door_with_the_
 
 
 def test_an_item_of_before_is_listed_checked_asked_for_again_handed_over_and_released_and_suggested_to_nobody(
-    daemon: Daemon, two: tuple[Agent, Agent], agent: Callable[..., Agent], sh: Shell
+    daemon: Daemon, two: tuple[Agent, Agent], agent: Callable[..., Agent]
 ) -> None:
     first, second = two
     old, other = f"task:{ACTS[0]}", f"task:{ACTS[1]}"
@@ -287,8 +288,13 @@ def test_an_item_of_before_is_listed_checked_asked_for_again_handed_over_and_rel
     assert outside(daemon, "check", old, str(listed[old])).code == 0
     again = inside(first, daemon, "claim", old, "--json")
     assert json.loads(again.out)["fence"] == listed[old], "its holder asks again"
-    (line,) = suggested(inside(second, daemon, "claim", old).err)
-    assert sh.paste(line) == ["headcount", "claim", old, *WAIT]
+    asks = {"item": old, "as": "auth-refactor", "request": "r"}
+    assert daemon.call("POST", "/v1/claims", asks).data["code"] == "again"
+    question = ledger.withdrawal(ledger.acquire(old, request="r", acting_as="auth-refactor"))
+    withdrawn = daemon.call(question.method, question.path)
+    assert (withdrawn.status, withdrawn.data.get("because")) == (200, "withdrawn"), withdrawn
+    refused = inside(second, daemon, "claim", old, "--wait", "1")
+    assert refused.code == 2 and not suggested(refused.err), "only its holder asks again"
     assert inside(first, daemon, "handoff", old, "flaky-ci").code == 0
     assert inside(second, daemon, "release", old).code == 0
     assert inside(second, daemon, "claim", old).code == 2, "a new one"

@@ -66,7 +66,7 @@ PINNED: dict[type[msgspec.Struct], dict[str, object]] = {
     | {"since": 0.0, "until_empty": False},
     Find: {"process": None, "facts": {}},
     Leftover: {"of": None, "gone_at": None, "gone_because": None, "facts": {}},
-    Remembered: {"claim": None, "retold": False},
+    Remembered: {"claim": None, "retold": False, "lost": False},
 }
 
 

@@ -46,12 +46,17 @@ class Waiter(Struct, frozen=True):
 
 
 class Remembered(Struct, frozen=True, omit_defaults=True):
-    """A request that was granted, with the claim as it was then; without a claim: it was withdrawn."""
+    """A request that was granted, with the claim as it was then; without a claim: its caller withdrew it."""
 
     id: str
     at: float
     claim: Claim | None = None
     retold: bool = False  # it was answered more than once
+    lost: bool = False  # its caller disconnected: withdrawn, and a retry is a new question
+
+    @property
+    def is_withdrawn(self) -> bool:
+        return self.claim is None or self.lost
 
 
 class Entries(Struct):
@@ -186,8 +191,10 @@ class Page:
             _flag(self._held_paths, claim.item, claim.is_held)
         _flag(self.closed, claim.item, claim.until_empty and claim.freed is Freed.DIED)
 
-    def remember(self, request: str, claim: Claim | None, at: float, retold: bool = False) -> None:
-        remembered = Remembered(request, at, claim, retold)
+    def remember(
+        self, request: str, claim: Claim | None, at: float, retold: bool = False, lost: bool = False
+    ) -> None:
+        remembered = Remembered(request, at, claim, retold, lost)
         self.keep(remembered)
         self.entries.requests[request] = remembered
         self.entries.forgotten.pop(request, None)
@@ -199,7 +206,7 @@ class Page:
     def keep(self, remembered: Remembered) -> None:
         self._untell(remembered.id)
         self.requests[remembered.id] = remembered
-        if remembered.claim is not None:
+        if remembered.claim is not None and not remembered.lost:
             add_to(self._told, remembered.claim.fence, remembered.id)
 
     def told(self, claim: Claim) -> tuple[str, ...]:
@@ -238,8 +245,9 @@ class Page:
         self.entries.answers[waiter.asks.request] = answer
 
     def settle(self) -> None:
+        self.requests.settle(moved=True)  # the oldest are forgotten first, by when they were last written
         for layer in (
-            self.claims, self.requests, self._told, self._held, self._held_paths, self.closed, self._waiting,
+            self.claims, self._told, self._held, self._held_paths, self.closed, self._waiting,
             self._waiting_paths, self._asked,
         ):  # fmt: skip
             layer.settle()

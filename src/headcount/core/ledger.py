@@ -52,7 +52,7 @@ def _acquire(draft: Draft, asks: Acquire, now: float) -> Answer:
     refused = _not_now(draft, asks) or refuse(draft, process)
     if refused is not None:
         return refused
-    if asks.request in draft.page.requests:
+    if asks.request in draft.page.requests and not _is_lost(draft, asks, process):
         return _asked_again(draft, asks, process, now)
     if not is_its_own(draft, asks, process):
         return REUSED
@@ -80,6 +80,13 @@ def _not_now(draft: Draft, asks: Acquire) -> Refused | None:
             "The operator accepts that with: headcount claims --accept-loss",
         )
     return None
+
+
+def _is_lost(draft: Draft, asks: Acquire, process: ProcessIdentity) -> bool:
+    """Its caller disconnected before it had the answer, and asks the same as a new question."""
+    known = draft.page.requests[asks.request]
+    was = known.claim if known.lost else None
+    return was is not None and was.item == asks.item and was.is_held_by(process)
 
 
 def _asked_again(draft: Draft, asks: Acquire, process: ProcessIdentity, at: float) -> Answer:

@@ -188,7 +188,7 @@ def withdraw(draft: Draft, command: Withdraw, now: float) -> Answer:
     asker = waiter.process if waiter else known.claim.holder if known and known.claim else None
     if caller is not None and asker is not None and not _is_same(caller.process, asker):
         return Refused("not-yours", "That request is of another process.")
-    if caller is None and known is not None and (known.retold or known.claim is None):
+    if caller is None and waiter is None and known is not None and (known.retold or known.is_withdrawn):
         return Accepted()
     if waiter is not None:
         draft.page.answer(waiter, WITHDRAWN)
@@ -197,8 +197,10 @@ def withdraw(draft: Draft, command: Withdraw, now: float) -> Answer:
     if claim is not None and not (claim.is_held and claim.fence == known.claim.fence):
         claim = None  # it ended before
     others = [each for each in draft.page.told(claim) if each != request] if claim else []
-    if caller is not None or others:
+    if caller is not None:
         draft.page.remember(request, None, now)
+    elif others:
+        draft.page.remember(request, known.claim, now, lost=True)
     elif known is not None:
         draft.page.forget(request)
     if claim is None or others or not (claim.request == request or _is_withdrawn(draft, claim.request)):
@@ -209,7 +211,7 @@ def withdraw(draft: Draft, command: Withdraw, now: float) -> Answer:
 
 def _is_withdrawn(draft: Draft, request: str | None) -> bool:
     known = draft.page.requests.get(request)
-    return known is not None and known.claim is None
+    return known is not None and known.is_withdrawn
 
 
 def _is_same(process: ProcessIdentity | None, other: ProcessIdentity) -> bool:

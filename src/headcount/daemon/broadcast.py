@@ -3,8 +3,9 @@
 Rules of this file
   1. Publishing never waits. A subscriber that has not taken LAG_BYTES loses what waits for it and is behind: it gets
      a snapshot when it reads again.
-  2. An event is encoded once, whoever listens: what waits for several is kept once. A snapshot likewise.
-  3. A subscriber takes PIECE bytes at a time, so that one that does not read keeps no more than that of its own.
+  2. An event is encoded once, whoever listens: what waits for several is kept once. So is each row of a snapshot.
+  3. A subscriber takes PIECE bytes at a time, of a snapshot too, so that one that does not read keeps no more than that
+     of its own, and the ids of the rows that are left of a snapshot.
 
 Not here: the HTTP side of a stream (routes/events.py).
 """
@@ -17,6 +18,7 @@ from contextlib import suppress
 import msgspec
 
 from headcount.core.events import Event
+from headcount.core.session import SessionId
 from headcount.core.world import World
 from headcount.daemon.view import event_row
 from headcount.times import FAREWELL_WITHIN
@@ -92,9 +94,7 @@ class Subscriber:
 class Broadcast:
     def __init__(self) -> None:
         self._subscribers: set[Subscriber] = set()
-        self.snapshot: tuple[int, bytes] | None = (
-            None  # the newest that was asked for, until something happens
-        )
+        self.rows: dict[tuple[int, SessionId], bytes] = {}  # of snapshots, by number, until something happens
         self.lagged = 0  # times that one was behind
 
     def subscribe(self, *, is_page: bool = False) -> Subscriber:
@@ -117,7 +117,7 @@ class Broadcast:
                     await each.gone.wait()
 
     def publish(self, events: Sequence[Event], world: World) -> None:
-        self.snapshot = None
+        self.rows.clear()
         if not self._subscribers or not events:
             return
         try:

@@ -256,10 +256,11 @@ class Protocol(asyncio.BufferedProtocol):
             self._look_in(KEEP_ALIVE)
 
     def _hang_up(self) -> None:
-        """Who is still sending would lose the answer with the connection: it is let, for a moment, and not read."""
+        """Who is still sending would lose the answer with the connection: it is let, for a moment, and not read. Who
+        may not read a claim is waited for as long: closing it tells whether it did."""
         self._turns.clear()
         self._is_deaf = True
-        if not self._is_coming or self.transport.is_closing():
+        if self.transport.is_closing() or not (self._is_coming or self.line.unread):
             self.transport.close()
             return
         self.transport.write_eof()

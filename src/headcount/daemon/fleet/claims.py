@@ -97,8 +97,9 @@ class SharedClaims:
         """Whoever asked may go away; what was begun is brought to its end, so that the mirror is right."""
         task = self._track(asyncio.create_task(work))
         if isinstance(command, Acquire):
-            self._asking[command.request] = task
-            task.add_done_callback(lambda done: self._asking.pop(command.request, None))
+            asking, id = self._asking, command.request
+            asking[id] = task
+            task.add_done_callback(lambda done: asking.get(id) is done and asking.pop(id))
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:

@@ -8,7 +8,8 @@ Rules of this file
      is refused: its real name is not known, and a claim by another name would keep nobody off. So is one that leads
      to another file for the caller than here (spaces.py). What is held is given back and checked by its stored name.
   4. Whoever closes the connection while waiting gives the place up, and whoever closes it before the answer was read
-     gives up what was granted.
+     gives up what was granted. Of several requests sent ahead that is the last one that was answered: the kernel says
+     that something was not read, and not how much.
 
 Not here: who gets what (core/ledger.py), words and rows (claim_view.py).
 """
@@ -90,12 +91,12 @@ async def list_claims(call: Call) -> Claims | ClaimHistory:
 
 async def acquire(call: Call) -> Any:
     wish = call.body(ClaimWish)
-    again = parse_item(wish.item, stored=True)  # one of before, which its holder asks for once more
-    item = await _item(call, wish.item, stored=_is_held(call, again))
+    caller = caller_of(call, wish.as_, own=wish.own)
+    before = _claim_on(call, parse_item(wish.item, stored=True))  # which its holder may ask for once more
+    item = await _item(call, wish.item, stored=before is not None and before.is_held_by(caller.process))
     request = wish.request or f"{_UNNAMED}-{next(_NUMBERS):x}"
     _check_size("note", wish.note or "", NOTE_MOST)
     _check_size("request", request, REQUEST_MOST)
-    caller = caller_of(call, wish.as_, own=wish.own)
     if caller.process is None:
         raise Refused(403, "not-an-agent", "You are inside no agent that headcount knows.", HINT)
     if wish.own and wish.until_empty and host_of(call.service.loop.world, caller.process) is None:
@@ -134,7 +135,7 @@ async def release(call: Call) -> ReleaseAnswer:
 async def _given_back(call: Call) -> tuple[Item, Release | Withdraw]:
     request, fence = call.text("request"), call.number("fence", -1)
     if request is not None:  # granted, waiting or not here yet; its path is not looked at, which may hang
-        item = _parsed(call.path("item"))
+        item = _parsed(call.path("item"), stored=True)
         _check_size("request", request, REQUEST_MOST)
         return item, Withdraw(request, item, caller_of(call, call.text("as"), own=call.flag("own")))
     item = await _item_of_a_claim(call)
@@ -241,12 +242,13 @@ async def _item(call: Call, text: str, *, stored: bool = False) -> Item:
 async def _item_of_a_claim(call: Call) -> Item:
     """A link that was moved since must not hide the claim that was made through it."""
     lexical = _parsed(call.path("item"), stored=True)
-    return lexical if _is_held(call, lexical) else await _item(call, lexical, stored=True)
+    claim = _claim_on(call, lexical)
+    is_held = claim is not None and claim.is_held
+    return lexical if is_held else await _item(call, lexical, stored=True)
 
 
-def _is_held(call: Call, item: Item | BadItem) -> bool:
-    claim = None if isinstance(item, BadItem) else call.service.loop.world.book.claims.get(item)
-    return claim is not None and claim.is_held
+def _claim_on(call: Call, item: Item | BadItem) -> Claim | None:
+    return None if isinstance(item, BadItem) else call.service.loop.world.book.claims.get(item)
 
 
 def _parsed(text: str, *, stored: bool = False) -> Item:

@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from headcount.core.events import EventType
+from headcount.core.session import SessionId
 from headcount.daemon.answer import Stream
 from headcount.daemon.broadcast import PIECE, Subscriber, frame_of
 from headcount.daemon.gate import Refused
@@ -95,15 +96,30 @@ async def _missed(service: Service, last: int, seq: int) -> AsyncIterator[bytes]
 
 
 def _snapshot(service: Service) -> Iterator[bytes]:
-    """In pieces of one that all readers share who ask before something happens."""
-    world, broadcast = service.loop.world, service.broadcast
-    if broadcast.snapshot is None or broadcast.snapshot[0] != world.seq:
-        rows = [session_row(session, world) for session in sessions_shown(service, ended=False)]
-        data = msgspec.json.encode(Snapshot(seq=world.seq, sessions=rows))
-        frame = b"id: %d\nevent: snapshot\ndata: %s\n\n" % (world.seq, data)
-        broadcast.snapshot = (world.seq, frame)
-    frame = broadcast.snapshot[1]
-    return (frame[at : at + PIECE] for at in range(0, len(frame), PIECE))
+    """Encoded as it is read: a reader that pauses inside keeps the ids of what is left, and no rows. A row that it comes
+    to later is newer than `seq`; the events since, which follow, end with the same picture."""
+    seq = service.loop.world.seq
+    head, tail = msgspec.json.encode(Snapshot(seq=seq, sessions=[])).split(b"]")
+    piece, comma = b"id: %d\nevent: snapshot\ndata: %s" % (seq, head), b""
+    for id in [session.id for session in sessions_shown(service, ended=False)]:
+        if (row := _row(service, id)) is not None:
+            piece, comma = piece + comma + row, b","
+        if len(piece) >= PIECE:
+            yield piece
+            piece = b""
+    yield b"%s]%s\n\n" % (piece, tail)
+
+
+def _row(service: Service, id: SessionId) -> bytes | None:
+    """Encoded once for all readers who ask before something happens. None: it has ended meanwhile."""
+    world, rows = service.loop.world, service.broadcast.rows
+    session = world.sessions.get(id)
+    if session is None or not session.is_open:
+        return None
+    key = world.seq, id
+    if key not in rows:
+        rows[key] = msgspec.json.encode(session_row(session, world))
+    return rows[key]
 
 
 async def history(call: Call) -> History:
