@@ -90,9 +90,13 @@ def check_directory(path: str, *, may_be_link: bool = False, settings: bool = Fa
         raise _open_to_others("a group may write in it", "go-w", path)
     above = path
     while above != (above := os.path.dirname(above)):  # noqa: PTH120
-        mode = os.stat(above).st_mode  # noqa: PTH116
-        if mode & BY_ALL and not mode & STICKY:
+        there = os.stat(above)  # noqa: PTH116
+        if there.st_mode & STICKY:
+            continue
+        if there.st_mode & BY_ALL:
             raise _open_to_others("everybody may write in it", "o-w", above)
+        if there.st_mode & BY_GROUP and there.st_gid and not _is_alone_in(there.st_gid):
+            raise _open_to_others("a group may write in it", "g-w", above)
 
 
 def _open_to_others(what: str, mode: str, path: str) -> OSError:

@@ -133,3 +133,16 @@ def test_only_a_group_of_ones_own_name_without_others_is_ones_own(monkeypatch: p
             grp, "getgrgid", lambda _, n=name, m=members: SimpleNamespace(gr_name=n, gr_mem=m)
         )
         assert own_files._is_alone_in(1) is alone
+
+
+def test_a_directory_below_one_that_a_group_may_write_in_is_refused(tmp_path: Path) -> None:
+    """Whoever may write in it can put another directory, or a link, in the place of ours."""
+    team = tmp_path / "team"
+    home = team / "home"
+    home.mkdir(parents=True, mode=0o700)
+    team.chmod(0o775)
+    os.chown(team, os.getuid(), 65534)
+    with pytest.raises(OSError, match="a group may write in it"):
+        own_files.check_directory(str(home))
+    team.chmod(0o1775)
+    own_files.check_directory(str(home))

@@ -4,13 +4,16 @@ import json
 import signal
 import threading
 import time
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 
 from headcount.client.connection import Connection
 from headcount.client.faults import ClientFault
+from tests.rig.agent import Agent
 from tests.rig.daemon import Daemon, eventually
+from tests.rig.inside import inside
 from tests.rig.worker import Worker
 
 
@@ -243,3 +246,22 @@ def test_the_fence_of_a_file_is_not_current_for_its_tree(daemon, tmp_path):
     assert daemon.call("POST", f"/v1/claims/{quote(file)}/check", fence).data["current"]
     wider = daemon.call("POST", f"/v1/claims/{quote(tree)}/check", fence).data
     assert not wider["current"] and "a.py alone" in wider["because"]
+
+
+def test_one_file_is_one_claim_also_up_from_behind_a_link(
+    daemon: Daemon, two: tuple[Agent, Agent], tmp_path: Path
+) -> None:
+    """`..` behind a link leads up from where the link leads to."""
+    first, second = two
+    deep = tmp_path / "other" / "dir"
+    deep.mkdir(parents=True)
+    (tmp_path / "link").symlink_to(deep)
+    composed = tmp_path / "cafe\u0301"
+    composed.symlink_to(deep)
+    assert inside(first, daemon, "claim", f"path:{tmp_path}/other/x").code == 0
+    assert inside(second, daemon, "claim", f"path:{tmp_path}/link/../x").code == 3
+    assert inside(second, daemon, "claim", "path:link/../x", cwd=tmp_path).code == 3
+    assert inside(first, daemon, "claim", f"path:{deep}/y").code == 0
+    assert inside(second, daemon, "claim", f"path:{composed}/y").code == 3
+    assert inside(second, daemon, "claim", "path:/proc/self/cwd/z").code == 2
+    assert inside(first, daemon, "release", f"path:{tmp_path}/link/../x").code == 0

@@ -43,7 +43,9 @@ def item_here(item: str, directory: str | None = None) -> str:
         raise WrongCall(
             f"The directory you are in is gone, so {item} is nowhere.", "Write it from /"
         ) from None
-    return f"path:{os.path.normpath(os.path.join(here, inside or '.'))}{tail}"  # noqa: PTH118
+    whole = os.path.join(here, inside or ".")  # noqa: PTH118
+    # Behind a link `..` leads elsewhere: the daemon follows links, and then goes up.
+    return f"path:{whole if '..' in inside.split('/') else os.path.normpath(whole)}{tail}"
 
 
 class Question:

@@ -60,6 +60,7 @@ OWN_UNTIL_EMPTY = (
     "until_empty goes with a session's claim. With own this process holds, and it is no session: what it leaves carries no"
     " mark of it, so nobody could tell when nothing of it runs."
 )
+OF_EACH_PROCESS = ("path:/proc/", "path:/dev/fd/")
 NOT_THIS_HOSTS = "is not the same file for you as on the host, or could not be compared"
 BY_THE_HOSTS_NAME = (
     "A path is claimed by a name that means the same file inside your sandbox or container and on the host. Mount it"
@@ -223,7 +224,10 @@ async def _item(call: Call, text: str, *, stored: bool = False) -> Item:
     if not is_path(item):
         return item
     tail = TREE if item.endswith(TREE) else ""
-    path = item.removeprefix("path:").removesuffix(TREE) or "/"
+    # As it was typed: behind a link `..` leads elsewhere, and a name may be written in another form on the disk.
+    path = text.partition(":")[2].strip().removesuffix(TREE) or "/"
+    if item.startswith(OF_EACH_PROCESS) and not stored:
+        raise Refused(400, "bad-item", f"{path} is another file for each process. Name the file itself.")
     caller = ourselves() if call.loopback else (await call.who()).caller
     try:
         real = await call.service.worktrees.spaces.real_path(caller, path, LOOK_WITHIN)
@@ -244,7 +248,7 @@ async def _item_of_a_claim(call: Call) -> Item:
     lexical = _parsed(call.path("item"), stored=True)
     claim = _claim_on(call, lexical)
     is_held = claim is not None and claim.is_held
-    return lexical if is_held else await _item(call, lexical, stored=True)
+    return lexical if is_held else await _item(call, call.path("item"), stored=True)
 
 
 def _claim_on(call: Call, item: Item | BadItem) -> Claim | None:
