@@ -114,9 +114,10 @@ def make(places: Places) -> None:
 
 
 def _unusable(error: OSError, places: Places) -> Unavailable:
+    own = "Headcount needs a directory of its own: set HEADCOUNT_HOME to one that you can write."
     return Unavailable(
         f"{error.filename or places.state} cannot be used: {error.strerror}.",
-        "Headcount needs a directory of its own: set HEADCOUNT_HOME to one that you can write.",
+        None if "chmod" in str(error.strerror) else own,  # it says already what to do
     )
 
 
