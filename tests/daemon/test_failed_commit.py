@@ -130,7 +130,8 @@ def test_a_report_that_changes_nothing_does_not_make_the_store_well_again(
     with failing_writes(daemon, "EIO"):
         refused = exchange(daemon.socket, hook(b'{"session_id": "refused", "hook_event_name": "Stop"}'))
         assert refused.status == 503
-        assert exchange(daemon.socket, hook(body)).status == 202, "a second one changes nothing"
+        # A second one changes nothing. Alone in its batch it is answered; with news of the machine's other sessions it is not.
+        eventually(lambda: exchange(daemon.socket, hook(body)).status == 202)
         assert daemon.get("/healthz")["ok"] is False
     assert exchange(daemon.socket, hook(b'{"session_id": "taken", "hook_event_name": "Stop"}')).status == 202
     assert daemon.get("/healthz")["ok"] is True

@@ -121,14 +121,17 @@ def test_claude_code(claude: Claude, tmp_path: Path) -> None:
             tui.wait_still()
             tui.type("/branch")
             branch = scene.settles(tui.pid, predecessor=None, name=None)
-            assert (f"{CANARY} please", "user") in [(name[:32], source) for name, source in names(claude)]
+            given = (f"{CANARY} please", "user")  # which the CLI writes when it likes
+            eventually(lambda: given in [(name[:32], source) for name, source in names(claude)], within=60)
             turn(scene, tui)
             tui.type("/rename given-by-rename")
             scene.settles(tui.pid, name="given-by-rename")
             since = scene.feed.mark()
             tui.type(f"/fork {prompt(WORK, {'say': CANARY})}")
             scene.feed.wait(lambda row: row["pid"] != tui.pid and row["activity"] == "done", since=since)
-            assert any(CANARY in name for name, source in names(claude) if source == "auto")
+            eventually(
+                lambda: any(CANARY in name for name, source in names(claude) if source == "auto"), within=60
+            )
         scene.ended(branch["id"])
         tui, row = scene.open("--resume", branch["conversation"], "--permission-mode", "plan")
         with tui:
@@ -158,7 +161,7 @@ def test_claude_code_2_1_197(older: Claude, tmp_path: Path) -> None:
             scene.settles(tui.pid, name="given-by-rename")
         scene.ended(row["id"])
         in_the_background(scene)
-        assert any(CANARY in name for name, source in names(older) if source is None)
+        eventually(lambda: any(CANARY in name for name, source in names(older) if source is None), within=60)
         assert_nowhere(scene.daemon, follower, older)
 
 
