@@ -142,12 +142,11 @@ ASKED = "Hooks need review"
 
 
 def trust_all(terminal: Terminal) -> None:
-    """Codex asks at the first prompt of a terminal that has hooks which nobody reviewed; on a quick machine as soon as
-    something is typed."""
+    """Codex asks at the first prompt of a terminal that has hooks which nobody reviewed: as soon as something is typed, or
+    when it is sent. What was typed may then have to be sent again; where it was not, Enter does nothing."""
     terminal.keys("-l", "hello")
     terminal.wait_still()
-    is_early = ASKED in terminal.screen
-    if not is_early:
+    if ASKED not in terminal.screen:
         terminal.keys("Enter")
         terminal.wait_screen(ASKED)
         terminal.wait_still()
@@ -155,7 +154,6 @@ def trust_all(terminal: Terminal) -> None:
     terminal.wait_still(0.3)
     terminal.keys("Enter")
     terminal.wait_still()
-    if is_early:
-        terminal.keys("Enter")
+    terminal.keys("Enter")
     terminal.wait_screen("Worked for|ok")
     terminal.wait_still()
