@@ -75,6 +75,7 @@ class SharedGranted(Struct, frozen=True):
     claim: Claim
     again: bool = False
     request: str | None = None  # that was answered with it
+    retold: bool = False  # it was answered so before
 
 
 class SharedFreed(Struct, frozen=True):

@@ -110,7 +110,7 @@ def mirror_granted(draft: Draft, told: SharedGranted, now: float) -> Answer:
     known: Claim | None = draft.page.claims.get(claim.item)
     assert claim.holder is not None
     if told.request is not None:
-        draft.page.remember(told.request, claim, now)
+        draft.page.remember(told.request, claim, now, retold=told.retold)
     if known is not None and known.fence >= claim.fence:
         return Granted(claim, again=told.again)
     if known is not None and known.is_held:  # it was lost before this, and we had not heard

@@ -162,7 +162,7 @@ class SharedClaims:
             await self._hand_over(command.item)
         try:
             request = command.request if isinstance(command, Acquire) else None
-            told = await self._loop.command(SharedGranted(answer.claim, answer.again, request))
+            told = await self._loop.command(SharedGranted(answer.claim, answer.again, request, answer.retold))
             return answer if isinstance(told, Granted) else told
         except NotStored:
             if not answer.again:
@@ -221,9 +221,8 @@ class SharedClaims:
             self.lease.need()
             return await self._finished(self._commit(command, None), command)
         finally:
-            self._loop.put(
-                command
-            )  # by the same rules on our own book, whether the database was there or not
+            # By the same rules on our own book, whether the database was there or not; before the caller can ask again.
+            await self._loop.keep(command)
             self.ring(command.item)
 
 
