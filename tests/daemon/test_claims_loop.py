@@ -262,3 +262,20 @@ async def test_a_release_that_was_not_stored_serves_nobody():
         office.store.fault = None
         await office.loop.command(Release(TASK, Caller(A)))
         assert (await waiting).claim.holder == B
+
+
+async def test_a_command_that_is_cancelled_in_the_moment_it_is_answered_leaves_nothing():
+    """The answer is there, and whoever waits for it has not been woken yet: cancelling then loses it."""
+    async with opened() as office:
+        submit = office.loop.submit
+
+        def watched(evidence):
+            told = submit(evidence)
+            told.add_done_callback(lambda _: asks.cancel())  # before the one that wakes the caller
+            return told
+
+        office.loop.submit = watched
+        asks = asyncio.ensure_future(office.loop.command(office.acquire(A, "r")))
+        await asyncio.wait({asks})
+        assert asks.cancelled()
+        await office.until(lambda: office.holder is None)

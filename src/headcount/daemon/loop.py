@@ -123,7 +123,13 @@ class Loop:
 
     async def command(self, command: Command) -> Answer:
         """As `ask`. Cancelling it while it waits for its turn gives its place up."""
-        answer = await self.submit(command)
+        told = self.submit(command)
+        try:
+            answer = await told
+        except asyncio.CancelledError:
+            if isinstance(command, Acquire) and told.done() and not told.cancelled():
+                self.put(Withdraw(command.request, command.item))  # it was answered in the very moment
+            raise
         assert isinstance(answer, Answer)
         return answer
 
