@@ -64,13 +64,14 @@ def _agree(client: Client, item: str) -> int | None:
     if not endings.is_asked():
         return None
     here = ledger.ask(client, ledger.check(item, 0)).get("item")  # as the daemon follows its links
-    held = [each for each in ledger.ask(client, ledger.held())["claims"] if each.get("item") == here]
-    for claim in held:
-        row = row_of(client, claim.get("holder"))
-        whom = endings.told(row, taken=here) if row else with_pid(claim.get("holder"))
-        endings.agree(f"release --force: take {said_item(here)} from {whom}")
-        return int(claim["fence"])
-    return None
+    held = ledger.ask(client, ledger.held())["claims"]
+    claim = next((each for each in held if each.get("item") == here), None)
+    if claim is None:
+        return None
+    row = row_of(client, claim.get("holder"))
+    whom = endings.told(row, taken=here) if row else with_pid(claim.get("holder"))
+    endings.agree(f"release --force: take {said_item(here)} from {whom}")
+    return int(claim["fence"])
 
 
 def _became(answer: dict[str, Any]) -> str:
