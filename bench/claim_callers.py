@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 import headcount
-from headcount.client.connection import connect_unix
+from headcount.client.transport.connection import connect_unix
 
 
 def rate(home: Path, how: str, callers: int, seconds: float) -> float:

@@ -20,7 +20,7 @@ from bench.figure import Figure, Ratio, Row
 from bench.home import introduce, scratch
 from bench.numbers import median, ms, percentile
 from bench.wheel import Install, install
-from headcount.client.connection import Connection
+from headcount.client.transport.connection import Connection
 from tests.rig.crowd import Crowd
 from tests.rig.daemon import Daemon
 

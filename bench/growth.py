@@ -18,7 +18,7 @@ from bench.numbers import median, ms, percentile
 from bench.plot import BLUE, GREEN, GREY, ORANGE, RED, Curve, chart, tens
 from bench.sse import hear_each_death
 from bench.wheel import Install, install
-from headcount.system.processes.nofile import raise_nofile
+from headcount.system.processes.descriptor_limits import raise_nofile
 from tests.rig import letters
 from tests.rig.crowd import Crowd
 from tests.rig.daemon import Daemon, eventually

@@ -47,7 +47,10 @@ print(statistics.median(took))
 LINE = """
 import sys
 from pathlib import Path
-from headcount.agents.drop_line import line
+try:
+    from headcount.agents.installing.shell_lines import line
+except ImportError:  # a revision whose modules were not in folders yet
+    from headcount.agents.drop_line import line
 print(line(Path(sys.argv[1]), only_while_listening=False))
 """
 

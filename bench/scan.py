@@ -15,8 +15,8 @@ import psutil
 
 from bench.figure import Figure, Ratio, Row
 from bench.numbers import median, ms, percentile
-from headcount.agents.marks import NAMES
-from headcount.system.processes import kin
+from headcount.agents.kit.programs import NAMES
+from headcount.system.processes import children
 
 PROCESSES = 5_000
 ROUNDS = 5
@@ -83,7 +83,7 @@ def measure() -> Figure:
 
 
 def _ours() -> None:
-    found = kin.carriers(NAMES)
+    found = children.carriers(NAMES)
     assert any(carried.get("CLAUDE_CODE_SESSION_ID") == MARKED for carried in found.values())
 
 

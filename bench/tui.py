@@ -15,8 +15,8 @@ from textual.widgets import DataTable
 from bench.figure import Figure, Ratio, Row
 from bench.home import running, scratch
 from bench.numbers import median, ms, percentile, times
-from headcount.cli.moments import stamp
-from headcount.cli.rows import rows_of
+from headcount.present.session_words import rows_of
+from headcount.present.time_text import stamp
 from headcount.tui.app import Headcount
 from tests.rig.crowd import Member
 from tests.rig.daemon import Daemon

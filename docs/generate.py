@@ -20,17 +20,17 @@ from headcount.agents.claude_code.events import EVENTS
 from headcount.agents.codex import events as codex
 from headcount.agents.gemini import events as gemini
 from headcount.agents.opencode import events as opencode
-from headcount.cli.parsing import all_parsers
-from headcount.cli.verbs import VERBS
-from headcount.core.activity import ALL, BY_STATUS, BY_TURN, HELD, HOOK_STANDS, RESTED
-from headcount.core.events import EventType
-from headcount.core.session import LIVENESS, REOPENS, Liveness
+from headcount.cli.command_table import VERBS
+from headcount.cli.options import all_parsers
+from headcount.core.values.activity import ALL, BY_STATUS, BY_TURN, HELD, HOOK_STANDS, RESTED
+from headcount.core.values.events import EventType
+from headcount.core.values.session import LIVENESS, REOPENS, Liveness
 from headcount.daemon.config import Config, setting_name
 from headcount.daemon.metrics import COUNTERS
 from headcount.daemon.routes.table import ROUTES
-from headcount.daemon.view import LIVENESS_WORDS
-from headcount.wire import codes
-from headcount.wire.refusals import REFUSALS
+from headcount.daemon.views.session_row import LIVENESS_WORDS
+from headcount.wire import exit_codes as wire_exit_codes
+from headcount.wire.faults import REFUSALS
 
 ROOT = Path(__file__).resolve().parents[1]
 SRC = ROOT / "src" / "headcount"
@@ -180,7 +180,7 @@ def _answer(message: object, media: str) -> str:
 
 def messages() -> str:
     """Those that everybody reads first, then the files of single features."""
-    first = SRC / "wire" / "messages.py"
+    first = SRC / "wire" / "sessions.py"
     others = (path for path in sorted(first.parent.glob("*.py")) if path != first)
     return "\n\n".join(part for path in (first, *others) if (part := _messages_of(path)))
 
@@ -209,10 +209,10 @@ def event_types() -> str:
 
 
 def exit_codes() -> str:
-    text = (SRC / "wire" / "codes.py").read_text("utf-8")
+    text = (SRC / "wire" / "exit_codes.py").read_text("utf-8")
     found = re.findall(r"^([A-Z_]+): Final = (\d+)(?:  # (.*))?$", text, re.MULTILINE)
     by_exit: dict[int, list[int]] = {}
-    for status, number in codes.EXIT_BY_STATUS.items():
+    for status, number in wire_exit_codes.EXIT_BY_STATUS.items():
         by_exit.setdefault(number, []).append(status)
     rows = (
         [number, name.lower().replace("_", " "), why, ", ".join(map(str, by_exit.get(int(number), ())))]
@@ -257,7 +257,7 @@ def claim_codes() -> str:
 def codes_of_claims() -> set[str]:
     """Every code that the core refuses a claim with, found in its own source."""
     found = set()
-    for path in sorted((SRC / "core").glob("*.py")):
+    for path in sorted((SRC / "core").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Refused":
                 assert isinstance(node.args[0], ast.Constant), path

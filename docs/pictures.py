@@ -7,7 +7,7 @@ Rules of this file
      the last two hours is told by back-dated reports, since nobody waits two hours for a picture.
   3. What is made is committed under docs/img, so that a reader needs none of this.
 
-Not here: the film of a recording (recording.py), the demo's stage (cli/stage.py).
+Not here: the film of a recording (recording.py), the demo's stage (cli/actions/demo_sandbox.py).
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from docs import recording
-from headcount.cli.stage import Stage, StandIn
+from headcount.cli.actions.demo_sandbox import Stage, StandIn
 from tests.rig.browser import Tab, chromium
 
 HERE = Path(__file__).parent / "img"

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from headcount.client.aio import AsyncClient as AsyncClient
-    from headcount.client.api import Client as Client
+    from headcount.client.sync import Client as Client
 
 __version__ = "0.1.0"
 
-_LAZY = {"Client": "headcount.client.api", "AsyncClient": "headcount.client.aio"}
+_LAZY = {"Client": "headcount.client.sync", "AsyncClient": "headcount.client.aio"}
 
 
 def __getattr__(name: str) -> Any:

@@ -8,7 +8,7 @@ Rules of this file
   3. What cannot be read is empty: a process without `/proc` does not know its namespaces.
   4. Imports next to nothing: the command line's hot path reads it.
 
-Not here: what follows from a difference (client/reach.py, client/start.py).
+Not here: what follows from a difference (client/daemon_access.py, client/start_daemon.py).
 """
 
 import os
@@ -65,7 +65,7 @@ def namespaces() -> str:
 
 def record(path: str) -> None:
     """Remember in which namespaces of this boot the daemon of a home runs."""
-    from headcount.own_files import open_anew
+    from headcount.private_files import open_anew
 
     try:
         fd = open_anew(path)
@@ -83,7 +83,7 @@ def is_foreign(path: str, *, openly: bool) -> bool:
     From the initial namespaces it always may: what runs elsewhere can be seen and replaced from there. A home of the
     initial ones is never taken over from inside a sandbox, also not by `up` (`openly`). A home of another sandbox or
     container may be the own one of a container that was started again: by `up`, or where the user namespace is the same."""
-    from headcount.own_files import read
+    from headcount.private_files import read
 
     try:
         boot, _, there = read(path, 200).decode("ascii", "replace").strip().partition(" ")

@@ -13,7 +13,7 @@ import os
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from headcount.own_files import check_directory, check_owner
+from headcount.private_files import check_directory, check_owner
 
 PRIVATE = 0o700
 

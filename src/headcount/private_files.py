@@ -10,7 +10,7 @@ Rules of this file
      and may be writable by a group that has no other member.
   5. Imports next to nothing: the command line's hot path reads it.
 
-Not here: where files sit (paths.py), other tools' files (agents/settings_file.py).
+Not here: where files sit (paths.py), other tools' files (agents/installing/settings_file.py).
 """
 
 import errno

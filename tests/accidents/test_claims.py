@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from headcount.core.claim import Granted, Released
 from headcount.core.commands import Acquire, Caller
-from headcount.core.item import Item
-from headcount.core.report import Turn
-from headcount.core.verdict import alive
-from headcount.core.world import World
-from headcount.daemon.loop import Loop, NotStored
-from headcount.store.port import StoreFault
+from headcount.core.state.world import World
+from headcount.core.values.claim import Granted, Released
+from headcount.core.values.item import Item
+from headcount.core.values.report import Turn
+from headcount.core.values.verdict import alive
+from headcount.daemon.engine.loop import Loop, NotStored
+from headcount.store.interface import StoreFault
 from headcount.system.clock import SystemClock
 from tests.rig.desk import Desk
 from tests.rig.values import HERE, bound, process, report

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from headcount.agents.claude_code.events import OBSERVED
-from headcount.core.activity import Doing
-from headcount.core.evidence import Evidence
-from headcount.core.session import Session
+from headcount.core.values.activity import Doing
+from headcount.core.values.evidence import Evidence
+from headcount.core.values.session import Session
 from tests.accidents.test_claude_identity import register
 from tests.agents.test_claude_traces import TRACES, evidence_of, process_of, session_after, truths
 from tests.rig import naive_claude as naive

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from headcount.agents.codex import hosting, rollout
+from headcount.agents.codex import open_conversations, transcript
 from headcount.agents.codex.adapter import CODEX
-from headcount.core.evidence import Glimpse
 from headcount.core.open_files import OpenFile
-from headcount.core.report import Report
+from headcount.core.values.evidence import Glimpse
+from headcount.core.values.report import Report
 from tests.rig.daemon import Daemon, eventually
 from tests.rig.hosts import CodexHost
 from tests.rig.values import Scene, bound, process
@@ -52,7 +52,7 @@ def upto(kind: str, nth: int) -> Glimpse:
     """What the recorded rollout showed when that line was its last."""
     lines = LONG.read_bytes().splitlines()
     at = [number for number, line in enumerate(lines) if b'"type":"%s"' % kind.encode() in line][nth]
-    tail = rollout.parse(b"\n".join(lines[: at + 1]))
+    tail = transcript.parse(b"\n".join(lines[: at + 1]))
     return tail.glimpse("codex", THREAD)
 
 
@@ -102,8 +102,8 @@ def test_D3_a_session_whose_files_are_gone_lives_while_its_process_has_it_open(
 def test_D5_a_directory_that_cannot_be_read_is_not_an_empty_one(tmp_path: Path) -> None:
     """What was read of nothing says nothing: neither a directory nor that it is a subagent's."""
     missing = tmp_path / "no" / LONG.name
-    assert hosting.read_head(missing) == hosting.Head()
-    assert [each.conversation for each in hosting.hosted((OpenFile(str(missing)),))] == [THREAD]
+    assert open_conversations.read_head(missing) == open_conversations.Head()
+    assert [each.conversation for each in open_conversations.hosted((OpenFile(str(missing)),))] == [THREAD]
     assert not os.path.exists(missing.parent)
 
 
@@ -145,4 +145,4 @@ def test_S6_an_event_a_field_and_a_record_that_nobody_knows_are_harmless() -> No
     payload = json.dumps({"session_id": THREAD, "hook_event_name": "Telepathy", "brainwaves": [1]}).encode()
     assert CODEX.unknown_fields(payload) == ("event:Telepathy", "brainwaves")
     strange = b'{"timestamp":"2026-11-16T02:24:15Z","type":"dream","payload":{"type":"task_started"}}'
-    assert rollout.parse(LONG.read_bytes() + strange) == rollout.parse(LONG.read_bytes())
+    assert transcript.parse(LONG.read_bytes() + strange) == transcript.parse(LONG.read_bytes())

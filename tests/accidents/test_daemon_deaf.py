@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from headcount.client.connection import Connection
+from headcount.client.transport.connection import Connection
 from tests.rig import altered, naive
 from tests.rig.agent import Agent
 from tests.rig.daemon import Daemon, eventually
@@ -81,7 +81,7 @@ async def test_H4_looking_at_many_sessions_stalls_nobody(tmp_path: Path) -> None
 DEAF = """
 import asyncio, sys, time
 from pathlib import Path
-from headcount.daemon.watchdog import Watchdog
+from headcount.daemon.engine.watchdog import Watchdog
 
 async def main():
     Watchdog(asyncio.get_running_loop(), Path(sys.argv[1]), every=0.1).start()

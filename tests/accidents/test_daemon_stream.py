@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from headcount.client.event_stream import follow
 from headcount.client.faults import Broken
-from headcount.client.following import follow
 from headcount.client.sse import ServerSentEvent
 from tests.rig import naive
 from tests.rig.daemon import Daemon, eventually

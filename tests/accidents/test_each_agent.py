@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from headcount.agents.gemini import transcript
 from headcount.agents.gemini.adapter import GEMINI
 from headcount.agents.opencode.adapter import OPENCODE
-from headcount.core.activity import Doing
-from headcount.core.evidence import Glimpse
+from headcount.core.values.activity import Doing
+from headcount.core.values.evidence import Glimpse
 from tests.accidents.test_opencode_and_gemini import SESSION, Make, doing, gemini, mailbox_of, opencode
 from tests.agents.test_peeks import CHAT, GEMINI_ID, gemini_sample
 from tests.agents.test_peeks import opencode as recorded_database

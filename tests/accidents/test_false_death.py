@@ -132,7 +132,7 @@ def test_D4_not_permitted_to_signal_is_not_dead(adapter: str, agent: Make) -> No
 
 def ask_as_nobody(daemon: Daemon, path: str) -> Any:
     code = (
-        "import json,sys; from headcount.client.connection import Connection; "
+        "import json,sys; from headcount.client.transport.connection import Connection; "
         "print(json.dumps(Connection(sys.argv[1]).call('GET', sys.argv[2]).data))"
     )
     argv = [*AS_READING_NOBODY, sys.executable, "-c", code, str(daemon.socket), path]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from headcount.daemon.anchor import parse_pid
+from headcount.daemon.identity.anchor import parse_pid
 from tests.rig import naive
 from tests.rig.agent import Agent
 from tests.rig.daemon import Daemon, eventually

@@ -130,7 +130,7 @@ def test_i3_ids_of_terminals_ports_and_directories_are_refused_by_name_and_count
     "id", ["a81bc81b-dead-4e5d-abff-90865d1e13b1", "ses_5e61", "019a2b", "my-bot-12", "auth-refactor", "7123"]
 )
 def test_ids_of_sessions_are_not_taken_for_weak_ones(id: str) -> None:
-    from headcount.daemon.weak import weak
+    from headcount.daemon.identity.weak_identities import weak
 
     assert weak(id) is None
 

@@ -6,8 +6,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from headcount.core.identity import ProcessFacts
-from headcount.daemon.ending import forbidden
+from headcount.core.values.process import ProcessFacts
+from headcount.daemon.ending.signal_process import forbidden
 from headcount.system.processes.linux import LinuxProcesses
 from tests.rig.agent import Agent
 from tests.rig.callers import Answer, Errand, Request, detached

@@ -9,9 +9,9 @@ from msgspec.structs import replace
 from headcount.agents.gemini import transcript
 from headcount.agents.gemini.adapter import GEMINI
 from headcount.agents.opencode.adapter import OPENCODE
-from headcount.core.evidence import Glimpse
-from headcount.core.identity import ProcessFacts
-from headcount.core.report import Report
+from headcount.core.values.evidence import Glimpse
+from headcount.core.values.process import ProcessFacts
+from headcount.core.values.report import Report
 from tests.rig.agent import Agent
 from tests.rig.daemon import Daemon, eventually
 from tests.rig.gemini_standin import GeminiStandIn

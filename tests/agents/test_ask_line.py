@@ -11,9 +11,9 @@ from headcount.agents.ask_line import CONTEXT, GUARD, KINDS, Asking, kind_of, li
 from headcount.agents.claude_code.asking import QUESTIONS
 from headcount.agents.claude_code.events import OBSERVED
 from headcount.agents.claude_code.hooks import HOOKS
-from headcount.agents.drop_line import Unquotable, is_ours
-from headcount.agents.hook_files import Plan
-from headcount.agents.settings_file import Refusal
+from headcount.agents.installing.file_change import Plan
+from headcount.agents.installing.settings_file import Refusal
+from headcount.agents.installing.shell_lines import Unquotable, is_ours
 
 USERS = '{"model": "opus", "hooks": {"PreToolUse": [{"matcher": "Edit", "hooks": [{"type": "command", "command": "mine.sh"}]}]}}\n'
 

@@ -7,7 +7,7 @@ import pytest
 
 from headcount.agents.claude_code import known
 from headcount.agents.claude_code.drift import drift
-from headcount.agents.port import Scanned, Strange
+from headcount.agents.interface import Scanned, Strange
 from headcount.agents.strange import FILES_MOST, STRANGE_MOST
 
 SAMPLES = Path(__file__).parent.parent / "rig" / "samples" / "claude-code"

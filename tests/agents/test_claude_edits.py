@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from headcount.agents.claude_code.translate import translate
-from headcount.core.report import Report
+from headcount.agents.claude_code.reports import translate
+from headcount.core.values.report import Report
 
 
 def edits(

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headcount.agents import drop_line, hook_files, hooks_text, settings_file
 from headcount.agents.claude_code.events import OBSERVED
 from headcount.agents.claude_code.hooks import HOOKS
-from headcount.agents.drop_line import is_ours
-from headcount.agents.hook_files import Installed, Plan
-from headcount.agents.json_text import Invalid, parse
-from headcount.agents.settings_file import Refusal
+from headcount.agents.installing import file_change, hook_entries, settings_file, shell_lines
+from headcount.agents.installing.file_change import Installed, Plan
+from headcount.agents.installing.json_edit import Invalid, parse
+from headcount.agents.installing.settings_file import Refusal
+from headcount.agents.installing.shell_lines import is_ours
 
 LINES = HOOKS.wanted(Path("/state/mailbox"))
 
@@ -195,8 +195,8 @@ def test_an_earlier_line_is_brought_up_to_date_where_it_stands(root: Path, state
 
 
 def test_entries_of_ours_that_are_not_wanted_any_more_go(root: Path, state: Path) -> None:
-    text = hooks_text.merged(USERS, {**LINES, "MessageDisplay": LINES["Stop"]})
-    again = json.loads(hooks_text.merged(text, LINES))
+    text = hook_entries.merged(USERS, {**LINES, "MessageDisplay": LINES["Stop"]})
+    again = json.loads(hook_entries.merged(text, LINES))
     assert "MessageDisplay" not in again["hooks"]
 
 
@@ -205,7 +205,7 @@ def test_our_handler_in_somebodys_group_goes_alone(root: Path, state: Path) -> N
         "matcher": "x",
         "hooks": [{"command": "a"}, {"type": "command", "command": LINES["Stop"]}, {"command": "b"}],
     }
-    clean = json.loads(hooks_text.without(json.dumps({"hooks": {"Stop": [group]}})))
+    clean = json.loads(hook_entries.without(json.dumps({"hooks": {"Stop": [group]}})))
     assert clean == {"hooks": {"Stop": [{"matcher": "x", "hooks": [{"command": "a"}, {"command": "b"}]}]}}
 
 
@@ -254,7 +254,7 @@ def test_bytes_that_are_no_text_are_refused_untouched(root: Path, state: Path) -
 def test_the_line_is_tried_before_anything_is_written(
     root: Path, state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(drop_line, "why_not", lambda mailbox: "the line exited 2")
+    monkeypatch.setattr(shell_lines, "why_not", lambda mailbox: "the line exited 2")
     refusal = HOOKS.install(root, state / "mailbox", state)
     assert isinstance(refusal, Refusal) and "exited 2" in refusal.why
     assert list(root.iterdir()) == []
@@ -289,7 +289,7 @@ def test_a_change_at_the_same_moment_is_not_written_over(root: Path, state: Path
     plan = HOOKS.plan_install(root, state / "mailbox", state)
     assert isinstance(plan, Plan)
     path.write_text('{"model": "opus"}')
-    assert isinstance(hook_files.carry_out(plan), Refusal)
+    assert isinstance(file_change.carry_out(plan), Refusal)
     assert path.read_text() == '{"model": "opus"}'
     installed(root, state)  # and the next try merges with it
     assert json.loads(path.read_text())["model"] == "opus"
@@ -312,7 +312,7 @@ def test_a_dry_run_shows_the_change_and_writes_nothing(root: Path, state: Path) 
     (root / "settings.json").write_text(USERS)
     plan = HOOKS.plan_install(root, state / "mailbox", state)
     assert isinstance(plan, Plan)
-    shown = hook_files.diff(plan)
+    shown = file_change.diff(plan)
     assert '+        "SessionStart": [' in shown
     assert (root / "settings.json").read_text() == USERS
     assert not state.exists()
@@ -363,10 +363,10 @@ HOOKS_MEMBER = st.dictionaries(st.sampled_from(["Stop", "PreToolUse", "Odd"]), s
 def test_any_settings_survive_merging_and_taking_out(rest: Any, there: Any, indent: Any) -> None:
     whole = rest if there is None else {**rest, "hooks": there}
     text = json.dumps(whole, indent=indent)
-    both = hooks_text.merged(text, LINES)
-    assert hooks_text.merged(both, LINES) == both
+    both = hook_entries.merged(text, LINES)
+    assert hook_entries.merged(both, LINES) == both
     assert {key: value for key, value in json.loads(both).items() if key != "hooks"} == rest
-    back = json.loads(hooks_text.without(both))
+    back = json.loads(hook_entries.without(both))
     kept = {event: groups for event, groups in (there or {}).items() if groups or event not in LINES}
     assert back == (rest | ({"hooks": kept} if kept else {}))
 

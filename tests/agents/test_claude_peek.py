@@ -9,7 +9,7 @@ import pytest
 from headcount.agents.claude_code.peek import MOST, peek
 from headcount.agents.claude_code.transcript import TAIL, glimpse
 from headcount.agents.file_end import read_end
-from headcount.agents.port import Said
+from headcount.agents.kit.transcripts import Said
 
 ID = "8acb4678-1111-4222-8333-0123456789ab"
 AT = "2026-11-15T10:00:00.000Z"

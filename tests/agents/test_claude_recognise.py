@@ -3,7 +3,7 @@
 import pytest
 
 from headcount.agents.claude_code.recognise import is_helper, recognise
-from headcount.core.identity import ProcessFacts, ProcessIdentity
+from headcount.core.values.process import ProcessFacts, ProcessIdentity
 
 NPM = "/opt/npm/node_modules/@anthropic-ai/claude-code/bin/claude.exe"
 NATIVE = "/home/dev/.local/share/claude/versions/2.1.325"

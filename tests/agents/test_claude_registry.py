@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from headcount.agents.claude_code.registry import Sessions, parse
-from headcount.agents.port import Entry
-from headcount.core.identity import ProcessFacts, ProcessIdentity
-from headcount.core.report import Anchor, WaitingOn
+from headcount.agents.interface import Entry
+from headcount.core.values.process import ProcessFacts, ProcessIdentity
+from headcount.core.values.report import Anchor, WaitingOn
 
 SAMPLE = Path(__file__).parent.parent / "rig" / "samples" / "claude-code" / "registry-file.json"
 REGISTRY = Sessions()

@@ -11,11 +11,11 @@ from msgspec.structs import replace
 
 from headcount.agents.claude_code.events import OBSERVED
 from headcount.agents.claude_code.registry import Sessions, parse
-from headcount.agents.claude_code.translate import translate, unknown_fields
-from headcount.core.evidence import Evidence
-from headcount.core.identity import ProcessIdentity
-from headcount.core.report import Anchor, Record, Report
-from headcount.core.session import EndKind, Session
+from headcount.agents.claude_code.reports import translate, unknown_fields
+from headcount.core.values.evidence import Evidence
+from headcount.core.values.process import ProcessIdentity
+from headcount.core.values.report import Anchor, Record, Report
+from headcount.core.values.session import EndKind, Session
 from tests.rig.values import HERE, Scene
 
 TRACES = {

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from headcount.agents.claude_code.transcript import TAIL, Tail, glimpse, parse, read_tail
 from headcount.core.detail import Spent
-from headcount.core.report import Turn, WaitingOn
+from headcount.core.values.report import Turn, WaitingOn
 
 SAMPLE = Path(__file__).parent.parent / "rig" / "samples" / "claude-code" / "transcript.jsonl"
 LINES = SAMPLE.read_bytes().splitlines(keepends=True)

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headcount.agents.claude_code.events import EVENTS, OBSERVED
-from headcount.agents.claude_code.translate import SAYS, translate, unknown_fields
+from headcount.agents.claude_code.reports import SAYS, translate, unknown_fields
 from headcount.agents.hook_events import Use
-from headcount.agents.port import Unread
-from headcount.core.report import Background, Opening, Report, Turn, WaitingOn
+from headcount.agents.interface import Unread
+from headcount.core.values.report import Background, Opening, Report, Turn, WaitingOn
 
 SAMPLES = sorted((Path(__file__).parent.parent / "rig" / "samples" / "claude-code").glob("[A-Z]*.json"))
 

@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headcount.agents.codex import hosting, rollout
+from headcount.agents.codex import open_conversations, transcript
 from headcount.agents.codex.adapter import CODEX
 from headcount.agents.codex.events import EVENTS, FIELDS, OBSERVED
 from headcount.agents.codex.hooks import HOOKS, inactive
 from headcount.agents.codex.recognise import is_helper, recognise
-from headcount.agents.hook_files import Installed, Plan
-from headcount.agents.port import Hosted, Unread
-from headcount.core.identity import ProcessFacts, ProcessIdentity
+from headcount.agents.installing.file_change import Installed, Plan
+from headcount.agents.interface import Hosted, Unread
 from headcount.core.open_files import OpenFile
-from headcount.core.report import Opening, Report, Turn, WaitingOn
+from headcount.core.values.process import ProcessFacts, ProcessIdentity
+from headcount.core.values.report import Opening, Report, Turn, WaitingOn
 
 SAMPLES = Path(__file__).parent.parent / "rig" / "samples" / "codex"
 ROLLOUTS = sorted((SAMPLES / "rollouts").iterdir())
@@ -100,13 +100,15 @@ def test_the_locks_that_a_process_holds_name_its_conversations(tmp_path: Path) -
 def test_a_lock_that_is_open_but_held_by_another_names_nobody() -> None:
     """L7: the file outlives its process, and the next one opens it before it has it."""
     lock = f"/home/dev/.codex/thread-writer-locks/{A}.lock"
-    assert hosting.hosted((OpenFile(lock, False),)) == ()
-    assert [each.conversation for each in hosting.hosted((OpenFile(lock, None),))] == [A]  # no word on locks
+    assert open_conversations.hosted((OpenFile(lock, False),)) == ()
+    assert [each.conversation for each in open_conversations.hosted((OpenFile(lock, None),))] == [
+        A
+    ]  # no word on locks
 
 
 def test_where_no_lock_is_open_the_rollout_names_the_conversation(tmp_path: Path) -> None:
     shutil.copy(ROLLOUTS[1], tmp_path)
-    [found] = hosting.hosted((OpenFile(str(tmp_path / ROLLOUTS[1].name)),))
+    [found] = open_conversations.hosted((OpenFile(str(tmp_path / ROLLOUTS[1].name)),))
     assert (found.conversation, found.by) == (B, "open file")
 
 
@@ -114,21 +116,24 @@ def test_a_subagents_rollout_is_no_session(tmp_path: Path) -> None:
     meta = {"type": "session_meta", "payload": {"id": A, "cwd": "/x", "thread_source": "subagent"}}
     path = tmp_path / f"rollout-2026-11-16T02-24-15-{A}.jsonl"
     path.write_text(json.dumps(meta, separators=(",", ":")) + "\n")
-    assert hosting.hosted((OpenFile(str(path)), OpenFile(f"/l/thread-writer-locks/{A}.lock", True))) == ()
+    assert (
+        open_conversations.hosted((OpenFile(str(path)), OpenFile(f"/l/thread-writer-locks/{A}.lock", True)))
+        == ()
+    )
 
 
 def test_deleted_unreadable_and_foreign_files_name_nobody_and_do_not_raise(tmp_path: Path) -> None:
     gone = f"{tmp_path}/rollout-2026-11-16T02-24-15-{A}.jsonl"
-    assert hosting.hosted((OpenFile(f"{gone} (deleted)"), OpenFile("/x/y.lock", True))) == ()
-    [found] = hosting.hosted((OpenFile(gone),))  # the kernel names it; its content cannot be read
+    assert open_conversations.hosted((OpenFile(f"{gone} (deleted)"), OpenFile("/x/y.lock", True))) == ()
+    [found] = open_conversations.hosted((OpenFile(gone),))  # the kernel names it; its content cannot be read
     assert (found.conversation, found.cwd) == (A, None)
 
 
 def test_the_home_is_codexs_own_variable_or_the_usual_place() -> None:
     home = Path("/home/dev")
-    assert hosting.root({}, home) == home / ".codex"
-    assert hosting.root({"CODEX_HOME": "/elsewhere"}, home) == Path("/elsewhere")
-    assert hosting.root({"CODEX_HOME": "relative"}, home) == home / ".codex"
+    assert open_conversations.root({}, home) == home / ".codex"
+    assert open_conversations.root({"CODEX_HOME": "/elsewhere"}, home) == Path("/elsewhere")
+    assert open_conversations.root({"CODEX_HOME": "relative"}, home) == home / ".codex"
 
 
 # --- hooks -----------------------------------------------------------------------------------------------------
@@ -165,8 +170,8 @@ def test_recorded_payloads_have_nothing_unknown_and_no_prompt_leaves(path: Path)
 def test_no_payload_raises(payload: bytes) -> None:
     assert isinstance(CODEX.translate(payload, 0.0, "hook"), Report | Unread)
     CODEX.unknown_fields(payload)
-    rollout.parse(payload)
-    hosting.parse_head(payload)
+    transcript.parse(payload)
+    open_conversations.parse_head(payload)
 
 
 @pytest.mark.parametrize("id", ["", "x", f"{A}\n", f"--{A}", "../x", A.upper()])
@@ -226,11 +231,11 @@ def test_uninstalling_gives_back_what_was_there(tmp_path: Path) -> None:
 # --- rollouts ------------------------------------------------------------------------------------------------------
 
 
-def upto(kind: str, nth: int = -1) -> rollout.Tail:
+def upto(kind: str, nth: int = -1) -> transcript.Tail:
     """The long rollout, cut after the nth line that holds that word."""
     lines = ROLLOUTS[0].read_bytes().splitlines()
     at = [number for number, line in enumerate(lines) if b'"type":"%s"' % kind.encode() in line][nth]
-    return rollout.parse(b"\n".join(lines[: at + 1]))
+    return transcript.parse(b"\n".join(lines[: at + 1]))
 
 
 def test_the_end_of_a_rollout_tells_the_turn() -> None:
@@ -268,7 +273,7 @@ def test_of_two_gigabytes_only_the_tail_is_read(tmp_path: Path) -> None:
 
 def test_a_half_written_line_a_link_and_a_directory_say_nothing(tmp_path: Path) -> None:
     whole = ROLLOUTS[1].read_bytes().splitlines()
-    assert rollout.parse(b"\n".join(whole[:-1]) + b"\n" + whole[-1][:40]).turn is Turn.PROMPTED
+    assert transcript.parse(b"\n".join(whole[:-1]) + b"\n" + whole[-1][:40]).turn is Turn.PROMPTED
     (tmp_path / "d" / ROLLOUTS[1].name).mkdir(parents=True)
     assert CODEX.glimpse(tmp_path / "d" / ROLLOUTS[1].name, B) is None
     (tmp_path / ROLLOUTS[1].name).symlink_to(ROLLOUTS[1])

@@ -9,8 +9,8 @@ import pytest
 
 from headcount.agents.codex.adapter import CODEX
 from headcount.agents.gemini.adapter import GEMINI
+from headcount.agents.interface import Agent, Scanned, Strange
 from headcount.agents.opencode.adapter import OPENCODE
-from headcount.agents.port import Agent, Scanned, Strange
 from tests.agents.test_peeks import CHAT, ROLLOUT, SAMPLES, opencode
 
 

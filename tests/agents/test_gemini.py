@@ -9,10 +9,10 @@ from headcount.agents.gemini import transcript
 from headcount.agents.gemini.adapter import GEMINI
 from headcount.agents.gemini.events import EVENTS
 from headcount.agents.gemini.hooks import HOOKS
-from headcount.agents.hook_files import Installed, Plan
-from headcount.agents.port import Unread
-from headcount.core.identity import ProcessFacts
-from headcount.core.report import Opening, Report, Turn, WaitingOn
+from headcount.agents.installing.file_change import Installed, Plan
+from headcount.agents.interface import Unread
+from headcount.core.values.process import ProcessFacts
+from headcount.core.values.report import Opening, Report, Turn, WaitingOn
 from tests.rig.values import process
 
 SAMPLES = Path(__file__).parents[1] / "rig" / "samples" / "gemini"

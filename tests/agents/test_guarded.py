@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from headcount.agents.adapter import Adapter
+from headcount.agents.base_adapter import Adapter
 from headcount.agents.beside import Beside, Late
-from headcount.agents.guarded import Guarded, unguarded, why_unfit
-from headcount.agents.port import Unread
-from headcount.core.identity import ProcessFacts, ProcessIdentity
+from headcount.agents.interface import Unread
+from headcount.agents.plugin_guard import Guarded, unguarded, why_unfit
+from headcount.core.values.process import ProcessFacts, ProcessIdentity
 from headcount.times import ADAPTER_WITHIN
 
 FACTS = ProcessFacts(ProcessIdentity("boot", 1, 5, 5, 5), 1, 1000, "x", ("x",), "/bin/x")

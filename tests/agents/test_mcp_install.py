@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headcount.agents import mcp_entry, mcp_install
-from headcount.agents.json_text import Invalid
+from headcount.agents import mcp_entry
+from headcount.agents.installing import mcp_server
+from headcount.agents.installing.json_edit import Invalid
+from headcount.agents.installing.settings_file import Refusal
 from headcount.agents.mcp_entry import NotMergeable, Server
-from headcount.agents.settings_file import Refusal
 
 SERVER = Server("/opt/head count/headcount", ("mcp",), {"HEADCOUNT_HOME": '/h "x"\\'})
 OTHER = Server("/elsewhere/headcount", ("mcp",))
@@ -105,46 +106,46 @@ def home(tmp_path: Path) -> Path:
 def test_uninstalling_gives_back_what_was_there_byte_for_byte(
     home: Path, agent: str, there: bytes | None
 ) -> None:
-    target = mcp_install.targets({}, home)[agent]
+    target = mcp_server.targets({}, home)[agent]
     if there == b"mine":
         there = b"x = 1   # mine\r\n" if agent == "codex" else b'{"x":  1}\r\n'
     if there is not None:
         target.path.write_bytes(there)
     state = home / "state"
-    planned = mcp_install.install(target, SERVER, state, dry=True)
-    assert isinstance(planned, mcp_install.Done) and planned.changed
+    planned = mcp_server.install(target, SERVER, state, dry=True)
+    assert isinstance(planned, mcp_server.Done) and planned.changed
     assert (target.path.read_bytes() if target.path.exists() else None) == there, "dry writes nothing"
     for renewed in (SERVER, OTHER, OTHER):
-        done = mcp_install.install(target, renewed, state, dry=False)
-        assert isinstance(done, mcp_install.Done)
-    assert not done.changed and mcp_install.standing(target) == "installed"
-    assert isinstance(mcp_install.uninstall(target, state, dry=False), mcp_install.Done)
+        done = mcp_server.install(target, renewed, state, dry=False)
+        assert isinstance(done, mcp_server.Done)
+    assert not done.changed and mcp_server.standing(target) == "installed"
+    assert isinstance(mcp_server.uninstall(target, state, dry=False), mcp_server.Done)
     assert (target.path.read_bytes() if target.path.exists() else None) == there
-    assert mcp_install.standing(target) == "absent"
+    assert mcp_server.standing(target) == "absent"
 
 
 @pytest.mark.parametrize("agent", ["codex", "opencode", "gemini"])
 def test_a_file_that_cannot_be_understood_is_untouched(home: Path, agent: str) -> None:
-    target = mcp_install.targets({}, home)[agent]
+    target = mcp_server.targets({}, home)[agent]
     target.path.write_bytes(b"{ broken = ,\n")
-    assert isinstance(mcp_install.install(target, SERVER, home / "state", dry=False), Refusal)
+    assert isinstance(mcp_server.install(target, SERVER, home / "state", dry=False), Refusal)
     assert target.path.read_bytes() == b"{ broken = ,\n"
-    assert mcp_install.standing(target).startswith("unreadable")
+    assert mcp_server.standing(target).startswith("unreadable")
 
 
 def test_what_somebody_added_meanwhile_stays(home: Path) -> None:
-    target = mcp_install.targets({}, home)["gemini"]
-    mcp_install.install(target, SERVER, home / "state", dry=False)
+    target = mcp_server.targets({}, home)["gemini"]
+    mcp_server.install(target, SERVER, home / "state", dry=False)
     text = target.path.read_text()
     target.path.write_text(text.replace("{", '{"theirs": true, ', 1))
-    mcp_install.uninstall(target, home / "state", dry=False)
+    mcp_server.uninstall(target, home / "state", dry=False)
     assert json.loads(target.path.read_text()) == {"theirs": True}
 
 
 def test_only_agents_that_are_there_are_told(tmp_path: Path) -> None:
-    assert not any(map(mcp_install.is_there, mcp_install.targets({}, tmp_path).values()))
+    assert not any(map(mcp_server.is_there, mcp_server.targets({}, tmp_path).values()))
     (tmp_path / ".codex").mkdir()
-    found = [each.agent for each in mcp_install.targets({}, tmp_path).values() if mcp_install.is_there(each)]
+    found = [each.agent for each in mcp_server.targets({}, tmp_path).values() if mcp_server.is_there(each)]
     assert found == ["codex"]
 
 
@@ -152,10 +153,10 @@ def test_without_its_own_command_claude_codes_file_is_left_alone(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(home))
-    target = mcp_install.targets({}, home)["claude-code"]
+    target = mcp_server.targets({}, home)["claude-code"]
     target.path.write_text('{"projects": {}}')
-    done = mcp_install.install(target, SERVER, home / "state", dry=False)
-    assert isinstance(done, mcp_install.Done) and not done.ran
+    done = mcp_server.install(target, SERVER, home / "state", dry=False)
+    assert isinstance(done, mcp_server.Done) and not done.ran
     assert done.command[:6] == ("claude", "mcp", "add-json", "--scope", "user", "headcount")
     assert json.loads(done.command[6]) == SERVER.usual()
     assert target.path.read_text() == '{"projects": {}}'
@@ -163,24 +164,24 @@ def test_without_its_own_command_claude_codes_file_is_left_alone(
 
 @pytest.mark.parametrize("agent", ["codex", "opencode", "gemini"])
 def test_an_agent_that_was_never_used_here_is_not_used_here_afterwards(tmp_path: Path, agent: str) -> None:
-    target = mcp_install.targets({}, tmp_path)[agent]
+    target = mcp_server.targets({}, tmp_path)[agent]
     for server in (SERVER, OTHER):
-        mcp_install.install(target, server, tmp_path / "state", dry=False)
-    assert mcp_install.is_there(target)
-    mcp_install.uninstall(target, tmp_path / "state", dry=False)
-    assert not mcp_install.is_there(target) and not target.path.parent.exists()
+        mcp_server.install(target, server, tmp_path / "state", dry=False)
+    assert mcp_server.is_there(target)
+    mcp_server.uninstall(target, tmp_path / "state", dry=False)
+    assert not mcp_server.is_there(target) and not target.path.parent.exists()
 
 
 def test_a_directory_that_somebody_uses_meanwhile_stays(tmp_path: Path) -> None:
-    target = mcp_install.targets({}, tmp_path)["codex"]
-    mcp_install.install(target, SERVER, tmp_path / "state", dry=False)
+    target = mcp_server.targets({}, tmp_path)["codex"]
+    mcp_server.install(target, SERVER, tmp_path / "state", dry=False)
     (target.path.parent / "auth.json").write_text("{}")
-    mcp_install.uninstall(target, tmp_path / "state", dry=False)
+    mcp_server.uninstall(target, tmp_path / "state", dry=False)
     assert [each.name for each in target.path.parent.iterdir()] == ["auth.json"]
 
 
 def test_a_directory_that_was_there_stays(home: Path) -> None:
-    target = mcp_install.targets({}, home)["codex"]
-    mcp_install.install(target, SERVER, home / "state", dry=False)
-    mcp_install.uninstall(target, home / "state", dry=False)
+    target = mcp_server.targets({}, home)["codex"]
+    mcp_server.install(target, SERVER, home / "state", dry=False)
+    mcp_server.uninstall(target, home / "state", dry=False)
     assert target.path.parent.is_dir()

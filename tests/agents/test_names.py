@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from headcount.agents.claude_code.registry import parse as record_of
+from headcount.agents.claude_code.reports import translate
 from headcount.agents.claude_code.transcript import parse as tail_of
-from headcount.agents.claude_code.translate import translate
-from headcount.agents.codex.rollout import parse as rollout_of
-from headcount.agents.codex.translate import translate as codex
+from headcount.agents.codex.reports import translate as codex
+from headcount.agents.codex.transcript import parse as rollout_of
 from headcount.agents.opencode.database import glimpse
-from headcount.agents.opencode.translate import translate as opencode
-from headcount.core.report import Report
+from headcount.agents.opencode.reports import translate as opencode
+from headcount.core.values.report import Report
 
 PROMPT = "fix the login of customer 4711"
 SESSION = "8c4aca7a-6bb6-48f9-a140-2869dceaaa39"

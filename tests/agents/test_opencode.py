@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from headcount.agents.hook_files import Installed, Plan
+from headcount.agents.installing.file_change import Installed, Plan
+from headcount.agents.installing.settings_file import Refusal
+from headcount.agents.interface import Unread
 from headcount.agents.opencode.adapter import OPENCODE
 from headcount.agents.opencode.hooks import FILE, HOOKS, MARK
-from headcount.agents.port import Unread
-from headcount.agents.settings_file import Refusal
-from headcount.core.evidence import Glimpse
-from headcount.core.identity import ProcessFacts
 from headcount.core.open_files import OpenFile
-from headcount.core.report import Report, Turn, WaitingOn
+from headcount.core.values.evidence import Glimpse
+from headcount.core.values.process import ProcessFacts
+from headcount.core.values.report import Report, Turn, WaitingOn
 from tests.rig.values import process
 
 EXE = "/usr/lib/node_modules/opencode-ai/bin/opencode.exe"

@@ -10,8 +10,8 @@ import pytest
 from headcount.agents.opencode.adapter import OPENCODE
 from headcount.agents.opencode.events import EVENTS, FIELDS
 from headcount.agents.opencode.hooks import plugin
-from headcount.core.report import Report, Turn
-from headcount.daemon.letters import split
+from headcount.core.values.report import Report, Turn
+from headcount.daemon.intake.mailbox_format import split
 
 TRACE = Path(__file__).parents[1] / "rig" / "samples" / "opencode" / "trace.jsonl"
 NODE = shutil.which("node") or ""

@@ -10,8 +10,9 @@ import pytest
 
 from headcount.agents.codex.adapter import CODEX
 from headcount.agents.gemini.adapter import GEMINI
+from headcount.agents.interface import Agent
+from headcount.agents.kit.transcripts import Said
 from headcount.agents.opencode.adapter import OPENCODE
-from headcount.agents.port import Agent, Said
 from headcount.agents.spoken import TEXT_MOST
 from headcount.core.detail import Spent
 

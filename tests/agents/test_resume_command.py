@@ -2,7 +2,7 @@
 
 import pytest
 
-from headcount.agents.table import AGENTS
+from headcount.agents.catalog import AGENTS
 
 GOOD = "8acb4678-1111-4222-8333-0123456789ab"
 

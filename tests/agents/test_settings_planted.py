@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from headcount.agents import settings_file
-from headcount.agents.settings_file import Refusal, Remembered
+from headcount.agents.installing import settings_file
+from headcount.agents.installing.settings_file import Refusal, Remembered
 
 
 def test_a_pipe_in_the_place_of_settings_is_refused_and_nobody_waits(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import sys
 import zipfile
 from pathlib import Path
 
-from headcount.agents.table import GROUP, is_named
+from headcount.agents.catalog import GROUP, is_named
 from tests.rig import toy
 
 
@@ -31,7 +31,7 @@ def test_where_it_cannot_be_told_the_answer_is_yes(tmp_path: Path) -> None:
 
 def test_a_daemon_without_foreign_adapters_does_not_read_package_metadata() -> None:
     code = (
-        "import sys; from headcount.agents.table import AGENTS; import headcount.daemon.running; list(AGENTS); "
+        "import sys; from headcount.agents.catalog import AGENTS; import headcount.daemon.composition; list(AGENTS); "
         "print([name for name in ('importlib.metadata', 'email', 'zipfile', 'argparse', 'http.client', 'uvicorn') "
         "if name in sys.modules])"
     )

@@ -22,7 +22,7 @@ from tests.rig.daemon import Daemon, eventually
 
 ROUNDS = 20
 UNCHECKED = """
-from headcount.daemon import authority
+from headcount.daemon.api import permissions as authority
 authority.check = lambda *_: None
 authority.need_operator = lambda *_: None
 """

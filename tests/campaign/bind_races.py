@@ -29,7 +29,7 @@ REFUSED = "not-this-hosts"
 
 RACER = """
 import json, sys, time
-from headcount.client.connection import Connection
+from headcount.client.transport.connection import Connection
 line = Connection(sys.argv[1])
 for asked in sys.stdin:
     item, at = json.loads(asked)

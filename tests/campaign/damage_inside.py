@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from headcount.daemon.main import RESTARTS_MOST
-from headcount.store.port import NewerSchema, StoreFault
-from headcount.store.sqlite import SqliteStore
+from headcount.store.interface import NewerSchema, StoreFault
+from headcount.store.sqlite.adapter import SqliteStore
 from tests.campaign.damage import DAMAGES, IN_THE_FILE, Files
 from tests.campaign.sample_store import Sample, State, make, open_store
 from tests.store.values import event, session

@@ -11,8 +11,8 @@ import re
 import threading
 import time
 
-from headcount.client.connection import Connection
 from headcount.client.faults import ClientFault
+from headcount.client.transport.connection import Connection
 from tests.rig.crowd import Member
 from tests.rig.daemon import Daemon
 from tests.rig.wire import connect, request

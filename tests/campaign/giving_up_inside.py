@@ -20,11 +20,12 @@ from typing import Any
 
 import headcount
 from headcount import times
-from headcount.client import giving_up, ledger
+from headcount.client import requests, withdrawals
 from headcount.client.aio import AsyncClaim
-from headcount.client.connection import request
+from headcount.client.daemon_access import reach
 from headcount.client.faults import ClientFault, Refused
-from headcount.client.reach import reach
+from headcount.client.transport import connection
+from headcount.client.transport.connection import request
 
 WAYS = ("cancelled", "interrupted", "disconnected", "as it is granted", "silent", "killed")
 SELDOM = {"silent": 20, "killed": 100}  # these take long: one in so many rounds
@@ -51,7 +52,7 @@ class Scene:
         self.nth = 0
         signal.signal(signal.SIGALRM, self._raise)
         if naive:
-            giving_up.note = lambda *_: False  # type: ignore[assignment]
+            withdrawals.note = lambda *_: False  # type: ignore[assignment]
 
     def round(self) -> None:
         self.nth += 1
@@ -110,7 +111,7 @@ class Scene:
         """A wait that is cancelled while its item becomes free."""
 
         async def ask() -> bool:
-            holder = ledger.acquire(item, own=True)
+            holder = requests.acquire(item, own=True)
             link = await asyncio.to_thread(Elsewhere, self.env, holder)
             waits = asyncio.ensure_future(self.other.claim(item, own=True, wait=30))
             await asyncio.sleep(self._moment() / 2)
@@ -153,7 +154,7 @@ class Scene:
         """A connection that ends without the answer having been read, as when its process is killed."""
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
             sock.connect(self.client._line().reach.places.socket)
-            question = ledger.acquire(item, own=True)
+            question = requests.acquire(item, own=True)
             sock.sendall(request(question.method, question.path, question.body))
             time.sleep(self._moment())
         return True
@@ -200,13 +201,13 @@ class Scene:
 class Elsewhere:
     """A holder in a process of its own."""
 
-    def __init__(self, env: dict[str, str], question: ledger.Question) -> None:
+    def __init__(self, env: dict[str, str], question: connection.Question) -> None:
         self._read, theirs = os.pipe()
         their_turn, self._go = os.pipe()
         self._pid = os.fork()
         if self._pid == 0:
             client = reach(env, autostart=False)
-            ledger.ask(client, question)
+            requests.ask(client, question)
             os.write(theirs, b".")
             os.read(their_turn, 1)
             os._exit(0)  # whoever waits gets it by this death

@@ -21,15 +21,15 @@ from pathlib import Path
 from typing import Any
 
 from headcount.core.commands import Acquire, Caller
-from headcount.core.identity import ProcessIdentity
-from headcount.core.item import Item
-from headcount.core.session import Liveness, Session
+from headcount.core.values.item import Item
+from headcount.core.values.process import ProcessIdentity
+from headcount.core.values.session import Liveness, Session
+from headcount.daemon.composition import Running
 from headcount.daemon.config import Config
-from headcount.daemon.running import Running
 from headcount.paths import Places
-from headcount.store.port import StoreFault
-from headcount.store.sqlite import SqliteStore
-from headcount.store.writer import Write
+from headcount.store.interface import StoreFault
+from headcount.store.sqlite.adapter import SqliteStore
+from headcount.store.sqlite.writer import Write
 from headcount.system.files import IN_Q_OVERFLOW, FileEvent
 from tests.rig.kernel import FakeKernel, FakeProcesses
 from tests.rig.virtual import VirtualClock, VirtualLoop

@@ -23,7 +23,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from headcount.client.connection import Connection
+from headcount.client.transport.connection import Connection
 from tests.rig.broken_ledger import TAKES_ANYBODY, broken_daemon
 from tests.rig.daemon import Daemon
 

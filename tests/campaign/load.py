@@ -10,8 +10,8 @@ import random
 import threading
 import time
 
-from headcount.client.connection import Connection
 from headcount.client.faults import ClientFault
+from headcount.client.transport.connection import Connection
 from tests.rig.crowd import Member
 from tests.rig.daemon import Daemon
 from tests.rig.letters import drop, payload

@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from headcount.store.sqlite import SqliteStore
+from headcount.store.sqlite.adapter import SqliteStore
 from tests.campaign.outcome import Outcome, Progress, Row, none, some
 from tests.campaign.stores import in_memory
 from tests.faults.power import TRACED, Call, Disk, recorded

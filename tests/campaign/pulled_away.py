@@ -23,9 +23,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from headcount.client.connection import Connection
 from headcount.client.faults import ClientFault
-from headcount.daemon import witness
+from headcount.client.transport.connection import Connection
+from headcount.daemon.home import store_marks
 from headcount.paths import Places
 from tests.campaign.double_starts import living
 from tests.campaign.outcome import Outcome, Progress, Row, none, some
@@ -42,7 +42,7 @@ BUSY = (0.0, 0.05)  # seconds of claims before the pull
 
 PROGRAM = """
 import json, os, sys, time
-from headcount.client.connection import Connection
+from headcount.client.transport.connection import Connection
 from headcount.client.faults import ClientFault
 for line in sys.stdin:
     socket, item, wait, over = json.loads(line)
@@ -149,7 +149,7 @@ class Campaign:
                 bool(answer) and answer[0] == 200 for answer in [each.hear() for each in self.waiters]
             )
             self.counts["double"] += granted
-            witness.withdraw(Places.below(str(home)))
+            store_marks.withdraw(Places.below(str(home)))
             shutil.rmtree(home.parent, ignore_errors=True)
         self.counts["rounds"] += 1
         self.counts[what] += 1

@@ -9,8 +9,8 @@ import sys
 import time
 from collections import Counter
 
-from headcount.core.identity import ProcessFacts, ProcessIdentity
-from headcount.core.verdict import Standing, Verdict
+from headcount.core.values.process import ProcessFacts, ProcessIdentity
+from headcount.core.values.verdict import Standing, Verdict
 from headcount.system.processes.linux import LinuxProcesses
 
 PIDS = range(700, 720)

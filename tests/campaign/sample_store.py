@@ -9,15 +9,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from headcount.core.book import Entries, Remembered
-from headcount.core.claim import Claim, Freed, freed
-from headcount.core.events import Event, EventType
-from headcount.core.item import Item
-from headcount.core.leftover import Kind, Leftover, LeftoverId
-from headcount.core.session import SessionId
-from headcount.store.port import Loaded
-from headcount.store.sqlite import SqliteStore
-from headcount.store.tokens import TokenRow
+from headcount.core.state.claims import Entries, Remembered
+from headcount.core.values.claim import Claim, Freed, freed
+from headcount.core.values.events import Event, EventType
+from headcount.core.values.item import Item
+from headcount.core.values.leftover import Kind, Leftover, LeftoverId
+from headcount.core.values.session import SessionId
+from headcount.store.interface import Loaded
+from headcount.store.sqlite.adapter import SqliteStore
+from headcount.store.sqlite.tokens_and_notes import TokenRow
 from tests.campaign.damage import Files
 from tests.store.values import BEGAN, ended, event, session
 

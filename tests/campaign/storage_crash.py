@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from headcount.store.sqlite import SqliteStore
+from headcount.store.sqlite.adapter import SqliteStore
 from tests.campaign.outcome import Outcome, Progress, Row, none, some
 from tests.campaign.stores import in_memory, whole
 from tests.store.faults import STORAGE, acknowledged, strace, writer

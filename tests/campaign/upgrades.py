@@ -144,7 +144,7 @@ def run(*, seed: int, seconds: float, progress: Progress, rounds: int = ROUNDS) 
 def _control(directory: Path) -> int:
     directory.mkdir()
     installed = Installation(directory, directory / "home")
-    reach = installed.package / "client" / "reach.py"
+    reach = installed.package / "client" / "daemon_access.py"
     text = reach.read_text()
     assert VERSION_ALONE in text
     reach.write_text(text.replace(VERSION_ALONE, ""))

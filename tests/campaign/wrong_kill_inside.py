@@ -19,10 +19,10 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from headcount.core.identity import Place, ProcessFacts, ProcessIdentity
-from headcount.core.world import World
-from headcount.daemon import ending
-from headcount.daemon.ending import Endings, Target, Wish
+from headcount.core.state.world import World
+from headcount.core.values.process import Place, ProcessFacts, ProcessIdentity
+from headcount.daemon.ending import signal_process
+from headcount.daemon.ending.signal_process import Endings, Target, Wish
 from headcount.system.clock import SystemClock
 from headcount.system.processes.linux import LinuxProcesses
 
@@ -140,7 +140,7 @@ class Storm:
         self.counts["ours"] += 1
 
     def processes_dead(self, identity: ProcessIdentity) -> bool:
-        from headcount.core.verdict import Standing
+        from headcount.core.values.verdict import Standing
 
         return self.processes.prove(identity, self.processes.place().machine).standing is Standing.DEAD
 
@@ -171,7 +171,7 @@ class Storm:
 
 
 async def main(rounds: int, seed: int, seconds: float) -> None:
-    assert ending.END_WITHIN > 0
+    assert signal_process.END_WITHIN > 0
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
     await asyncio.to_thread(int)  # a thread has a number too: it is given before the storm needs its own
     storm = Storm(seed)

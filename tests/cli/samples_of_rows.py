@@ -6,7 +6,7 @@ NOW = 1_800_000_000.0
 
 
 def at(ago: float) -> str:
-    from headcount.cli.moments import stamp
+    from headcount.present.time_text import stamp
 
     return stamp(NOW - ago)
 

@@ -10,7 +10,7 @@ import pytest
 
 from headcount.cli.aftermath import Deaths, of_a_leftover, text_of
 from headcount.cli.commands.watch import told
-from headcount.cli.screen import Screen
+from headcount.present.screen import Screen
 from tests.rig.agent import Agent
 from tests.rig.callers import Errand, Request, child
 from tests.rig.daemon import Daemon

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from headcount.cli.redact import path_of, redacted, sentence
+from headcount.cli.doctor.bundle import path_of, redacted, sentence
 from tests.cli.test_hostile_strings import EXPLANATION, STATUS
 from tests.rig.agent import Agent
 from tests.rig.daemon import Daemon, eventually

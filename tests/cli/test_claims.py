@@ -341,7 +341,7 @@ def test_a_refused_release_names_the_holder(daemon: Daemon, two: tuple[Agent, Ag
 def test_the_table_of_claims_fits_every_screen() -> None:
     from headcount.cli.commands.claims import table
     from headcount.cli.sanitize import width
-    from headcount.cli.screen import Screen
+    from headcount.present.screen import Screen
 
     holder = {"session": "7f3a00000000", "name": "auth-refactor", "pid": 1}
     item = "path:/a/long/directory/of/a/project/**"

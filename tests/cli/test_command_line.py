@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from headcount import __version__
+from headcount.cli.command_table import VERBS
 from headcount.cli.commands import jump
 from headcount.cli.main import main
-from headcount.cli.verbs import VERBS
-from headcount.wire import codes
+from headcount.wire import exit_codes
 from tests.cli.samples_of_rows import session
 from tests.client.wire_server import WireServer, answer
 
@@ -242,7 +242,7 @@ def test_a_program_that_asked_for_json_gets_the_fault_as_a_document(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("HEADCOUNT_HOME", str(tmp_path))
-    assert main(["status", "--json"]) == codes.UNAVAILABLE
+    assert main(["status", "--json"]) == exit_codes.UNAVAILABLE
     told = capsys.readouterr()
     assert json.loads(told.out)["error"]["code"] == "unavailable"
     assert "headcount up" in told.err
@@ -269,7 +269,7 @@ def test_options_that_contradict_each_other_are_a_wrong_call(
     headcount: Run, server: WireServer, words: list[str], said: str
 ) -> None:
     got = headcount(*words)
-    assert got.returncode == codes.USAGE and said in got.stderr
+    assert got.returncode == exit_codes.USAGE and said in got.stderr
 
 
 def test_what_completes_a_session_is_a_document_for_programs(headcount: Run, server: WireServer) -> None:
@@ -295,7 +295,7 @@ def test_a_service_that_is_not_installed_is_taken_away_without_a_systemd(
     alone = {"PATH": "/nonexistent", "XDG_CONFIG_HOME": str(tmp_path / "config")}
     gone = headcount("service", "uninstall", env=alone)
     assert gone.returncode == 0 and "not installed" in gone.stdout
-    assert headcount("service", "install", env=alone).returncode == codes.UNAVAILABLE
+    assert headcount("service", "install", env=alone).returncode == exit_codes.UNAVAILABLE
     status = headcount("service", "status", env=alone).stdout
     assert "no user systemd" in status and "Next" not in status
 
@@ -317,14 +317,14 @@ def test_an_option_that_would_be_ignored_is_a_wrong_call(
     headcount: Run, server: WireServer, words: list[str], said: str
 ) -> None:
     got = headcount(*words)
-    assert got.returncode == codes.USAGE and said in got.stderr
+    assert got.returncode == exit_codes.USAGE and said in got.stderr
 
 
 def test_down_on_a_host_of_a_fleet_says_what_becomes_of_shared_claims(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("HEADCOUNT_HOME", str(tmp_path))
-    monkeypatch.setattr("headcount.client.reach.Client.stop", lambda self: True)
+    monkeypatch.setattr("headcount.client.daemon_access.Client.stop", lambda self: True)
     assert main(["down"]) == 0
     assert "fleet" not in capsys.readouterr().out
     (tmp_path / "fleet.json").write_text("{}")

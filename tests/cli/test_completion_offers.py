@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from headcount.agents.table import AGENTS
+from headcount.agents.catalog import AGENTS
 from headcount.cli.commands import completion
 from headcount.cli.commands.wait import STATES
-from headcount.core.events import EventType
+from headcount.core.values.events import EventType
 from tests.rig.agent import Agent
 from tests.rig.daemon import Daemon
 from tests.rig.inside import command, environment, inside, settled

@@ -4,9 +4,11 @@ from typing import Any
 
 import pytest
 
-from headcount.cli import endings, story
-from headcount.cli.commands import close, leftovers, reap
-from headcount.cli.screen import Screen
+from headcount.cli.actions import shared_requests
+from headcount.cli.commands import close, reap
+from headcount.present import event_lines
+from headcount.present import leftovers as present_leftovers
+from headcount.present.screen import Screen
 from tests.rig.agent import Agent
 from tests.rig.callers import bare
 from tests.rig.daemon import Daemon, eventually
@@ -39,21 +41,21 @@ def result(outcome: str, pid: int = 41377, **more: Any) -> dict[str, Any]:
 
 def test_leftovers_are_listed_with_age_memory_and_evidence() -> None:
     second = row(pid=41402, what="bash", ports=[], memory_bytes=4 * MB)
-    lines = leftovers.table([row(), second], 0.0, PIPE)
+    lines = present_leftovers.table([row(), second], 0.0, PIPE)
     assert lines[1] == (
         "02b7  process  41377 node vite :5173  6m   1.3 GB  child seen 13:58; CLAUDE_PID in its environment"
     )
     assert lines[2].split() == ["02b7", "process", "41402", "bash", "6m", "4", "MB", "same"]
-    assert leftovers.table([], 0.0, PIPE) == ["Nothing was left behind."]
+    assert present_leftovers.table([], 0.0, PIPE) == ["Nothing was left behind."]
 
 
 def test_processor_time_is_told_when_there_is_some() -> None:
-    assert leftovers.what_of(row(cpu_s=190.0)) == "41377 node vite :5173 cpu 3m"
-    assert leftovers.what_of(row(cpu_s=0.2)) == "41377 node vite :5173"
+    assert present_leftovers.what_of(row(cpu_s=190.0)) == "41377 node vite :5173 cpu 3m"
+    assert present_leftovers.what_of(row(cpu_s=0.2)) == "41377 node vite :5173"
 
 
 def test_foreign_text_in_a_leftover_cannot_drive_the_terminal() -> None:
-    lines = leftovers.table([row(what="\x1b[2Jnode", evidence=["\x1b]0;x\x07"])], 0.0, PIPE)
+    lines = present_leftovers.table([row(what="\x1b[2Jnode", evidence=["\x1b]0;x\x07"])], 0.0, PIPE)
     assert "\x1b" not in "".join(lines)
 
 
@@ -67,20 +69,20 @@ def test_a_dry_run_says_that_nothing_was_done() -> None:
 def test_what_came_of_it_is_a_sentence_each_and_the_exit_code() -> None:
     ended = result("exited", session="7f3aaa", what="auth-refactor", leftover=None)
     results = [ended, result("survived", 41402, **LEFT)]
-    assert [endings.sentence(each) for each in results] == [
+    assert [event_lines.sentence(each) for each in results] == [
         "7f3a auth-refactor (pid 41377) exited in 0.2 s.",
         "node vite (pid 41402, left by 02b7) ignored SIGTERM and is still alive: --kill-after 5.",
     ]
     assert (
-        endings.code_of(results),
-        endings.code_of([result("refused")]),
-        endings.code_of([result("killed")]),
+        shared_requests.code_of(results),
+        shared_requests.code_of([result("refused")]),
+        shared_requests.code_of([result("killed")]),
     ) == (
         1,
         3,
         0,
     )
-    assert "not signalled: it is another user's process" in endings.sentence(result("refused"))
+    assert "not signalled: it is another user's process" in event_lines.sentence(result("refused"))
 
 
 def test_an_agent_that_survives_is_not_called_closed() -> None:
@@ -102,7 +104,7 @@ def test_an_agent_that_survives_is_not_called_closed() -> None:
     ],
 )  # fmt: skip
 def test_the_audit_is_told_in_watch(event: dict[str, Any], said: str) -> None:
-    assert story.lines_of(event, PIPE, 0.0)[0].endswith(said)
+    assert event_lines.lines_of(event, PIPE, 0.0)[0].endswith(said)
 
 
 def test_reap_by_the_command_line(daemon: Daemon, agent: Make) -> None:
@@ -153,5 +155,5 @@ def test_closing_again_says_that_it_was_closed_before() -> None:
 
 
 def test_leftovers_say_that_reap_without_yes_only_shows() -> None:
-    last = leftovers.table([row()], 0.0, PIPE)[-1]
+    last = present_leftovers.table([row()], 0.0, PIPE)[-1]
     assert "headcount reap --yes" in last and "asks" not in last

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from headcount import __version__
-from headcount.cli.examine import Facts, FileFacts, bad_lines
-from headcount.cli.findings import findings_of
+from headcount.cli.doctor.facts import Facts, FileFacts, bad_lines
+from headcount.cli.doctor.findings import findings_of
 from headcount.client.faults import Deaf, NotRunning
 from headcount.paths import Places
 

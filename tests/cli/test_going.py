@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from headcount.cli import going
+from headcount.cli.actions import jump_to_terminal
 from headcount.cli.commands.launch import parse_plain
 from tests.rig.agent import Agent, in_environment, program
 from tests.rig.daemon import Daemon, eventually
@@ -129,7 +129,7 @@ def test_a_pane_id_of_a_later_server_is_not_gone_to(
     done = command(daemon, "jump", row["id"])
     assert done.returncode == 1
     assert later.current() != stranger
-    assert going.go(place, {}).shown is False  # nor by what was known of it before
+    assert jump_to_terminal.go(place, {}).shown is False  # nor by what was known of it before
     assert later.current() != stranger
     later.run("select-window", "-t", row["tmux"]["pane"])  # the naive way
     assert later.current() == stranger

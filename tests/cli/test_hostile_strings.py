@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from headcount.cli import holders, rows, story, table
-from headcount.cli.commands import claims, doctor, explain, show, status, whoami
-from headcount.cli.findings import Finding
-from headcount.cli.screen import Screen
+from headcount.cli.commands import claims, doctor, show, status, whoami
+from headcount.cli.doctor.findings import Finding
+from headcount.present import event_lines, explanation, holders, session_words, table
+from headcount.present.screen import Screen
 from tests.cli.samples_of_rows import NOW, SCREEN, at
 from tests.cli.samples_of_rows import session as a_session
 from tests.rig.agent import Agent
@@ -51,23 +51,23 @@ def kept(row: dict[str, Any], string: str, *fixed: str) -> dict[str, Any]:
 
 def told(kind: str, string: str, row: dict[str, Any]) -> list[str]:
     event = {"type": kind, "at": "x", "seq": 1, "session": row, **filled(CLAIM, string), "because": string}
-    return story.lines_of(event, PIPE, NOW)
+    return event_lines.lines_of(event, PIPE, NOW)
 
 
 DRAWINGS: dict[str, Callable[[str], list[str]]] = {
-    "ps, a pipe": lambda s: table.draw(rows.rows_of([kept(ROW, s, "liveness", "activity", "id")], NOW), PIPE),
-    "ps, 80 columns": lambda s: table.draw(rows.rows_of([kept(ROW, s, "liveness", "id")], NOW), NARROW),
-    "ps, ended": lambda s: table.draw(rows.rows_of([kept(ENDED, s, "liveness")], NOW), PIPE),
-    "ps, all hostile": lambda s: table.draw(rows.rows_of([filled(ROW, s)], NOW), PIPE),
+    "ps, a pipe": lambda s: table.draw(session_words.rows_of([kept(ROW, s, "liveness", "activity", "id")], NOW), PIPE),
+    "ps, 80 columns": lambda s: table.draw(session_words.rows_of([kept(ROW, s, "liveness", "id")], NOW), NARROW),
+    "ps, ended": lambda s: table.draw(session_words.rows_of([kept(ENDED, s, "liveness")], NOW), PIPE),
+    "ps, all hostile": lambda s: table.draw(session_words.rows_of([filled(ROW, s)], NOW), PIPE),
     "show": lambda s: show.lines_of(filled(ROW, s), NOW),
     "show, ended": lambda s: show.lines_of(kept(ENDED, s, "liveness"), NOW),
-    "explain": lambda s: explain.lines_of(filled(EXPLANATION, s), NOW),
+    "explain": lambda s: explanation.lines_of(filled(EXPLANATION, s), NOW),
     "watch, started": lambda s: told("session.started", s, kept(ROW, s, "liveness")),
     "watch, activity": lambda s: told("session.activity", s, kept(ROW, s, "liveness")),
     "watch, ended": lambda s: told("session.ended", s, kept(ENDED, s, "liveness")),
     "watch, a claim": lambda s: told("claim.granted", s, filled(ROW, s)),
     "watch, a release": lambda s: told("claim.released", s, filled(ROW, s)),
-    "watch, unknown": lambda s: story.lines_of({"type": s, "facts": {"because": s}}, PIPE, NOW),
+    "watch, unknown": lambda s: event_lines.lines_of({"type": s, "facts": {"because": s}}, PIPE, NOW),
     "claims": lambda s: claims.table([filled(CLAIM, s)], {s: s}, NOW, NARROW),
     "claims, a pipe": lambda s: claims.table([filled(CLAIM, s)], {}, NOW, PIPE),
     "claims, history": lambda s: claims.history_lines({"item": s, "history": []}, s, NOW),
@@ -102,7 +102,7 @@ def test_the_corpus_is_as_large_as_it_says_with_every_payload_of_every_family() 
 
 
 def test_the_documented_screen_is_left_as_it_is() -> None:
-    assert traces("\n".join(table.draw(rows.rows_of(SCREEN, NOW), PIPE))) == []
+    assert traces("\n".join(table.draw(session_words.rows_of(SCREEN, NOW), PIPE))) == []
     assert at(0)
 
 

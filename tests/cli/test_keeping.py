@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from headcount.cli.keeping import Keeper
+from headcount.cli.actions.claim_keeper import Keeper
 from tests.rig.daemon import Daemon, eventually
 
 pytestmark = pytest.mark.skipif(

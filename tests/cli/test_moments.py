@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headcount.cli.moments import exact_span, parse, parse_span, span, stamp
+from headcount.present.time_text import exact_span, parse, parse_span, span, stamp
 
 
 @given(st.integers(0, 4_102_444_800_000))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from headcount.core.events import EventType
+from headcount.core.values.events import EventType
 from tests.rig.agent import Agent
 from tests.rig.daemon import Daemon, eventually
 from tests.rig.inside import outside, settled

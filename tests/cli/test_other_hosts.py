@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from headcount.cli import remote
+from headcount.cli.actions import remote_hosts
 from tests.rig.daemon import Daemon, eventually
 from tests.rig.sshd import Sshd, is_possible
 
@@ -194,7 +194,7 @@ def test_a_shell_that_greets_everybody_hides_no_rows(tmp_path):
     answer = json.dumps({"sessions": [{"id": "abcd", "name": "far"}]})
     ssh = answering(tmp_path, "Last login: Mon Nov 16", '{"motd": 1}', answer, "bye")
     env = {"HEADCOUNT_SSH": ssh, "HEADCOUNT_HOME": str(tmp_path)}
-    known = remote.ask("ws", ended=False, env=env)
+    known = remote_hosts.ask("ws", ended=False, env=env)
     assert (known.fault, [row["name"] for row in known.sessions]) == (None, ["far"])
     with pytest.raises(ValueError, match="Expecting value"):  # the naive way takes all for one document
         json.loads("Last login: Mon Nov 16\n" + answer)
@@ -202,7 +202,7 @@ def test_a_shell_that_greets_everybody_hides_no_rows(tmp_path):
 
 def test_a_host_that_says_something_else_is_unknown_with_its_words(tmp_path):
     env = {"HEADCOUNT_SSH": answering(tmp_path, "Last login"), "HEADCOUNT_HOME": str(tmp_path)}
-    assert remote.ask("ws", ended=False, env=env).fault == 'it said something else: "Last login"'
+    assert remote_hosts.ask("ws", ended=False, env=env).fault == 'it said something else: "Last login"'
 
 
 def test_what_should_be_text_and_is_not_is_not_known(tmp_path):
@@ -211,10 +211,10 @@ def test_what_should_be_text_and_is_not_is_not_known(tmp_path):
         "HEADCOUNT_SSH": answering(tmp_path, json.dumps({"sessions": [row]})),
         "HEADCOUNT_HOME": str(tmp_path),
     }
-    (known,) = remote.ask("ws", ended=False, env=env).sessions
+    (known,) = remote_hosts.ask("ws", ended=False, env=env).sessions
     assert known == {"id": "abcd", "pid": 7, "alarms": []}
     env["HEADCOUNT_SSH"] = answering(tmp_path, '{"sessions": [{"id": 5}]}')
-    assert remote.ask("ws", ended=False, env=env).fault is not None
+    assert remote_hosts.ask("ws", ended=False, env=env).fault is not None
 
 
 def test_watch_says_why_a_host_is_not_heard(tmp_path):
@@ -238,6 +238,6 @@ def told_of(host: str, ssh: str, home: Path) -> dict[str, object]:
 
 
 def test_the_name_of_a_host_stands_behind_the_end_of_options():
-    words = remote.command("ws", "ps", "--json", env={})
+    words = remote_hosts.command("ws", "ps", "--json", env={})
     assert words[0] == "ssh" and words[words.index("--") + 1] == "ws"
     assert "BatchMode=yes" in words

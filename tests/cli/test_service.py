@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from headcount.cli.unit_text import Unwritable, unit_text
+from headcount.cli.actions.systemd_service import Unwritable, unit_text
 from headcount.client import unit
-from headcount.daemon.watchdog import Watchdog
+from headcount.daemon.engine.watchdog import Watchdog
 from headcount.paths import Places
 from headcount.system.notify import notify
 from tests.rig.agent import Agent
@@ -208,9 +208,7 @@ def test_installing_takes_over_from_the_running_daemon_and_loses_no_session(
     assert f"enabled, active, pid {desk.pid}" in status.out
 
 
-UPGRADED = (
-    "import os; from headcount.client.reach import reach; reach(os.environ, version='99.0').get('/healthz')"
-)
+UPGRADED = "import os; from headcount.client.daemon_access import reach; reach(os.environ, version='99.0').get('/healthz')"
 
 
 def test_after_down_or_an_upgrade_it_is_systemd_that_starts_it_again(

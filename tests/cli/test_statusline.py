@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from headcount import times
-from headcount.cli import rows
-from headcount.core.glance import MARKS, glance
+from headcount.present import session_words
+from headcount.present.summary import MARKS, glance
 from tests.rig.agent import Agent
 from tests.rig.daemon import Daemon
 from tests.rig.inside import outside, settled
@@ -23,10 +23,10 @@ MakeAgent = Callable[..., Agent]
 
 def test_marks_are_those_of_the_rows() -> None:
     for activity, mark, plain in MARKS:
-        group = rows.group_of({"liveness": "alive", "activity": activity})
-        assert (mark, plain) == (rows.MARKS[group], rows.ASCII_MARKS[group])
-    groups = [rows.group_of({"liveness": "alive", "activity": activity}) for activity, _, _ in MARKS]
-    order = [rows.GROUPS.index(group) for group in groups]
+        group = session_words.group_of({"liveness": "alive", "activity": activity})
+        assert (mark, plain) == (session_words.MARKS[group], session_words.ASCII_MARKS[group])
+    groups = [session_words.group_of({"liveness": "alive", "activity": activity}) for activity, _, _ in MARKS]
+    order = [session_words.GROUPS.index(group) for group in groups]
     assert order == sorted(order)
 
 

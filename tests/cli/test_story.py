@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from headcount.cli.commands.explain import lines_of as explained
 from headcount.cli.commands.show import lines_of as shown
 from headcount.cli.commands.wait import is_over, is_reached
-from headcount.cli.moments import clock
-from headcount.cli.screen import Screen
-from headcount.cli.story import is_told, lines_of
+from headcount.present.event_lines import is_told, lines_of
+from headcount.present.explanation import lines_of as explained
+from headcount.present.screen import Screen
+from headcount.present.time_text import clock
 from tests.cli.samples_of_rows import NOW, at, session
 
 PLAIN = Screen(None, False, True)

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from headcount.cli import hook_cost, surroundings
-from headcount.cli.findings import Finding
+from headcount.cli import hook_cost
+from headcount.cli.doctor import environment_checks
+from headcount.cli.doctor.findings import Finding
 from headcount.cli.hook_cost import HookCost
 from headcount.daemon.config import Config
 from tests.rig.daemon import Daemon
@@ -19,26 +20,26 @@ UNIT = {"installed": True, "systemd": True, "enabled": "enabled", "active": "act
 @pytest.mark.parametrize(
     ("found", "level"),
     [
-        (surroundings.cost_finding(HookCost(0.0026, 0.001, 20)), "ok"),
-        (surroundings.cost_finding(HookCost(0.020, 0.001, 20)), "note"),
-        (surroundings.cost_finding(HookCost(0.020, 0.018, 20)), "ok"),
-        (surroundings.cost_finding(None), "note"),
-        (surroundings.mcp_finding({"codex": "installed"}, True, "x"), "ok"),
-        (surroundings.mcp_finding({"codex": "installed"}, False, "x"), "finding"),
-        (surroundings.mcp_finding({"codex": "absent"}, True, "x"), "note"),
-        (surroundings.mcp_finding({"codex": "absent"}, False, "x"), "note"),
-        (surroundings.notices_finding(Config(), NONE.get), "ok"),
-        (surroundings.notices_finding(Config(notify_webhook_url="http://x"), NONE.get), "ok"),
-        (surroundings.notices_finding(Config(notify_command=("say",)), NONE.get), "finding"),
-        (surroundings.notices_finding(Config(notify_command=("say",)), {"say": "/bin/say"}.get), "ok"),
-        (surroundings.notices_finding(Config(notify_desktop=True), NONE.get), "finding"),
-        (surroundings.notices_finding(Config(notify_desktop=True), {"osascript": "/x"}.get), "ok"),
-        (surroundings.service_finding(UNIT, 7), "ok"),
-        (surroundings.service_finding(UNIT, None), "ok"),
-        (surroundings.service_finding(UNIT, 8), "finding"),
-        (surroundings.service_finding({**UNIT, "active": "failed"}, None), "finding"),
-        (surroundings.service_finding({**UNIT, "systemd": False}, 7), "note"),
-        (surroundings.service_finding({**UNIT, "installed": False}, 7), "ok"),
+        (environment_checks.cost_finding(HookCost(0.0026, 0.001, 20)), "ok"),
+        (environment_checks.cost_finding(HookCost(0.020, 0.001, 20)), "note"),
+        (environment_checks.cost_finding(HookCost(0.020, 0.018, 20)), "ok"),
+        (environment_checks.cost_finding(None), "note"),
+        (environment_checks.mcp_finding({"codex": "installed"}, True, "x"), "ok"),
+        (environment_checks.mcp_finding({"codex": "installed"}, False, "x"), "finding"),
+        (environment_checks.mcp_finding({"codex": "absent"}, True, "x"), "note"),
+        (environment_checks.mcp_finding({"codex": "absent"}, False, "x"), "note"),
+        (environment_checks.notices_finding(Config(), NONE.get), "ok"),
+        (environment_checks.notices_finding(Config(notify_webhook_url="http://x"), NONE.get), "ok"),
+        (environment_checks.notices_finding(Config(notify_command=("say",)), NONE.get), "finding"),
+        (environment_checks.notices_finding(Config(notify_command=("say",)), {"say": "/bin/say"}.get), "ok"),
+        (environment_checks.notices_finding(Config(notify_desktop=True), NONE.get), "finding"),
+        (environment_checks.notices_finding(Config(notify_desktop=True), {"osascript": "/x"}.get), "ok"),
+        (environment_checks.service_finding(UNIT, 7), "ok"),
+        (environment_checks.service_finding(UNIT, None), "ok"),
+        (environment_checks.service_finding(UNIT, 8), "finding"),
+        (environment_checks.service_finding({**UNIT, "active": "failed"}, None), "finding"),
+        (environment_checks.service_finding({**UNIT, "systemd": False}, 7), "note"),
+        (environment_checks.service_finding({**UNIT, "installed": False}, 7), "ok"),
     ],
 )
 def test_each_trouble_has_its_level_and_whoever_should_act_is_told_how(found: Finding, level: str) -> None:
@@ -59,9 +60,9 @@ def test_a_check_that_fails_keeps_no_other_from_being_made(
     def broken() -> list[Finding]:
         raise RuntimeError("a file that nobody thought of")
 
-    monkeypatch.setattr(surroundings, "_mcp", broken)
+    monkeypatch.setattr(environment_checks, "_mcp", broken)
     env = {"HEADCOUNT_HOME": str(tmp_path), "HOME": str(tmp_path)}
-    found = {each.check: each for each in surroundings.surroundings(env, {})}
+    found = {each.check: each for each in environment_checks.surroundings(env, {})}
     assert found["mcp"].level == "note" and "nobody thought of" in found["mcp"].says
     assert {"settings", "hook cost", "service", "page", "notices", "agent"} <= set(found)
 
@@ -93,5 +94,5 @@ def test_a_setting_that_keeps_the_daemon_from_starting_is_found(daemon: Daemon) 
 
 
 def test_an_install_that_would_refuse_is_not_advised_without_what_it_needs() -> None:
-    assert surroundings.mcp_finding({}, True, "get it").next == "headcount mcp install"
-    assert surroundings.mcp_finding({}, False, "get it").next == "get it; then: headcount mcp install"
+    assert environment_checks.mcp_finding({}, True, "get it").next == "headcount mcp install"
+    assert environment_checks.mcp_finding({}, False, "get it").next == "get it; then: headcount mcp install"

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headcount.cli.rows import GROUPS, rows_of, short_ids, state_of
 from headcount.cli.sanitize import width
-from headcount.cli.screen import Screen, screen_of
-from headcount.cli.table import columns_of, draw
+from headcount.present.screen import Screen, screen_of
+from headcount.present.session_words import GROUPS, rows_of, short_ids, state_of
+from headcount.present.table import columns_of, draw
 from tests.cli.samples_of_rows import DRAWN, NOW, SCREEN, at, session
 
 PIPE = Screen(columns=None, colour=False, unicode=True)

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from headcount.agents.port import Scanned, Strange
+from headcount.agents.interface import Scanned, Strange
 from headcount.cli import strangers, wide
 from headcount.cli.commands import show
-from headcount.cli.reboot import lines_of as reboot_lines
-from headcount.cli.rows import repo_of, rows_of, state_of
-from headcount.cli.screen import Screen
-from headcount.cli.table import draw
+from headcount.cli.reboot_notice import lines_of as reboot_lines
+from headcount.present.screen import Screen
+from headcount.present.session_words import repo_of, rows_of, state_of
+from headcount.present.table import draw
 from tests.cli.samples_of_rows import NOW, SCREEN, at, session
 
 PIPE = Screen(columns=None, colour=False, unicode=True)

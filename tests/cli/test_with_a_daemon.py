@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from headcount.cli.stage import Stage, StandIn
+from headcount.cli.actions.demo_sandbox import Stage, StandIn
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="stand-ins need Linux's /proc")
 

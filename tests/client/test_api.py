@@ -14,7 +14,7 @@ import pytest
 
 import headcount
 from headcount.client.faults import NotFound, NotRunning, Refused
-from headcount.client.ledger import new_request
+from headcount.client.requests import new_request
 from headcount.client.values import HeldByAnother, Session
 from headcount.times import START_AGAIN_AFTER
 from tests.rig.agent import Agent

@@ -10,9 +10,6 @@ from pathlib import Path
 import pytest
 
 from headcount import times
-from headcount.client import aio_connection
-from headcount.client.aio_connection import Links
-from headcount.client.connection import Connection
 from headcount.client.faults import (
     Broken,
     Deaf,
@@ -23,7 +20,9 @@ from headcount.client.faults import (
     Unavailable,
     refusal,
 )
-from headcount.client.ledger import Question
+from headcount.client.transport import async_connection
+from headcount.client.transport.async_connection import Links
+from headcount.client.transport.connection import Connection, Question
 from tests.client.wire_server import WireServer, answer
 
 
@@ -151,7 +150,7 @@ async def test_a_daemon_whose_queue_is_full_holds_up_one_call_and_not_the_loop_t
 async def test_a_stream_of_events_does_not_wait_for_ever_at_a_full_queue(
     path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(aio_connection, "CALL_WITHIN", 0.3)
+    monkeypatch.setattr(async_connection, "CALL_WITHIN", 0.3)
     with full_queue(path), pytest.raises(Deaf):
         async with asyncio.timeout(20):
             await anext(Links(path, "").stream(None))

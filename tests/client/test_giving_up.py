@@ -14,9 +14,9 @@ import pytest
 
 import headcount
 from headcount import times
-from headcount.client import giving_up, ledger
+from headcount.client import requests, withdrawals
+from headcount.client.daemon_access import reach
 from headcount.client.faults import Broken, Deaf, NotRunning, Refused
-from headcount.client.reach import reach
 from tests.client.wire_server import WireServer, answer
 from tests.rig.daemon import Daemon, eventually
 from tests.rig.inside import MARKS, environment
@@ -135,12 +135,12 @@ def test_a_daemon_that_says_nothing_leaves_nothing_once_it_goes_on(
 def test_what_was_given_up_while_no_daemon_ran_is_withdrawn_by_the_next_call_of_any_client(
     daemon: Daemon, client: headcount.Client, env: dict[str, str]
 ) -> None:
-    question = ledger.acquire(ITEM, own=True)
+    question = requests.acquire(ITEM, own=True)
     asks = reach(env)
-    ledger.ask(asks, question)  # granted, and its caller does not hear of it
+    requests.ask(asks, question)  # granted, and its caller does not hear of it
     asks.close()
     daemon.kill()
-    giving_up.give_up(env, question, KeyboardInterrupt())
+    withdrawals.give_up(env, question, KeyboardInterrupt())
     daemon.ready()
     assert held(daemon) == [ITEM]
     with headcount.Client(env=env, autostart=False) as other:
@@ -157,7 +157,7 @@ def test_nothing_is_withdrawn_where_nothing_can_have_been_granted(
     daemon.kill()
     with pytest.raises(NotRunning):
         client.claim(ITEM, own=True)
-    assert not giving_up.is_unconfirmed(str(daemon.socket))
+    assert not withdrawals.is_unconfirmed(str(daemon.socket))
     daemon.ready()
 
 
@@ -179,7 +179,7 @@ async def test_a_claim_that_broke_with_its_daemon_is_withdrawn_where_nobody_star
             await client.claims()
             with pytest.raises(Broken):
                 await client.claim(ITEM, own=True)
-    assert giving_up.is_unconfirmed(str(socket))
+    assert withdrawals.is_unconfirmed(str(socket))
 
 
 # --- a client that is closed, or whose daemon stopped ------------------------------------------------

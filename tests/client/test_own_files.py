@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from headcount import own_files
+from headcount import private_files
 from headcount.paths import Places
 
 SECRET = "somebody's"
@@ -24,7 +24,7 @@ KINDS = ["link", "second name", "pipe", "link to nothing"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("opened", [own_files.open_to_append, own_files.open_anew])
+@pytest.mark.parametrize("opened", [private_files.open_to_append, private_files.open_anew])
 def test_nothing_is_written_through_what_was_planted(tmp_path: Path, kind: str, opened) -> None:
     place, victim = planted(tmp_path, kind)
     with open(opened(str(place)), "w") as file:
@@ -44,15 +44,15 @@ def test_a_plain_open_writes_through(tmp_path: Path) -> None:
 def test_nothing_is_read_through_it_and_nobody_waits(tmp_path: Path, kind: str) -> None:
     place, _ = planted(tmp_path, kind)
     with pytest.raises(OSError):
-        own_files.read(str(place), 100)
+        private_files.read(str(place), 100)
 
 
 def test_what_is_ours_is_kept_and_read(tmp_path: Path) -> None:
     place = tmp_path / "place"
     place.write_text("before ")
-    with open(own_files.open_to_append(str(place)), "a") as file:
+    with open(private_files.open_to_append(str(place)), "a") as file:
         file.write("after")
-    assert own_files.read(str(place), 100) == b"before after"
+    assert private_files.read(str(place), 100) == b"before after"
 
 
 def test_a_directory_of_another_user_or_of_everybody_is_refused(
@@ -71,7 +71,7 @@ def test_a_directory_of_another_user_or_of_everybody_is_refused(
     Path(places.state).chmod(0o755)
     places.make()
     mine = os.getuid()
-    monkeypatch.setattr(own_files.os, "getuid", lambda: mine + 1)
+    monkeypatch.setattr(private_files.os, "getuid", lambda: mine + 1)
     with pytest.raises(OSError, match="another user"):
         places.make()
 
@@ -106,13 +106,13 @@ def test_a_file_that_others_may_write_is_not_read(tmp_path: Path, monkeypatch: p
     place.write_text("x")
     place.chmod(0o602)
     with pytest.raises(OSError, match="others may write it"):
-        own_files.read(str(place), 100)
+        private_files.read(str(place), 100)
     place.chmod(0o660)
-    monkeypatch.setattr(own_files, "_is_alone_in", lambda group: False)
+    monkeypatch.setattr(private_files, "_is_alone_in", lambda group: False)
     with pytest.raises(OSError, match="others may write it"):
-        own_files.read(str(place), 100)
-    monkeypatch.setattr(own_files, "_is_alone_in", lambda group: True)
-    assert own_files.read(str(place), 100) == b"x", (
+        private_files.read(str(place), 100)
+    monkeypatch.setattr(private_files, "_is_alone_in", lambda group: True)
+    assert private_files.read(str(place), 100) == b"x", (
         "as editors leave it where each user has a group of their own"
     )
 
@@ -132,7 +132,7 @@ def test_only_a_group_of_ones_own_name_without_others_is_ones_own(monkeypatch: p
         monkeypatch.setattr(
             grp, "getgrgid", lambda _, n=name, m=members: SimpleNamespace(gr_name=n, gr_mem=m)
         )
-        assert own_files._is_alone_in(1) is alone
+        assert private_files._is_alone_in(1) is alone
 
 
 def test_a_directory_below_one_that_a_group_may_write_in_is_refused(tmp_path: Path) -> None:
@@ -143,6 +143,6 @@ def test_a_directory_below_one_that_a_group_may_write_in_is_refused(tmp_path: Pa
     team.chmod(0o775)
     os.chown(team, os.getuid(), 65534)
     with pytest.raises(OSError, match="a group may write in it"):
-        own_files.check_directory(str(home))
+        private_files.check_directory(str(home))
     team.chmod(0o1775)
-    own_files.check_directory(str(home))
+    private_files.check_directory(str(home))

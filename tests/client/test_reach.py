@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from headcount.client.daemon_access import Client, order, quoted
 from headcount.client.faults import NotRunning, Unavailable
-from headcount.client.reach import Client, order, quoted
 from headcount.paths import Places
 from tests.client.wire_server import WireServer, answer
 

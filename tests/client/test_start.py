@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from headcount.client import start as starting
+from headcount.client import start_daemon as starting
 from headcount.client.faults import Unavailable
-from headcount.client.start import allowed, start
+from headcount.client.start_daemon import allowed, start
 from headcount.paths import Places
 
 SECRETS = {

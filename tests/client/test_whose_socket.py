@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from headcount.client import connection
-from headcount.client.aio_connection import Link
-from headcount.client.connection import Connection
 from headcount.client.faults import Unavailable
+from headcount.client.transport import connection
+from headcount.client.transport.async_connection import Link
+from headcount.client.transport.connection import Connection
 
 
 @pytest.fixture

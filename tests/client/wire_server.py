@@ -9,7 +9,7 @@ import socket
 import threading
 from collections.abc import Callable
 
-from headcount.origin import Origin, installation, installed, namespaces
+from headcount.build_and_namespaces import Origin, installation, installed, namespaces
 
 HERE = Origin(installed(), namespaces(), installation())
 

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headcount.agents.guarded import Guarded, why_unfit
-from headcount.agents.label import LABEL
-from headcount.agents.marks import MARKS
-from headcount.agents.port import Agent, Unread
-from headcount.agents.table import OWN
-from headcount.core.identity import ProcessFacts, ProcessIdentity
+from headcount.agents.catalog import OWN
+from headcount.agents.interface import Agent, Unread
+from headcount.agents.kit.labels import LABEL
+from headcount.agents.kit.programs import MARKS
+from headcount.agents.plugin_guard import Guarded, why_unfit
 from headcount.core.open_files import OpenFile
-from headcount.core.report import Report
+from headcount.core.values.process import ProcessFacts, ProcessIdentity
+from headcount.core.values.report import Report
 from tests.rig import toy
 
 SAMPLES = Path(__file__).parent.parent / "rig" / "samples"

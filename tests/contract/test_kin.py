@@ -6,11 +6,11 @@ import signal
 
 import pytest
 
-from headcount.core.identity import ProcessFacts, ProcessIdentity
+from headcount.core.values.process import ProcessFacts, ProcessIdentity
 from headcount.system.processes.features import Features
-from headcount.system.processes.held import NotHeld, ProcessHandle
+from headcount.system.processes.interface import Processes
 from headcount.system.processes.linux import LinuxProcesses
-from headcount.system.processes.port import Processes
+from headcount.system.processes.pidfds.handle import NotHeld, ProcessHandle
 from headcount.system.processes.portable import PortableProcesses
 from headcount.system.signals import Sent, send
 from tests.rig.spawn import Spawner

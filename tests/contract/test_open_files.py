@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from headcount.agents.codex.hosting import hosted
-from headcount.core.identity import ProcessFacts, ProcessIdentity
-from headcount.system.processes import descriptors
+from headcount.agents.codex.open_conversations import hosted
+from headcount.core.values.process import ProcessFacts, ProcessIdentity
+from headcount.system.processes import open_files
 from headcount.system.processes.features import Features
+from headcount.system.processes.interface import Processes
 from headcount.system.processes.linux import LinuxProcesses
-from headcount.system.processes.port import Processes
 from headcount.system.processes.portable import PortableProcesses
 from tests.rig.hosts import CodexHost
 
@@ -83,9 +83,9 @@ async def test_locks_that_cannot_be_told_close_no_conversation(
         raise OSError(24, "Too many open files")
 
     if manner == "cut":
-        monkeypatch.setattr(descriptors, "LOCKS_MOST", 1)
+        monkeypatch.setattr(open_files, "LOCKS_MOST", 1)
     else:
-        monkeypatch.setattr(descriptors, "open", refused, raising=False)
+        monkeypatch.setattr(open_files, "open", refused, raising=False)
     processes = LinuxProcesses(asyncio.get_running_loop())
     found = processes.open_files(identity(processes, host.pid), processes.locks())
     assert found is not None

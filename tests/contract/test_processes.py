@@ -5,10 +5,10 @@ import asyncio
 import pytest
 from msgspec.structs import replace
 
-from headcount.core.identity import ProcessIdentity
-from headcount.core.verdict import Exit, Proof, Standing
+from headcount.core.values.process import ProcessIdentity
+from headcount.core.values.verdict import Exit, Proof, Standing
 from headcount.system.processes.ancestry import ancestors
-from headcount.system.processes.port import Gone
+from headcount.system.processes.interface import Gone
 from tests.rig.kernel import FakeKernel
 from tests.rig.watching import NEVER_GIVEN, Deaths, another_incarnation, quiet_for_three_passes, seen, until
 from tests.rig.worlds import FakeWorld, World

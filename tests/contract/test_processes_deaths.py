@@ -2,7 +2,7 @@
 
 import pytest
 
-from headcount.core.verdict import Exit, Proof, Standing
+from headcount.core.values.verdict import Exit, Proof, Standing
 from tests.rig.watching import Deaths, another_incarnation, quiet_for_three_passes, seen, until
 from tests.rig.worlds import World
 

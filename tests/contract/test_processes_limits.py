@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 
 from headcount import times
-from headcount.core.identity import ProcessFacts, ProcessIdentity
-from headcount.core.verdict import Exit, Standing, Verdict
-from headcount.system.processes import pidfd
+from headcount.core.values.process import ProcessFacts, ProcessIdentity
+from headcount.core.values.verdict import Exit, Standing, Verdict
 from headcount.system.processes.ancestry import ancestors
 from headcount.system.processes.features import Features
+from headcount.system.processes.interface import Gone, Unreadable
 from headcount.system.processes.linux import LinuxProcesses
-from headcount.system.processes.port import Gone, Unreadable
+from headcount.system.processes.pidfds import calls
 from headcount.system.processes.portable import PortableProcesses
 from tests.rig.spawn import Spawner
 
@@ -181,7 +181,7 @@ async def test_facts_are_those_of_that_process(spawner: Spawner, tmp_path: Path)
 async def test_a_proc_of_another_namespace_is_not_read(
     spawner: Spawner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headcount.system.processes.place.proc_is_ours", lambda: False)
+    monkeypatch.setattr("headcount.system.processes.boot_and_namespace.proc_is_ours", lambda: False)
     for features in (Features(), Features.without("pidfd")):
         processes = LinuxProcesses(asyncio.get_running_loop(), features)
         assert isinstance(processes.look(spawner.child().pid), Unreadable)
@@ -190,12 +190,12 @@ async def test_a_proc_of_another_namespace_is_not_read(
 
 def test_every_way_to_ask_a_handle_for_its_pid_gives_the_same(spawner: Spawner) -> None:
     neglected = spawner.neglected()
-    assert pidfd.pid_of(neglected.pidfd) == pidfd.shown_pid(neglected.pidfd) == neglected.pid
+    assert calls.pid_of(neglected.pidfd) == calls.shown_pid(neglected.pidfd) == neglected.pid
     neglected.kill()
     neglected.wait_ended()
-    assert pidfd.pid_of(neglected.pidfd) == pidfd.shown_pid(neglected.pidfd) == neglected.pid
+    assert calls.pid_of(neglected.pidfd) == calls.shown_pid(neglected.pidfd) == neglected.pid
     neglected.let_reap()
-    assert pidfd.pid_of(neglected.pidfd) == pidfd.shown_pid(neglected.pidfd) == pidfd.REAPED
+    assert calls.pid_of(neglected.pidfd) == calls.shown_pid(neglected.pidfd) == calls.REAPED
 
 
 # --- ancestry -------------------------------------------------------------------------------------

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from headcount.core.identity import ProcessFacts
-from headcount.system.peer import Peer
+from headcount.core.values.process import ProcessFacts
 from headcount.system.processes.linux import LinuxProcesses
 from headcount.system.signals import NotSent, Sent, send, terminate_listener
+from headcount.system.unix_peer import Peer
 from tests.rig.kernel import FakeKernel
 
 CONNECTS = """

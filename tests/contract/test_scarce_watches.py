@@ -10,11 +10,11 @@ from types import SimpleNamespace
 import pytest
 
 from headcount import times
-from headcount.core.identity import ProcessFacts, ProcessIdentity
-from headcount.core.verdict import Exit, Standing, Verdict
-from headcount.system.processes import nofile
+from headcount.core.values.process import ProcessFacts, ProcessIdentity
+from headcount.core.values.verdict import Exit, Standing, Verdict
+from headcount.system.log_throttle import Seldom
+from headcount.system.processes import descriptor_limits
 from headcount.system.processes.linux import LinuxProcesses
-from headcount.system.seldom import Seldom
 from tests.rig.crowd import Crowd, Member
 from tests.rig.few_descriptors import limit
 
@@ -80,7 +80,7 @@ async def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
 @pytest.mark.parametrize(
     "own",
     [
-        nofile.OWN,
+        descriptor_limits.OWN,
         Uncounted("/proc/self/fd"),
         Path("/nowhere/fd"),
     ],
@@ -89,12 +89,12 @@ async def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
 async def test_a_lowered_limit_takes_from_the_watches_and_a_raised_one_gives_back(
     scene: Scene, monkeypatch: pytest.MonkeyPatch, own: Path
 ) -> None:
-    monkeypatch.setattr(nofile, "OWN", own)
+    monkeypatch.setattr(descriptor_limits, "OWN", own)
     assert scene.processes.polled() == 0 and not scene.processes.is_short()
     with limit(left=0):
         assert is_full(), "the control: watches that nobody gives up leave nothing for a caller"
         given_up = scene.processes.make_room(none_left=True)
-        assert given_up == nofile.kept_free() == scene.processes.polled()
+        assert given_up == descriptor_limits.kept_free() == scene.processes.polled()
         assert scene.processes.is_short() and scene.processes.watched() == SIZE
         assert not is_full() and scene.processes.make_room() == 0, "once is enough"
         first, *_, last = scene.crowd.members
@@ -117,16 +117,16 @@ async def test_a_lowered_limit_takes_from_the_watches_and_a_raised_one_gives_bac
 
 
 async def test_it_is_noticed_without_anybody_who_found_none(scene: Scene) -> None:
-    with limit(left=nofile.KEPT_FREE_LEAST // 4):
+    with limit(left=descriptor_limits.KEPT_FREE_LEAST // 4):
         assert scene.processes.make_room() > 0
-        assert nofile.count_free() >= nofile.kept_free()
+        assert descriptor_limits.count_free() >= descriptor_limits.kept_free()
 
 
 async def test_a_limit_below_what_is_open_takes_all_that_it_needs_at_once(scene: Scene) -> None:
     """Pidfds whose numbers are above the limit stay open, and to give one of them up is no gain."""
     with limit(left=-SIZE // 4):
         scene.processes.make_room(none_left=True)
-        assert not is_full() and nofile.count_free() >= nofile.kept_free()
+        assert not is_full() and descriptor_limits.count_free() >= descriptor_limits.kept_free()
 
 
 async def test_a_caller_who_comes_and_goes_moves_no_watch(scene: Scene) -> None:
@@ -134,7 +134,7 @@ async def test_a_caller_who_comes_and_goes_moves_no_watch(scene: Scene) -> None:
     with limit(left=0):
         scene.processes.make_room(none_left=True)
         polled = scene.processes.polled()
-        callers = [os.open("/dev/null", os.O_RDONLY) for _ in range(nofile.kept_free() // 3)]
+        callers = [os.open("/dev/null", os.O_RDONLY) for _ in range(descriptor_limits.kept_free() // 3)]
         assert scene.processes.make_room() == 0
         for caller in callers:
             os.close(caller)
@@ -154,7 +154,7 @@ async def test_whoever_has_ended_is_not_given_up_and_keeps_the_kernels_word(scen
 async def test_a_watch_that_would_take_what_is_kept_free_is_not_made(scene: Scene, tmp_path: Path) -> None:
     late = Crowd(tmp_path, 3)
     try:
-        with limit(left=nofile.KEPT_FREE_LEAST // 2 + 4):
+        with limit(left=descriptor_limits.KEPT_FREE_LEAST // 2 + 4):
             for member in late.members:
                 seen = scene.processes.look(member.pid)
                 assert isinstance(seen, ProcessFacts)

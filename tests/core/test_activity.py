@@ -2,7 +2,7 @@
 
 import pytest
 
-from headcount.core.activity import (
+from headcount.core.values.activity import (
     BY_TURN,
     HOOK_STANDS,
     Activity,
@@ -14,7 +14,7 @@ from headcount.core.activity import (
     newer,
     weigh,
 )
-from headcount.core.report import Turn, WaitingOn
+from headcount.core.values.report import Turn, WaitingOn
 
 
 def hook(turn: Turn, at: float = 10.0, **more) -> Turned:

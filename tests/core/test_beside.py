@@ -6,12 +6,12 @@ from msgspec.structs import replace
 
 from headcount.core.commands import Acquire, Caller
 from headcount.core.decide import decide
-from headcount.core.events import EventType, apply
-from headcount.core.evidence import Judged
-from headcount.core.item import Item
-from headcount.core.report import Found, Turn
-from headcount.core.session import EndKind, Liveness
-from headcount.core.verdict import alive, unknown
+from headcount.core.values.events import EventType, apply
+from headcount.core.values.evidence import Judged
+from headcount.core.values.item import Item
+from headcount.core.values.report import Found, Turn
+from headcount.core.values.session import EndKind, Liveness
+from headcount.core.values.verdict import alive, unknown
 from tests.core.test_properties import CONVERSATIONS, NOW, PROCESSES, reports
 from tests.rig.values import T0, Scene, bound, death, leaving, process, record, report
 

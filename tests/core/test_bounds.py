@@ -2,12 +2,12 @@
 
 from collections import Counter
 
-from headcount.core.begin import UNPROVEN_MOST
-from headcount.core.claim import Granted, Refused
-from headcount.core.evidence import Tick
-from headcount.core.granting import CLAIMS_MOST
-from headcount.core.report import Anchor, Turn
-from headcount.core.session import Liveness
+from headcount.core.claims.grants import CLAIMS_MOST
+from headcount.core.sessions.start import UNPROVEN_MOST
+from headcount.core.values.claim import Granted, Refused
+from headcount.core.values.evidence import Tick
+from headcount.core.values.report import Anchor, Turn
+from headcount.core.values.session import Liveness
 from headcount.times import LOST_AFTER
 from tests.rig.desk import Desk
 from tests.rig.values import T0, Scene, bound, leaving, process, report, start

@@ -2,10 +2,10 @@
 
 from msgspec.structs import replace
 
-from headcount.core.attribution import is_dead, lives
-from headcount.core.evidence import Closed
-from headcount.core.report import Report
-from headcount.core.session import EndKind, Liveness
+from headcount.core.leftovers.attribution import is_dead, lives
+from headcount.core.values.evidence import Closed
+from headcount.core.values.report import Report
+from headcount.core.values.session import EndKind, Liveness
 from tests.rig.values import T0, Scene, bound, death, leaving, process, report
 
 P = process(100)

@@ -3,11 +3,11 @@
 from typing import Any
 
 from headcount.core.decide import next_deadline
-from headcount.core.events import EventType
-from headcount.core.evidence import Awake, Tick
-from headcount.core.report import Anchor, Report, Turn, Worktree
-from headcount.core.session import Session
-from headcount.core.traces import TRACES_MOST
+from headcount.core.state.recent_edits import TRACES_MOST
+from headcount.core.values.events import EventType
+from headcount.core.values.evidence import Awake, Tick
+from headcount.core.values.report import Anchor, Report, Turn, Worktree
+from headcount.core.values.session import Session
 from headcount.times import COLLISION_WITHIN
 from tests.rig.values import T0, Scene, bound, death, process, report, start
 

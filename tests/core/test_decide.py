@@ -2,11 +2,11 @@
 
 from msgspec.structs import replace
 
-from headcount.core.activity import Doing, Turned
-from headcount.core.evidence import Glimpse, Rebooted, Retire, Tick
-from headcount.core.report import Anchor, Background, Found, Opening, Turn, WaitingOn
-from headcount.core.session import Ended, EndKind, Liveness
-from headcount.core.verdict import Proof, alive, dead, unknown
+from headcount.core.values.activity import Doing, Turned
+from headcount.core.values.evidence import Glimpse, Rebooted, Retire, Tick
+from headcount.core.values.report import Anchor, Background, Found, Opening, Turn, WaitingOn
+from headcount.core.values.session import Ended, EndKind, Liveness
+from headcount.core.values.verdict import Proof, alive, dead, unknown
 from headcount.times import LOST_AFTER
 from tests.rig.values import HERE, T0, Scene, bound, death, judged, leaving, process, record, report, start
 

@@ -1,8 +1,8 @@
 """Which conversation a process has, by example: swapped, branched, resumed, provisional."""
 
-from headcount.core.report import Opening, Turn
-from headcount.core.session import EndKind, Liveness
-from headcount.core.world import World
+from headcount.core.state.world import World
+from headcount.core.values.report import Opening, Turn
+from headcount.core.values.session import EndKind, Liveness
 from tests.rig.values import HERE, T0, Scene, bound, death, leaving, process, record, report, start
 
 P, Q = process(100), process(200)

@@ -1,8 +1,8 @@
 import pytest
 from msgspec.structs import replace
 
-from headcount.core.identity import Match, same_process
-from headcount.core.verdict import Proof, Standing, Verdict, judge_place
+from headcount.core.values.process import Match, same_process
+from headcount.core.values.verdict import Proof, Standing, Verdict, judge_place
 from tests.rig.values import HERE, process
 
 P = process(100)

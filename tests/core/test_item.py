@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headcount.core.item import BadItem, Item, overlaps, parse_item
+from headcount.core.values.item import BadItem, Item, overlaps, parse_item
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from headcount.core.activity import Activity, Doing
-from headcount.core.claim import Claim
-from headcount.core.events import Event, EventType
-from headcount.core.item import Item
-from headcount.core.lanes import Lane, Lanes, Span, activity_before, covered, times, waits
-from headcount.core.session import Ended, EndKind, Liveness, Session, SessionId
+from headcount.core.timeline import Lane, Lanes, Span, activity_before, covered, times, waits
+from headcount.core.values.activity import Activity, Doing
+from headcount.core.values.claim import Claim
+from headcount.core.values.events import Event, EventType
+from headcount.core.values.item import Item
+from headcount.core.values.session import Ended, EndKind, Liveness, Session, SessionId
 from tests.rig.values import process
 
 T = 1_000.0

@@ -2,15 +2,15 @@
 
 import pytest
 
-from headcount.core.book import Book
-from headcount.core.claim import Accepted, Freed, Granted, Held, Refused, Released
 from headcount.core.commands import AcceptLoss, Acquire, Caller, Release
 from headcount.core.effects import Watch
-from headcount.core.events import EventType
-from headcount.core.identity import ProcessIdentity
-from headcount.core.item import Item
-from headcount.core.report import Opening, Turn
-from headcount.core.verdict import alive, unknown
+from headcount.core.state.claims import Book
+from headcount.core.values.claim import Accepted, Freed, Granted, Held, Refused, Released
+from headcount.core.values.events import EventType
+from headcount.core.values.item import Item
+from headcount.core.values.process import ProcessIdentity
+from headcount.core.values.report import Opening, Turn
+from headcount.core.values.verdict import alive, unknown
 from tests.rig.desk import FIRST, OPERATOR, Desk
 from tests.rig.values import HERE, T0, bound, death, judged, leaving, process, report, start
 

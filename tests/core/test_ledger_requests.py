@@ -2,11 +2,11 @@
 
 import pytest
 
-from headcount.core.book import REQUESTS_MOST, Book
-from headcount.core.claim import Freed, Granted, Held, Refused, Released
 from headcount.core.commands import Acquire, Caller, CallerKind
-from headcount.core.evidence import Retire
-from headcount.core.item import Item
+from headcount.core.state.claims import REQUESTS_MOST, Book
+from headcount.core.values.claim import Freed, Granted, Held, Refused, Released
+from headcount.core.values.evidence import Retire
+from headcount.core.values.item import Item
 from tests.rig.desk import Desk
 from tests.rig.values import T0, process
 
@@ -54,7 +54,7 @@ def test_requests_are_remembered_over_a_restart_and_forgotten_with_time():
 
 def test_the_newest_requests_are_remembered_and_no_more(monkeypatch):
     assert REQUESTS_MOST > 1000
-    monkeypatch.setattr("headcount.core.book.REQUESTS_MOST", 3)
+    monkeypatch.setattr("headcount.core.state.claims.REQUESTS_MOST", 3)
     desk = Desk()
     for nth in range(5):
         desk.acquire(f"task:{nth}", A, request=f"r{nth}")

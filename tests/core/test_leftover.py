@@ -3,17 +3,17 @@
 import pytest
 from msgspec.structs import replace
 
-from headcount.core.attribution import LAUNCH, Carried, Life, by_mark, lives, whose
 from headcount.core.commands import Acquire, Caller, CallerKind
 from headcount.core.decide import decide
-from headcount.core.events import EventType
-from headcount.core.evidence import Judged, Retire
-from headcount.core.item import Item
-from headcount.core.leftover import Find, Gone, Kind, Left, process_key
-from headcount.core.report import Opening
-from headcount.core.session import SessionId
-from headcount.core.verdict import Proof, dead, unknown
-from headcount.core.world import World
+from headcount.core.leftovers.attribution import LAUNCH, Carried, Life, by_mark, lives, whose
+from headcount.core.state.world import World
+from headcount.core.values.events import EventType
+from headcount.core.values.evidence import Judged, Retire
+from headcount.core.values.item import Item
+from headcount.core.values.leftover import Find, Gone, Kind, Left, process_key
+from headcount.core.values.report import Opening
+from headcount.core.values.session import SessionId
+from headcount.core.values.verdict import Proof, dead, unknown
 from tests.rig.desk import Desk
 from tests.rig.values import HERE, T0, Scene, bound, death, process, report, start
 
@@ -434,7 +434,7 @@ def test_a_conversation_that_moves_on_to_another_process_is_no_second_writer():
 
 
 def test_clear_in_one_of_two_writers_clears_it():
-    from headcount.core.report import Opening
+    from headcount.core.values.report import Opening
 
     scene = Scene()
     two_writers(scene)

@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from headcount.core.session import (
+from headcount.core.values.session import (
     LIVENESS,
     Ended,
     EndKind,

@@ -7,13 +7,13 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from headcount.core.claim import Claim, Freed
-from headcount.core.events import Event, EventType
-from headcount.core.item import Item
-from headcount.core.notice import Kind, Memory, Notice, begin, hushed, judge
-from headcount.core.report import Turn, WaitingOn
-from headcount.core.session import Session, SessionId
-from headcount.core.world import World
+from headcount.core.notifications import Kind, Memory, Notice, begin, hushed, judge
+from headcount.core.state.world import World
+from headcount.core.values.claim import Claim, Freed
+from headcount.core.values.events import Event, EventType
+from headcount.core.values.item import Item
+from headcount.core.values.report import Turn, WaitingOn
+from headcount.core.values.session import Session, SessionId
 from tests.rig.hostile import hostile, traces
 from tests.rig.values import T0, Scene, bound, death, process, record, report, start
 

@@ -4,11 +4,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from headcount.core.events import apply
-from headcount.core.evidence import Judged, Tick
-from headcount.core.report import Anchor, Background, Opening, Turn, WaitingOn
-from headcount.core.session import Liveness
-from headcount.core.verdict import Proof, Standing, alive, dead, unknown
+from headcount.core.values.events import apply
+from headcount.core.values.evidence import Judged, Tick
+from headcount.core.values.report import Anchor, Background, Opening, Turn, WaitingOn
+from headcount.core.values.session import Liveness
+from headcount.core.values.verdict import Proof, Standing, alive, dead, unknown
 from tests.rig.values import T0, Scene, bound, process, record, report
 
 PROCESSES = [process(100), process(200), process(100, inode=7)]  # the third has the first one's pid

@@ -9,17 +9,16 @@ from hypothesis import strategies as st
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from headcount.core.collision import next_expiry
+from headcount.core.collisions import next_expiry
 from headcount.core.commands import Acquire, Caller, CallerKind, HandOff, Release, Withdraw
 from headcount.core.decide import decide
-from headcount.core.evidence import Awake, Judged, Retire, Tick
-from headcount.core.item import Item
-from headcount.core.leftover import Find, Kind, Left
-from headcount.core.registration import Register, Unregister
-from headcount.core.report import Anchor, Opening, Turn, Worktree
-from headcount.core.session import Registration, SessionId
-from headcount.core.verdict import Proof, alive, dead, unknown
-from headcount.core.world import World
+from headcount.core.state.world import World
+from headcount.core.values.evidence import Awake, Judged, Register, Retire, Tick, Unregister
+from headcount.core.values.item import Item
+from headcount.core.values.leftover import Find, Kind, Left
+from headcount.core.values.report import Anchor, Opening, Turn, Worktree
+from headcount.core.values.session import Registration, SessionId
+from headcount.core.values.verdict import Proof, alive, dead, unknown
 from headcount.times import COLLISION_WITHIN
 from tests.rig.values import HERE, T0, bound, process, record, report
 

@@ -3,10 +3,10 @@
 from typing import Any
 
 from headcount.core.decide import decide
-from headcount.core.registration import Register, TurnedAway, Unregister
-from headcount.core.report import Opening
-from headcount.core.session import EndKind, Liveness, Registration
-from headcount.core.verdict import unknown
+from headcount.core.values.evidence import Register, TurnedAway, Unregister
+from headcount.core.values.report import Opening
+from headcount.core.values.session import EndKind, Liveness, Registration
+from headcount.core.values.verdict import unknown
 from tests.rig.values import T0, Scene, bound, death, judged, leaving, process, record, report, start
 
 
@@ -113,7 +113,7 @@ def test_a_launched_process_gets_its_conversation_from_its_first_report():
 def test_the_registered_name_stands_against_the_agents_own_and_stays_through_a_clear():
     scene = Scene()
     ask(scene, registering(process(7), name="auth", role="builder", groups=("api",)))
-    from headcount.core.report import Details
+    from headcount.core.values.report import Details
 
     scene.hear(report(at=T0 + 1, anchor=bound(process(7)), details=Details(name="a title of its own")))
     assert scene.only().name == "auth"

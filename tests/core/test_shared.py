@@ -2,14 +2,14 @@
 
 import pytest
 
-from headcount.core.claim import Claim, Freed, Granted, Held, Refused, Released
+from headcount.core.claims.shared import SharedItem, decide_shared, mirrored
 from headcount.core.commands import Acquire, Caller, Release, SharedFreed, SharedGranted
 from headcount.core.effects import Watch
-from headcount.core.events import EventType
-from headcount.core.identity import Place
-from headcount.core.item import Item, is_shared
-from headcount.core.shared import SharedItem, decide_shared, mirrored
-from headcount.core.verdict import Proof, alive, dead
+from headcount.core.values.claim import Claim, Freed, Granted, Held, Refused, Released
+from headcount.core.values.events import EventType
+from headcount.core.values.item import Item, is_shared
+from headcount.core.values.process import Place
+from headcount.core.values.verdict import Proof, alive, dead
 from tests.rig.desk import Desk
 from tests.rig.values import T0, process
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from headcount.core.activity import Doing
-from headcount.core.events import EventType
-from headcount.core.evidence import Declared, Glimpse, Looked
-from headcount.core.report import Opening, Turn
-from headcount.core.session import Liveness, SessionId
-from headcount.core.verdict import unknown
+from headcount.core.values.activity import Doing
+from headcount.core.values.events import EventType
+from headcount.core.values.evidence import Declared, Glimpse, Looked
+from headcount.core.values.report import Opening, Turn
+from headcount.core.values.session import Liveness, SessionId
+from headcount.core.values.verdict import unknown
 from tests.rig.values import T0, Scene, bound, death, judged, process, record, report, start
 
 PATIENCE = 600.0

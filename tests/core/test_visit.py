@@ -2,9 +2,9 @@
 
 import pytest
 
-from headcount.core.activity import Doing
-from headcount.core.evidence import Visited
-from headcount.core.report import Turn
+from headcount.core.values.activity import Doing
+from headcount.core.values.evidence import Visited
+from headcount.core.values.report import Turn
 from tests.rig.values import T0, Scene, bound, death, process, report, start
 
 

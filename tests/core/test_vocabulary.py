@@ -4,11 +4,11 @@ import enum
 
 import pytest
 
-from headcount.core.activity import Doing
-from headcount.core.events import EventType
-from headcount.core.report import Turn
-from headcount.core.session import Liveness
-from headcount.core.vocabulary import Vocabulary
+from headcount.core.values.activity import Doing
+from headcount.core.values.events import EventType
+from headcount.core.values.fast_enum import Vocabulary
+from headcount.core.values.report import Turn
+from headcount.core.values.session import Liveness
 
 
 @pytest.mark.parametrize("words", [EventType, Turn, Liveness, Doing])

@@ -2,10 +2,10 @@
 
 import pytest
 
-from headcount.core.book import Book
-from headcount.core.claim import Accepted, Freed, Granted, Held, Refused, Released
 from headcount.core.commands import Acquire, Caller, Withdraw
-from headcount.core.item import Item
+from headcount.core.state.claims import Book
+from headcount.core.values.claim import Accepted, Freed, Granted, Held, Refused, Released
+from headcount.core.values.item import Item
 from tests.rig.desk import Desk
 from tests.rig.values import process
 
@@ -198,7 +198,7 @@ def test_a_disconnection_and_a_retry_in_one_batch_are_decided_in_their_order():
 
 
 def test_the_newest_withdrawn_ids_are_remembered_and_no_more(monkeypatch):
-    monkeypatch.setattr("headcount.core.book.REQUESTS_MOST", 3)
+    monkeypatch.setattr("headcount.core.state.claims.REQUESTS_MOST", 3)
     desk = Desk()
     for nth in range(5):
         desk.withdraw(f"r{nth}", A)
@@ -207,7 +207,7 @@ def test_the_newest_withdrawn_ids_are_remembered_and_no_more(monkeypatch):
 
 
 def test_a_withdrawn_id_is_as_old_as_its_withdrawal_and_not_as_its_grant(monkeypatch):
-    monkeypatch.setattr("headcount.core.book.REQUESTS_MOST", 3)
+    monkeypatch.setattr("headcount.core.state.claims.REQUESTS_MOST", 3)
     desk = Desk()
     for id in ("r", "b", "c"):
         desk.acquire(f"task:{id}", A, request=id)

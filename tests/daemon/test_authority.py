@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from headcount.daemon.authority import AUTHORITY
+from headcount.daemon.api.permissions import AUTHORITY
 from headcount.daemon.routes.table import ROUTES
 from tests.rig.agent import Agent
 from tests.rig.callers import Answer, Errand, Request, child, detached, left_behind, marks, nested

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from headcount.client.connection import Connection
+from headcount.client.transport.connection import Connection
 from tests.rig.agent import Agent
 from tests.rig.daemon import Daemon, eventually
 from tests.rig.inside import inside, settled

@@ -2,18 +2,18 @@
 
 from msgspec.structs import replace
 
-from headcount.core.book import Book
-from headcount.core.claim import Claim
 from headcount.core.commands import Acquire, Caller
 from headcount.core.decide import decide
-from headcount.core.identity import ProcessIdentity
-from headcount.core.item import Item
-from headcount.core.proving import decide_proved
-from headcount.core.session import EndKind, Liveness, Session, SessionId
-from headcount.core.verdict import Standing, Verdict
-from headcount.core.world import World
-from headcount.daemon.recovery import boots_of, recover
-from headcount.store.port import Loaded
+from headcount.core.required_proofs import decide_proved
+from headcount.core.state.claims import Book
+from headcount.core.state.world import World
+from headcount.core.values.claim import Claim
+from headcount.core.values.item import Item
+from headcount.core.values.process import ProcessIdentity
+from headcount.core.values.session import EndKind, Liveness, Session, SessionId
+from headcount.core.values.verdict import Standing, Verdict
+from headcount.daemon.engine.recovery import boots_of, recover
+from headcount.store.interface import Loaded
 from tests.rig.kernel import FakeKernel
 
 NOW = 2_000_000.0

@@ -2,10 +2,10 @@
 
 import pytest
 
-from headcount.core.evidence import Judged
-from headcount.core.identity import ProcessFacts
-from headcount.core.session import Liveness
-from headcount.core.verdict import unknown
+from headcount.core.values.evidence import Judged
+from headcount.core.values.process import ProcessFacts
+from headcount.core.values.session import Liveness
+from headcount.core.values.verdict import unknown
 from tests.rig.lone_census import lone_census
 from tests.rig.values import bound, report
 

@@ -2,7 +2,7 @@
 
 import os
 
-from headcount.core.evidence import Judged
+from headcount.core.values.evidence import Judged
 from tests.rig.lone_census import lone_census
 
 

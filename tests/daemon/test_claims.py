@@ -9,8 +9,8 @@ from urllib.parse import quote
 
 import pytest
 
-from headcount.client.connection import Connection
 from headcount.client.faults import ClientFault
+from headcount.client.transport.connection import Connection
 from tests.rig.agent import Agent
 from tests.rig.daemon import Daemon, eventually
 from tests.rig.inside import inside

@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from headcount.core import proving
-from headcount.core.claim import Granted, Held, Refused
+from headcount.core import required_proofs
 from headcount.core.commands import Acquire, Caller, HandOff, Release
 from headcount.core.decide import decide
-from headcount.core.evidence import Judged, Tick
-from headcount.core.identity import ProcessIdentity
-from headcount.core.item import Item
-from headcount.core.verdict import Proof, Verdict, alive, dead
-from headcount.core.world import World
-from headcount.daemon.loop import Loop, NotStored
-from headcount.store.port import StoreFault
+from headcount.core.state.world import World
+from headcount.core.values.claim import Granted, Held, Refused
+from headcount.core.values.evidence import Judged, Tick
+from headcount.core.values.item import Item
+from headcount.core.values.process import ProcessIdentity
+from headcount.core.values.verdict import Proof, Verdict, alive, dead
+from headcount.daemon.engine.loop import Loop, NotStored
+from headcount.store.interface import StoreFault
 from headcount.system.clock import SystemClock
 from tests.rig.values import HERE, T0, bound, process, report
 
@@ -163,7 +163,7 @@ async def test_a_grant_a_wait_and_a_death_are_each_decided_once(monkeypatch: pyt
         decided.append(given)
         return decide(*given)
 
-    monkeypatch.setattr(proving, "decide", counted)
+    monkeypatch.setattr(required_proofs, "decide", counted)
     async with opened() as office:
         await office.loop.command(office.acquire(A, "a"))
         waiting = asyncio.ensure_future(office.loop.command(office.acquire(B, "b", 60)))

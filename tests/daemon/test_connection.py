@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from headcount import __version__
-from headcount.daemon.answer import NOTHING, Answer, json_answer, on_the_wire
-from headcount.daemon.gate import Gate
-from headcount.daemon.protocol import Protocol
-from headcount.daemon.request import Line, Request
-from headcount.origin import ours
+from headcount.build_and_namespaces import ours
+from headcount.daemon.http.answer import NOTHING, Answer, json_answer, on_the_wire
+from headcount.daemon.http.connection import Protocol
+from headcount.daemon.http.request import Line, Request
+from headcount.daemon.http.request_checks import Gate
 from headcount.times import KEEP_ALIVE
 
 

@@ -6,10 +6,10 @@ from collections import Counter
 import pytest
 
 from headcount import times
-from headcount.core.events import Event, EventType
-from headcount.core.identity import ProcessIdentity
-from headcount.daemon.called import called
-from headcount.daemon.descendants import Descendants
+from headcount.core.values.events import Event, EventType
+from headcount.core.values.process import ProcessIdentity
+from headcount.daemon.leftovers.descendants import Descendants
+from headcount.daemon.leftovers.process_label import called
 from headcount.system.clock import SystemClock
 from tests.rig.kernel import FakeKernel
 from tests.rig.values import Scene, bound, start
@@ -165,7 +165,7 @@ async def test_agents_that_are_due_together_are_looked_at_in_one_go(stage: Stage
     ],
 )
 def test_a_process_is_called_by_program_and_script_and_no_argument(argv: tuple[str, ...], name: str) -> None:
-    from headcount.core.identity import ProcessFacts
+    from headcount.core.values.process import ProcessFacts
     from tests.rig.values import process
 
     assert called(ProcessFacts(process(7), 1, 1000, "comm", argv, None)) == name

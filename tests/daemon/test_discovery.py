@@ -206,7 +206,7 @@ def test_broken_and_clashing_adapters_are_left_out_and_named(tmp_path: Path) -> 
 
 STUCK = """
 import threading, time
-from headcount.core.identity import ProcessFacts
+from headcount.core.values.process import ProcessFacts
 class Bad(Toy):
     name = "bad"
     def stuck(self, *_):

@@ -289,9 +289,9 @@ def test_what_cannot_be_written_down_is_not_done(tmp_path: Path, agent: Make) ->
 
 
 NO_AUDIT = """
-from headcount.core.events import EventType
-from headcount.store.port import StoreFault
-from headcount.store.sqlite import SqliteStore
+from headcount.core.values.events import EventType
+from headcount.store.interface import StoreFault
+from headcount.store.sqlite.adapter import SqliteStore
 right = SqliteStore.commit
 async def commit(self, events, *rest):
     if any(event.type is EventType.ENDING_INTENDED for event in events):
@@ -302,7 +302,7 @@ SqliteStore.commit = commit
 
 
 def test_the_first_process_the_daemon_and_its_ancestors_are_forbidden_by_the_rule_itself() -> None:
-    from headcount.daemon.ending import forbidden
+    from headcount.daemon.ending.signal_process import forbidden
     from tests.rig.values import process
 
     ours, callers = [process(50), process(40)], [process(60), process(61)]

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from headcount.daemon.ending import Endings, Target, Wish
+from headcount.daemon.ending.signal_process import Endings, Target, Wish
 from headcount.system.clock import SystemClock
-from headcount.system.processes.held import ProcessHandle
 from headcount.system.processes.linux import LinuxProcesses
+from headcount.system.processes.pidfds.handle import ProcessHandle
 from tests.rig.daemon import Daemon, eventually
 from tests.rig.scenes import Make, seated
 from tests.rig.witness_loop import WitnessLoop
@@ -85,7 +85,7 @@ async def test_whoever_was_heard_from_since_the_intent_is_not_signalled(stage: S
 async def test_who_cannot_see_whom_it_runs_below_ends_nobody(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headcount.daemon.ending.ancestors", lambda *_: iter(()))
+    monkeypatch.setattr("headcount.daemon.ending.signal_process.ancestors", lambda *_: iter(()))
     results = await stage.endings.end(stage.targets(), Wish("reap", "operator"))
     assert [each.outcome for each in results] == ["refused", "refused"]
     assert all(each.poll() is None for each in stage.children) and stage.journal.told == []
@@ -113,9 +113,9 @@ def test_a_disk_that_is_full_after_the_signal_is_no_answer_that_nothing_was_done
 
 LATE = """
 import os
-from headcount.core.events import EventType
-from headcount.store.port import StoreFault
-from headcount.store.sqlite import SqliteStore
+from headcount.core.values.events import EventType
+from headcount.store.interface import StoreFault
+from headcount.store.sqlite.adapter import SqliteStore
 right, signalled = SqliteStore.commit, []
 async def commit(self, events, *rest):
     if signalled and os.path.exists(os.environ["IS_FULL"]):

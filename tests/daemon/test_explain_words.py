@@ -3,8 +3,8 @@
 import pytest
 from msgspec.structs import replace
 
-from headcount.core.report import Turn
-from headcount.daemon.explain import explain
+from headcount.core.values.report import Turn
+from headcount.daemon.views.explain import explain
 from tests.rig.values import Scene, bound, process, report
 
 

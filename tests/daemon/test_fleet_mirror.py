@@ -5,14 +5,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from headcount.core.claim import Granted, Held
+from headcount.core.claims.shared import decide_shared
 from headcount.core.commands import Acquire, Caller
-from headcount.core.item import Item
-from headcount.core.shared import decide_shared
-from headcount.core.verdict import alive
-from headcount.daemon.fleet.pace import Pace
-from headcount.daemon.routes.claims_shared import elsewhere
-from headcount.store.shared import SharedUnavailable, Superseded
+from headcount.core.values.claim import Granted, Held
+from headcount.core.values.item import Item
+from headcount.core.values.verdict import alive
+from headcount.daemon.fleet.intervals import Pace
+from headcount.daemon.routes.shared_claims import elsewhere
+from headcount.store.shared_interface import SharedUnavailable, Superseded
 from tests.rig.ledgers import FleetDesk
 from tests.rig.values import process
 

@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from headcount.daemon import loop as looping
-from headcount.daemon.loop import BATCH_MOST, Loop
+from headcount.daemon.engine import loop as looping
+from headcount.daemon.engine.loop import BATCH_MOST, Loop
 from tests.rig.lone_loop import lone_loop
 from tests.rig.values import T0, bound, process, report
 

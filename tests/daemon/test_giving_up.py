@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from headcount.client import ledger
-from headcount.client.connection import Answer, request
+from headcount.client import requests
+from headcount.client.transport.connection import Answer, request
 from tests.rig.daemon import Daemon, eventually
 from tests.rig.inside import command, settled, shell
 
@@ -36,7 +36,7 @@ def wish(
 
 
 def withdraw(daemon: Daemon, id: str, item: str = ITEM) -> Answer:
-    question = ledger.withdrawal(ledger.acquire(item, request=id, own=True))
+    question = requests.withdrawal(requests.acquire(item, request=id, own=True))
     return daemon.call(question.method, question.path)
 
 
@@ -157,9 +157,9 @@ def test_another_process_withdraws_nothing(daemon: Daemon) -> None:
     with connected(daemon) as sock:
         wish(daemon, sock, "r")
         assert answered(sock)["granted"] is True
-    question = ledger.withdrawal(ledger.acquire(ITEM, request="r", own=True))
+    question = requests.withdrawal(requests.acquire(ITEM, request="r", own=True))
     script = (
-        "import sys; from headcount.client.connection import Connection;"
+        "import sys; from headcount.client.transport.connection import Connection;"
         "print(Connection(sys.argv[1]).call(*sys.argv[2:]).data['error']['code'])"
     )
     words = [sys.executable, "-c", script, str(daemon.socket), question.method, question.path]
@@ -171,8 +171,8 @@ def test_another_process_withdraws_nothing(daemon: Daemon) -> None:
 
 CLAIM_AND_DIE = """
 import os, signal, sys
-from headcount.cli import printing
-from headcount.client import connection, response
+from headcount.cli import output as printing
+from headcount.client.transport import connection, response
 died = []
 def die():
     if not died:

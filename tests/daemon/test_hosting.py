@@ -9,17 +9,17 @@ import pytest
 from msgspec.structs import replace
 
 from headcount.agents.codex.adapter import Codex
-from headcount.agents.port import Hosted
-from headcount.core.identity import ProcessFacts
+from headcount.agents.interface import Hosted
 from headcount.core.open_files import OpenFile, OpenFiles
-from headcount.core.session import EndKind, Session
-from headcount.core.world import World
+from headcount.core.state.world import World
+from headcount.core.values.process import ProcessFacts
+from headcount.core.values.session import EndKind, Session
 from headcount.daemon.adapters import Adapters
-from headcount.daemon.anchor import Anchors
-from headcount.daemon.census import Census
-from headcount.daemon.hosting import Hosting
-from headcount.daemon.loop import Loop
-from headcount.daemon.spaces import Spaces
+from headcount.daemon.engine.loop import Loop
+from headcount.daemon.identity.anchor import Anchors
+from headcount.daemon.identity.host_paths import Spaces
+from headcount.daemon.intake.census import Census
+from headcount.daemon.intake.open_conversations import Hosting
 from headcount.system.clock import SystemClock
 from headcount.system.looking import Looks
 from tests.rig.kernel import FakeKernel

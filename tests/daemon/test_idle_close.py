@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from headcount.core.report import Turn
+from headcount.core.values.report import Turn
 from headcount.daemon.config import BadSetting, Config, parse_span
-from headcount.daemon.ending import Wish
-from headcount.daemon.idle_close import IdleClose, may_be_closed
+from headcount.daemon.ending.idle_close import IdleClose, may_be_closed
+from headcount.daemon.ending.signal_process import Wish
 from tests.rig.agent import Agent
 from tests.rig.daemon import Daemon, eventually
 from tests.rig.scenes import command, seated

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from headcount.daemon.gate import sentence
+from headcount.daemon.http.request_checks import sentence
 from tests.rig.callers import Answer, Errand, Request, detached
 from tests.rig.daemon import Daemon
 
@@ -47,7 +47,7 @@ def test_a_sentence_ends_once(said: str, whole: str) -> None:
 
 
 def test_a_file_that_is_gone_is_not_named() -> None:
-    from headcount.store.postgres.link import told
+    from headcount.store.postgres.pool import told
 
     raw = Exception(
         'FATAL: password authentication failed for user "u" password retrieved from file "/x/fleet.pass"'

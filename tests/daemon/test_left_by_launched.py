@@ -32,7 +32,7 @@ WAYS = {
 
 HOLDS = """
 import signal, subprocess, sys
-from headcount.client.connection import Connection
+from headcount.client.transport.connection import Connection
 answer = Connection(sys.argv[1]).call("POST", "/v1/claims", {"item": "task:UE", "own": True, "until_empty": True})
 assert answer.status == 200, answer
 quiet = subprocess.DEVNULL

@@ -3,10 +3,10 @@
 import pytest
 from msgspec.structs import replace
 
-from headcount.core.leftover import Find, Kind, Leftover, leftover_id
-from headcount.core.session import Liveness, Session, SessionId
-from headcount.core.where import Pane, in_tmux
-from headcount.daemon.left_panes import (
+from headcount.core.values.leftover import Find, Kind, Leftover, leftover_id
+from headcount.core.values.session import Liveness, Session, SessionId
+from headcount.core.values.terminal import Pane, in_tmux
+from headcount.daemon.leftovers.panes import (
     Soon,
     bound_to_nothing,
     key_of,

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import pytest
 from msgspec.structs import replace
 
-from headcount.core.leftover import Find, Kind, Leftover, LeftoverId
-from headcount.core.session import Session
-from headcount.daemon import left_worktrees as module
-from headcount.system.git import Repo
-from headcount.system.git_work import Work
+from headcount.core.values.leftover import Find, Kind, Leftover, LeftoverId
+from headcount.core.values.session import Session
+from headcount.daemon.leftovers import worktrees as module
+from headcount.system.git_repository import Repo
+from headcount.system.git_unsaved_work import Work
 from headcount.system.looking import Looks
 from tests.rig.values import Scene, bound, process, start
 

@@ -6,15 +6,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headcount.daemon import letters
-from headcount.daemon.letters import REPORTS_MOST, TOKENS_MOST, Contents, Sender, Slip, parse_stat
+from headcount.daemon.intake import mailbox_format
+from headcount.daemon.intake.mailbox_format import (
+    REPORTS_MOST,
+    TOKENS_MOST,
+    Contents,
+    Sender,
+    Slip,
+    parse_stat,
+)
 
 STAT = b"12 (cla) ude (x) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 777 20 21"
 PAYLOAD = b'{"session_id": "a", "text": "x\\n}"}'
 
 
 def split(data: bytes) -> list[Slip] | None:
-    found = letters.split(data)
+    found = mailbox_format.split(data)
     return None if found is None else found.slips
 
 
@@ -86,10 +93,10 @@ def test_depth_and_length_do_not_raise(payload):
 
 def test_after_so_many_reports_the_rest_is_not_read():
     one = STAT + b"\n" + PAYLOAD + b"\n"
-    found = letters.split(one * (REPORTS_MOST + 10))
+    found = mailbox_format.split(one * (REPORTS_MOST + 10))
     assert found is not None and found.slips == [Slip(Sender(12, 777), PAYLOAD)] * REPORTS_MOST
     assert found.left == 10 * len(one) + 1
-    assert letters.split(b"{}" * 100_000) == Contents(
+    assert mailbox_format.split(b"{}" * 100_000) == Contents(
         [Slip(None, b"{}")] * REPORTS_MOST, 200_000 - 2 * REPORTS_MOST
     )
 
@@ -104,16 +111,16 @@ def test_more_tokens_than_a_report_has_are_not_read(filler):
         + (b'{"a":[' if filler[-1:] == b"," else b"")
         + filler * TOKENS_MOST * 2
     )
-    found = letters.split(data)
+    found = mailbox_format.split(data)
     assert found is not None and found.slips == [Slip(Sender(12, 777), PAYLOAD)]
     assert found.left == len(data) - len(STAT) - 1 - len(PAYLOAD)
 
 
 def test_of_a_file_that_goes_on_the_whole_reports_are_read():
     data = (STAT + b"\n" + PAYLOAD + b"\n") * 3
-    found = letters.split(data + STAT + b"\n" + PAYLOAD[:-1], cut=True)
+    found = mailbox_format.split(data + STAT + b"\n" + PAYLOAD[:-1], cut=True)
     assert found is not None and len(found.slips) == 3 and found.left
-    assert letters.split(b"\0" * 5000, cut=True) == Contents([], 5000)
+    assert mailbox_format.split(b"\0" * 5000, cut=True) == Contents([], 5000)
 
 
 def test_a_large_report_is_read_whole():

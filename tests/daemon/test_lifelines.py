@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from headcount.daemon.ending import Endings, Target, Wish
+from headcount.daemon.ending.signal_process import Endings, Target, Wish
 from headcount.system.clock import SystemClock
 from headcount.system.processes.linux import LinuxProcesses
 from tests.rig.agent import Agent, program

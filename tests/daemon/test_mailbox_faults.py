@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from headcount.agents.drop_line import TRIAL, why_not
-from headcount.daemon.letters import REPORTS_MOST
+from headcount.agents.installing.shell_lines import TRIAL, why_not
+from headcount.daemon.intake.mailbox_format import REPORTS_MOST
 from tests.rig.agent import Agent
 from tests.rig.daemon import Daemon, eventually
 from tests.rig.inside import outside

@@ -2,7 +2,7 @@
 
 import time
 
-from headcount.daemon.moment import clock_text, time_text
+from headcount.daemon.views.timestamps import clock_text, time_text
 
 
 def test_a_sentence_has_the_local_time_of_day() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from headcount.daemon.notifying import is_quiet
+from headcount.daemon.observers.notifications import is_quiet
 from tests.rig.agent import Agent
 from tests.rig.daemon import Daemon, eventually
 from tests.rig.inside import inside, outside, settled

@@ -10,9 +10,9 @@ from tests.rig.agent import Agent
 from tests.rig.daemon import Daemon, eventually
 
 OBSERVERS = [
-    "headcount.daemon.service:Service.noticed",
+    "headcount.daemon.components:Service.noticed",
     "headcount.daemon.follow:Follow.noticed",
-    "headcount.daemon.fleet.fleet:Fleet.noticed",
+    "headcount.daemon.fleet.membership:Fleet.noticed",
 ]
 
 

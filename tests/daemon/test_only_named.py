@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from headcount.core.report import Turn
-from headcount.daemon.idle_close import may_be_closed
+from headcount.core.values.report import Turn
+from headcount.daemon.ending.idle_close import may_be_closed
 from tests.rig.agent import Agent
 from tests.rig.callers import bare
 from tests.rig.daemon import Daemon, eventually

@@ -10,9 +10,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from headcount.core.where import Pane
-from headcount.daemon.ending import Wish
-from headcount.daemon.windows import TmuxWindows
+from headcount.core.values.terminal import Pane
+from headcount.daemon.ending.signal_process import Wish
+from headcount.daemon.ending.tmux_windows import TmuxWindows
 from tests.rig.agent import program
 from tests.rig.daemon import Daemon, eventually
 from tests.rig.kernel import FakeKernel

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from headcount.daemon.gate import BODY_MOST
-from headcount.daemon.protocol import SENT_MOST, Protocol
-from headcount.daemon.turns import WAITING_MOST
+from headcount.daemon.http.connection import SENT_MOST, Protocol
+from headcount.daemon.http.request_checks import BODY_MOST
+from headcount.daemon.http.request_queue import WAITING_MOST
 from tests.rig.lone_server import WITHIN, Scene, get, line, lone_server, post
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from headcount.client.faults import ClientFault
-from headcount.daemon import witness
-from headcount.daemon.home import PULLED_AWAY
+from headcount.daemon.home import store_marks
+from headcount.daemon.home.home_watch import PULLED_AWAY
 from headcount.paths import Places
 from tests.rig.daemon import Daemon, eventually
 from tests.rig.inside import command, environment, outside
@@ -65,7 +65,7 @@ def deep(tmp_path: Path) -> Iterator[Daemon]:
         yield daemon.ready()
     finally:
         daemon.stop()
-        witness.withdraw(Places.below(str(daemon.home)))
+        store_marks.withdraw(Places.below(str(daemon.home)))
 
 
 def is_answered(daemon: Daemon, item: str) -> bool:
@@ -121,7 +121,7 @@ def test_whoever_installed_hooks_or_failed_to_start_begins_with_nothing_lost(tmp
 @pytest.mark.parametrize("left", ["headcount.lock", "log", "mailbox"])
 def test_a_lock_a_log_or_a_mailbox_without_its_store_is_a_lost_store(deep: Daemon, left: str) -> None:
     deep.kill()
-    witness.withdraw(Places.below(str(deep.home)))
+    store_marks.withdraw(Places.below(str(deep.home)))
     for each in deep.home.iterdir():
         if each.name not in (left, "user"):
             each.unlink() if not each.is_dir() else shutil.rmtree(each)
@@ -138,9 +138,9 @@ def test_a_lock_a_log_or_a_mailbox_without_its_store_is_a_lost_store(deep: Daemo
 
 def test_an_orderly_stop_without_claims_leaves_no_mark_outside_the_home(deep: Daemon) -> None:
     places = Places.below(str(deep.home))
-    assert witness._find(places.state) is not None
+    assert store_marks._find(places.state) is not None
     deep.stop()
-    assert witness._find(places.state) is None
+    assert store_marks._find(places.state) is None
 
 
 def test_a_home_that_is_copied_to_its_place_while_no_daemon_runs_is_not_lost(deep: Daemon) -> None:
@@ -185,7 +185,7 @@ def test_a_store_that_was_put_back_to_before_a_grant_is_lost(deep: Daemon, how: 
 def test_another_user_cannot_take_the_place_of_the_mark_outside(deep: Daemon) -> None:
     """Names there can be seen; the next one cannot be guessed, and a file of another user counts for nothing."""
     places = Places.below(str(deep.home))
-    planted = Path(f"{witness._prefix(places.state)}0")
+    planted = Path(f"{store_marks._prefix(places.state)}0")
     planted.write_text(f"99999999999999999999\n{places.state}\n")
     os.chown(planted, 65534, 65534)
     try:

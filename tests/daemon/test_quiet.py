@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from headcount.cli import moments
+from headcount.present import time_text
 from tests.rig.agent import Agent
 from tests.rig.callers import Errand, Request, child, detached
 from tests.rig.daemon import Daemon
@@ -41,7 +41,10 @@ def test_an_agent_declares_its_own_silence_and_no_others(
 def test_half_an_hour_is_the_most(daemon: Daemon, agent: Callable[..., Agent], tmp_path: Path) -> None:
     id = known(daemon, agent())
     answer = detached(quiet(daemon, tmp_path, id, seconds=86_400))[0]
-    until, heard = moments.parse(answer.data["until"]), moments.parse(answer.data["session"]["last_event_at"])
+    until, heard = (
+        time_text.parse(answer.data["until"]),
+        time_text.parse(answer.data["session"]["last_event_at"]),
+    )
     assert until is not None and heard is not None
     assert answer.data["capped"] is True and until - heard < 1_860
 

@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from headcount.daemon.registries import Registries
+from headcount.daemon.intake.registries import Registries
 from headcount.system.files import open_file_events
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from headcount.client.connection import Connection
 from headcount.client.faults import ClientFault
-from headcount.system.processes.nofile import KEPT_FREE_LEAST
+from headcount.client.transport.connection import Connection
+from headcount.system.processes.descriptor_limits import KEPT_FREE_LEAST
 from tests.rig import altered
 from tests.rig.crowd import Crowd, Member
 from tests.rig.daemon import Daemon, eventually
@@ -27,7 +27,7 @@ CALLERS = 8
 WITHIN = 30.0
 
 TAKES_ALL = """
-from headcount.system.processes.watches import Watches
+from headcount.system.processes.pidfds.watches import Watches
 Watches.has_room = lambda self: True
 Watches.make_room = lambda self, *, none_left: ()
 from headcount.daemon.listen import Server

@@ -7,16 +7,16 @@ from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
-from headcount.core.events import Event
-from headcount.core.evidence import Judged
-from headcount.core.identity import ProcessIdentity
-from headcount.core.leftover import Leftover
-from headcount.core.verdict import Proof, dead
-from headcount.core.world import World
-from headcount.daemon import search as module
-from headcount.daemon.loop import Loop
-from headcount.daemon.search import Search
-from headcount.store.port import StoreFault
+from headcount.core.state.world import World
+from headcount.core.values.events import Event
+from headcount.core.values.evidence import Judged
+from headcount.core.values.leftover import Leftover
+from headcount.core.values.process import ProcessIdentity
+from headcount.core.values.verdict import Proof, dead
+from headcount.daemon.engine.loop import Loop
+from headcount.daemon.leftovers import search as module
+from headcount.daemon.leftovers.search import Search
+from headcount.store.interface import StoreFault
 from headcount.system.clock import SystemClock
 from headcount.system.looking import Looks
 from tests.rig.kernel import FakeKernel, FakeProcesses

@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from headcount.core.session import Ended, EndKind, Liveness, Session, SessionId
-from headcount.daemon.gate import Refused
-from headcount.daemon.selection import select
-from headcount.wire.messages import Fault
-from headcount.wire.refusals import REFUSALS
+from headcount.core.values.session import Ended, EndKind, Liveness, Session, SessionId
+from headcount.daemon.api.session_selector import select
+from headcount.daemon.http.request_checks import Refused
+from headcount.wire.faults import REFUSALS, Fault
 from tests.rig.agent import Agent
 from tests.rig.daemon import Daemon
 from tests.rig.inside import inside, outside, settled

@@ -2,11 +2,11 @@
 
 import pytest
 
-from headcount.core.identity import ProcessIdentity
-from headcount.core.report import Anchor
-from headcount.daemon import settled
+from headcount.core.values.process import ProcessIdentity
+from headcount.core.values.report import Anchor
+from headcount.daemon.identity import anchor_cache
+from headcount.daemon.identity.anchor_cache import Key, Settled
 from headcount.daemon.overhead import Overhead
-from headcount.daemon.settled import Key, Settled
 from headcount.times import UNANCHORED_FRESH
 
 AGENT = ProcessIdentity("boot", 1, 500, 7, 77)
@@ -62,7 +62,7 @@ def test_another_incarnation_with_the_same_pid_is_not_known(clock: StandingClock
 def test_the_oldest_goes_when_there_are_too_many(
     clock: StandingClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(settled, "MOST", 3)
+    monkeypatch.setattr(anchor_cache, "MOST", 3)
     known = Settled(clock)
     keys: list[Key] = [("claude-code", "peer", pid, 1) for pid in range(4)]
     for key in keys:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from headcount.daemon import singleton
-from headcount.daemon.singleton import Singleton
+from headcount.daemon.home import single_instance
+from headcount.daemon.home.single_instance import Singleton
 from tests.rig.daemon import Daemon
 
 
@@ -59,7 +59,7 @@ def test_a_file_that_was_removed_before_it_was_locked_is_no_lock(
         if not removed:
             removed.append(path.unlink())
 
-    monkeypatch.setattr(singleton.fcntl, "flock", late)
+    monkeypatch.setattr(single_instance.fcntl, "flock", late)
     mine = Singleton.take(path)
     assert mine is not None and removed
     assert naive_take(path) is None, "what was locked is what the path leads to"
@@ -76,7 +76,7 @@ def test_where_a_directory_cannot_be_locked_the_file_alone_decides(
             raise OSError(9, "Bad file descriptor")
         right(fd, how)
 
-    monkeypatch.setattr(singleton.fcntl, "flock", as_on_a_network)
+    monkeypatch.setattr(single_instance.fcntl, "flock", as_on_a_network)
     mine = Singleton.take(tmp_path / "lock")
     assert mine is not None and Singleton.take(tmp_path / "lock") is None
     mine.release()

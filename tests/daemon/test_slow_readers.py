@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from headcount.client.following import follow
-from headcount.client.reach import reach
+from headcount.client.daemon_access import reach
+from headcount.client.event_stream import follow
 from headcount.client.sse import EventParser
 from tests.rig.alone import lone_daemon
 from tests.rig.daemon import Daemon, eventually

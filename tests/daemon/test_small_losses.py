@@ -11,22 +11,22 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from headcount.core.evidence import Judged
-from headcount.core.leftover import Find, Kind, Leftover, LeftoverId, process_key
-from headcount.core.verdict import unknown
-from headcount.core.world import World
+from headcount.core.state.world import World
+from headcount.core.values.evidence import Judged
+from headcount.core.values.leftover import Find, Kind, Leftover, LeftoverId, process_key
+from headcount.core.values.verdict import unknown
 from headcount.daemon.adapters import Adapters
-from headcount.daemon.anchor import Anchors
-from headcount.daemon.census import Census
-from headcount.daemon.effects import Effects
+from headcount.daemon.engine.deaths import Effects
 from headcount.daemon.follow import Follow
-from headcount.daemon.gate import Refused
-from headcount.daemon.hosting import Hosting
-from headcount.daemon.mailbox import Mailbox
+from headcount.daemon.http.request_checks import Refused
+from headcount.daemon.identity.anchor import Anchors
+from headcount.daemon.identity.host_paths import Spaces
+from headcount.daemon.intake.census import Census
+from headcount.daemon.intake.mailbox import Mailbox
+from headcount.daemon.intake.open_conversations import Hosting
+from headcount.daemon.observers.terminals import Terminals
 from headcount.daemon.routes.ending import _meant
-from headcount.daemon.routes.places import _host
-from headcount.daemon.spaces import Spaces
-from headcount.daemon.terminals import Terminals
+from headcount.daemon.routes.terminals import _host
 from headcount.system.clock import SystemClock
 from headcount.system.files import IN_MODIFY, FileEvent
 from headcount.system.looking import Looks

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from headcount.core.identity import ProcessIdentity
-from headcount.daemon import spaces as edge
-from headcount.daemon.spaces import Spaces
+from headcount.core.values.process import ProcessIdentity
+from headcount.daemon.identity import host_paths as edge
+from headcount.daemon.identity.host_paths import Spaces
 from headcount.system.clock import SystemClock
 from headcount.system.looking import Looks
+from headcount.system.mount_namespaces import is_ours, label_of, ourselves, real_path
 from headcount.system.processes import procfs
-from headcount.system.spaces import is_ours, label_of, ourselves, real_path
 from tests.rig.sandboxed import behind, needs_bwrap
 
 pytestmark = needs_bwrap

@@ -12,11 +12,11 @@ import pytest
 from msgspec.structs import replace
 
 from headcount import times
-from headcount.core.evidence import Evidence, Looked
-from headcount.core.report import Turn
-from headcount.core.world import World
-from headcount.daemon import stalls as module
-from headcount.daemon.stalls import Stalls
+from headcount.core.state.world import World
+from headcount.core.values.evidence import Evidence, Looked
+from headcount.core.values.report import Turn
+from headcount.daemon.observers import stalls as module
+from headcount.daemon.observers.stalls import Stalls
 from headcount.system.looking import Looks
 from tests.rig.agent import Agent
 from tests.rig.daemon import Daemon, eventually

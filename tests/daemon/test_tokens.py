@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from headcount.core.identity import ProcessFacts
-from headcount.daemon.tokens import Tokens, hash_of
-from headcount.store.tokens import TokenRow
+from headcount.core.values.process import ProcessFacts
+from headcount.daemon.identity.tokens import Tokens, hash_of
+from headcount.store.sqlite.tokens_and_notes import TokenRow
 from headcount.times import TOKEN_CEILING, TOKEN_RENEW_AFTER
 from tests.rig.kernel import FakeKernel
 

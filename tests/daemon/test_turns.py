@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from headcount.daemon.answer import Answer
-from headcount.daemon.request import Request
+from headcount.daemon.http.answer import Answer
+from headcount.daemon.http.request import Request
 from tests.rig.lone_server import WITHIN, Scene, get, line, lone_server
 
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from headcount.core.events import Event
-from headcount.daemon.loop import NotStored, NotWeighed
-from headcount.store.port import FaultKind, StoreFault
-from headcount.store.sqlite import SqliteStore
+from headcount.core.values.events import Event
+from headcount.daemon.engine.loop import NotStored, NotWeighed
+from headcount.store.interface import FaultKind, StoreFault
+from headcount.store.sqlite.adapter import SqliteStore
 from tests.rig.agent import Agent
 from tests.rig.crowd import program
 from tests.rig.daemon import Daemon, eventually

@@ -64,7 +64,7 @@ def test_callers_that_meet_an_older_daemon_at_once_replace_it_once(installed: In
 
 LONG_LIVED = """
 import json, os, subprocess, sys
-from headcount.client.reach import reach
+from headcount.client.daemon_access import reach
 def pid():
     client = reach(os.environ)
     try:

@@ -1,10 +1,10 @@
 """What the wire shows of events: as things were, not as they became."""
 
-from headcount.core.claim import Claim
-from headcount.core.events import Event, EventType
-from headcount.core.evidence import Awake
-from headcount.core.item import Item
-from headcount.daemon.view import event_row
+from headcount.core.values.claim import Claim
+from headcount.core.values.events import Event, EventType
+from headcount.core.values.evidence import Awake
+from headcount.core.values.item import Item
+from headcount.daemon.views.session_row import event_row
 from tests.rig.values import T0, Scene, bound, death, process, start
 
 P = process(100)

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from headcount.daemon import worktrees as module
-from headcount.daemon.spaces import Spaces
-from headcount.daemon.worktrees import Worktrees
+from headcount.daemon.identity.host_paths import Spaces
+from headcount.daemon.intake import edited_paths as module
+from headcount.daemon.intake.edited_paths import Worktrees
 from headcount.system.clock import SystemClock
-from headcount.system.git import Repo
+from headcount.system.git_repository import Repo
 from headcount.system.looking import Looks
-from headcount.system.spaces import ourselves
+from headcount.system.mount_namespaces import ourselves
 
 
 def alone(looks: Looks) -> Worktrees:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from headcount.client.values import Claim, Me, Session, claim_fields
-from headcount.mcp import answers
-from headcount.mcp.answers import TEXT_MOST, Answer
+from headcount.mcp import tool_results
+from headcount.mcp.tool_results import TEXT_MOST, Answer
 from tests.cli.samples_of_rows import NOW
 from tests.cli.test_hostile_strings import CLAIM, ME, ROW
 from tests.rig.hostile import COUNT, filled, hostile, traces
@@ -26,19 +26,19 @@ def session(string: str) -> Session:
 
 
 ANSWERS: dict[str, Callable[[str], Answer]] = {
-    "who_is_here": lambda s: answers.here([session(s)], s, NOW),
-    "who_holds": lambda s: answers.held([claim(s)], s, None),
-    "who_holds, nobody": lambda s: answers.held([], s, None),
-    "claim, held": lambda s: answers.asked(claim(s, granted=False), session(s), 1.0),
-    "claim, refused": lambda s: answers.asked(claim(s, granted=False, holder=None), None, 0.0),
-    "claim, granted": lambda s: answers.asked(claim(s, granted=True), None, 0.0),
-    "claim, under": lambda s: answers.asked(claim(s, granted=True, under=s), None, 0.0),
-    "release": answers.given_back,
-    "handoff": lambda s: answers.handed(claim(s, granted=True)),
-    "check": lambda s: answers.checked(s, 1, True),
-    "my_session": lambda s: answers.myself(Me.of(filled(ME, s)), session(s)),
-    "a refusal": lambda s: answers.refused(s, s, s),
-    "a fault": lambda s: answers.fault(s, s),
+    "who_is_here": lambda s: tool_results.here([session(s)], s, NOW),
+    "who_holds": lambda s: tool_results.held([claim(s)], s, None),
+    "who_holds, nobody": lambda s: tool_results.held([], s, None),
+    "claim, held": lambda s: tool_results.asked(claim(s, granted=False), session(s), 1.0),
+    "claim, refused": lambda s: tool_results.asked(claim(s, granted=False, holder=None), None, 0.0),
+    "claim, granted": lambda s: tool_results.asked(claim(s, granted=True), None, 0.0),
+    "claim, under": lambda s: tool_results.asked(claim(s, granted=True, under=s), None, 0.0),
+    "release": tool_results.given_back,
+    "handoff": lambda s: tool_results.handed(claim(s, granted=True)),
+    "check": lambda s: tool_results.checked(s, 1, True),
+    "my_session": lambda s: tool_results.myself(Me.of(filled(ME, s)), session(s)),
+    "a refusal": lambda s: tool_results.refused(s, s, s),
+    "a fault": lambda s: tool_results.fault(s, s),
 }
 
 

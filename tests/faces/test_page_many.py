@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 
-from headcount.cli.moments import stamp
+from headcount.present.time_text import stamp
 from tests.cli.samples_of_rows import session
 from tests.rig.browser import Tab, chromium
 from tests.rig.pretend import Pretend

@@ -6,14 +6,12 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 
-from headcount.cli import endings, story
-from headcount.cli import rows as ps
-from headcount.cli.commands import leftovers as left
 from headcount.cli.sanitize import clean
-from headcount.cli.screen import Screen
-from headcount.cli.table import summary
-from headcount.core import plain
-from headcount.core.plain import command
+from headcount.present import clean_text, event_lines, leftovers
+from headcount.present import session_words as ps
+from headcount.present.clean_text import command
+from headcount.present.screen import Screen
+from headcount.present.table import summary
 from tests.cli.samples_of_rows import NOW, SCREEN, at, session
 from tests.rig.browser import Tab, chromium
 from tests.rig.hostile import hostile
@@ -115,14 +113,14 @@ def test_the_page_quotes_items_and_names_as_the_command_line_does(tab: Tab) -> N
         for string in (*hostile(), "task:AUTH-12", "任務", "x" * 700)
     ]
     drawn = asked(tab, "return given.map((each) => [words.said(each), words.saidItem(each)]);", strings)
-    assert drawn == [[plain.said(string), plain.said_item(string)] for string in strings]
+    assert drawn == [[clean_text.said(string), clean_text.said_item(string)] for string in strings]
     row = {"id": "7f3aaaaaaaaa", "name": "x; headcount resume ed11"}
     assert asked(tab, "return words.whoOf(given);", row) == ps.who(row) == '7f3a "x; headcount resume ed11"'
 
 
 @pytest.mark.parametrize("length", [0, 59, 60, 3599, 3600, 86399, 86400, 200000, -5])
 def test_spans_read_the_same(tab: Tab, length: int) -> None:
-    from headcount.cli.moments import exact_span, span
+    from headcount.present.time_text import exact_span, span
 
     said = asked(tab, "return [words.span(given), words.exactSpan(given)];", length)
     assert said == [span(length), exact_span(length)]
@@ -147,7 +145,7 @@ def test_a_leftover_reads_as_in_the_list_of_the_command_line(tab: Tab) -> None:
     rows = [each | {"found_at": at(75), "evidence": ["child seen 13:58", "marks\u202e"]} for each in LEFT]
     script = f"return given.map((each) => [remains.whatOf(each), remains.ageOf(each, {NOW}), remains.memory(each.memory_bytes), remains.evidenceOf(each)]);"
     drawn = asked(tab, script, rows, "remains")
-    wanted = [[left.what_of(each), left._age(each, NOW), left.memory(each["memory_bytes"]), "; ".join(map(clean, each["evidence"]))] for each in rows]  # fmt: skip
+    wanted = [[leftovers.what_of(each), leftovers._age(each, NOW), leftovers.memory(each["memory_bytes"]), "; ".join(map(clean, each["evidence"]))] for each in rows]  # fmt: skip
     assert drawn == wanted
 
 
@@ -163,13 +161,13 @@ def test_what_became_of_a_process_reads_as_reap_says_it(
         {"what": "node", "session": "02b7aaaa", "leftover": "l1"},
     )
     for each in (result | more for more in (*names, {"what": "node", "leftover": "l1"})):
-        assert asked(tab, "return remains.sentence(given);", each, "remains") == endings.sentence(each)
+        assert asked(tab, "return remains.sentence(given);", each, "remains") == event_lines.sentence(each)
 
 
 HOLDER = {"session": "02b7aaaa", "name": "i18n", "pid": 7, "conversation": None, "host": None}
 DEAD = session("02b7aaaa", name="i18n", liveness="ended", ended={"at": at(60), "successor": None, **ENDS[2]})
 EVENTS: list[dict[str, Any]] = [
-    *({"type": "claim.released", "because": why, "by": "operator"} for why in (*story.FREED, "odd")),
+    *({"type": "claim.released", "because": why, "by": "operator"} for why in (*event_lines.FREED, "odd")),
     {"type": "claim.granted"},
     {"type": "claim.granted", "holder": HOLDER | {"session": None}},
     *({"type": type, "session": SCREEN[0]} for type in ("session.started", "session.activity", "session.reopened",
@@ -193,9 +191,9 @@ def test_what_happened_reads_as_watch_tells_it(tab: Tab) -> None:
     filled = [{"at": at(30), "item": "task:A", "fence": 12, "holder": HOLDER} | event for event in EVENTS]
     drawn = asked(tab, "return given.map(story.storyOf);", filled, "story")
     for event, said in zip(filled, drawn, strict=True):
-        (line, *_) = story.lines_of(event, Screen(None, False, True), NOW)
+        (line, *_) = event_lines.lines_of(event, Screen(None, False, True), NOW)
         assert said and line.endswith(said), (event["type"], said, line)
-    quiet = [{"at": at(1), "type": type, "session": SCREEN[0]} for type in sorted(story.QUIET)]
+    quiet = [{"at": at(1), "type": type, "session": SCREEN[0]} for type in sorted(event_lines.QUIET)]
     assert asked(tab, "return given.map(story.storyOf);", quiet, "story") == [""] * len(quiet)
 
 

@@ -13,13 +13,15 @@ from typing import Any
 import pytest
 
 from headcount.agents.ask_line import GUARD
-from headcount.cli import aftermath, endings, holders, reboot, rows, story
+from headcount.cli import aftermath, reboot_notice
+from headcount.cli.actions import shared_requests
+from headcount.cli.actions.jump_to_terminal import Went
 from headcount.cli.commands import claim, claims, guard, jump, ps, resume, show
-from headcount.cli.going import Went
-from headcount.cli.screen import Screen
-from headcount.client import ledger
-from headcount.core.plain import command, said
-from headcount.tui import detail, lines
+from headcount.client import requests
+from headcount.present import event_lines, session_words
+from headcount.present.clean_text import command, said
+from headcount.present.screen import Screen
+from headcount.tui import detail_pane, tab_lines
 from tests.daemon.test_guard_and_context import asked, context, edit
 from tests.rig.agent import Agent
 from tests.rig.daemon import Daemon, eventually
@@ -95,21 +97,27 @@ def test_what_verbs_and_the_terminal_ui_suggest(sh: Shell, tmp_path: Path, act: 
     found = {"session": row, "command": ["claude", "--resume", UUID], "cwd": str(directory)}
     went = Went(False, "No terminal shows it.", ["tmux", "-S", "/s", "attach-session", "-t", act])
     faces: list[tuple[str, list[str]]] = [
-        ("\n".join(holders.held_lines(None, item, answer)), ["headcount", "claim", item, *WAIT]),  # type: ignore[arg-type]
-        ("\n".join(holders.held_lines(None, item, answer, "claim", "--as", act)), ["headcount", "claim", item, *WAIT, "--as", act]),  # type: ignore[arg-type]
+        ("\n".join(shared_requests.held_lines(None, item, answer)), ["headcount", "claim", item, *WAIT]),  # type: ignore[arg-type]
+        ("\n".join(shared_requests.held_lines(None, item, answer, "claim", "--as", act)), ["headcount", "claim", item, *WAIT, "--as", act]),  # type: ignore[arg-type]
         ("\n".join(guard.lines_of([{**CONFLICT, "item": item, "holder": there, "note": act, "doing": act}], "pre-push")),
          ["headcount", "hold", item, *WAIT, "--", "git", "push"]),
         (printed(jump._tell, went, row, {"known": True}), ["tmux", "-S", "/s", "attach-session", "-t", act]),
         (printed(jump._tell, Went(False, "x", ["code", str(directory)]), row, {"known": True}), ["code", str(directory)]),
         (str(ps._no_directory(act).hint), ["headcount", "show", act]),
-        (reboot.resume_of(row), ["claude", "--resume", UUID]),
+        (reboot_notice.resume_of(row), ["claude", "--resume", UUID]),
         (printed(resume._say, found, as_json=False), ["claude", "--resume", UUID]),
     ]  # fmt: skip
     claim = {"item": item, "fence": 1, "holder": there, "since": None, "note": act}
     left = {"kind": "process", "what": act, "evidence": [act], "session": None, "id": act}
     faces += [
-        (shown(detail.lines_about_claim(claim, 0.0), "history"), ["headcount", "claims", "--history", item]),
-        (shown(detail.lines_about_leftover(left), "to end it"), ["headcount", "reap", "--id", act, "--yes"]),
+        (
+            shown(detail_pane.lines_about_claim(claim, 0.0), "history"),
+            ["headcount", "claims", "--history", item],
+        ),
+        (
+            shown(detail_pane.lines_about_leftover(left), "to end it"),
+            ["headcount", "reap", "--id", act, "--yes"],
+        ),
     ]
     for text, meant in faces:
         (line,) = suggested(text)
@@ -138,13 +146,13 @@ def faces_of(item: str, name: str) -> dict[str, str]:
     }
     freed = [
         {"type": "claim.released", "item": item, "because": why, "holder": holder}
-        for why in (*story.FREED, "")
+        for why in (*event_lines.FREED, "")
     ]
     granted = {"type": "claim.granted", "item": item, "holder": holder, "fence": 1}
     about = {"item": item, "holder": holder, "fence": 1, "since": None, "granted": True}
     events = [death, examined, left, granted, *freed]
     return {
-        "watch and log": "\n".join(line for event in events for line in story.lines_of(event, SCREEN, 0.0)),
+        "watch and log": "\n".join(line for event in events for line in event_lines.lines_of(event, SCREEN, 0.0)),
         "aftermath": aftermath.text_of(examined),
         "claims": "\n".join(claims.table([about], {}, 0.0, SCREEN)),
         "claims in doubt": claims._doubt({**about, "free_in_s": 3}),
@@ -152,16 +160,16 @@ def faces_of(item: str, name: str) -> dict[str, str]:
         "claim": "\n".join(claim.granted_lines(about)),
         "claim --as": "\n".join(claim.granted_lines(about, for_another=True)),
         "claim under": "\n".join(claim.granted_lines({**about, "under": UUID})),
-        "y/N": endings.told({**row, "liveness": "alive", "ended": None}),
-        "stop": endings.sentence({"session": UUID, "what": name, "pid": 1, "outcome": "exited"}),
+        "y/N": shared_requests.told({**row, "liveness": "alive", "ended": None}),
+        "stop": event_lines.sentence({"session": UUID, "what": name, "pid": 1, "outcome": "exited"}),
         "show": "\n".join(show.lines_of(row, 0.0)[1:]),  # the first line is the name alone
         "terminal UI": "\n".join(
             "".join(text for text, _ in line)
-            for line in (*detail.lines_about(row, None, None, 80, 0.0), *detail.lines_about_claim(about, 0.0),
-                         lines.of_claims([about], 400, 0.0).draw(0))
+            for line in (*detail_pane.lines_about(row, None, None, 80, 0.0), *detail_pane.lines_about_claim(about, 0.0),
+                         tab_lines.of_claims([about], 400, 0.0).draw(0))
         ),
-        "who": rows.who(row),
-        "after a reboot": reboot.lines_of([row])[1],
+        "who": session_words.who(row),
+        "after a reboot": reboot_notice.lines_of([row])[1],
     }  # fmt: skip
 
 
@@ -290,7 +298,7 @@ def test_an_item_of_before_is_listed_checked_asked_for_again_handed_over_and_rel
     assert json.loads(again.out)["fence"] == listed[old], "its holder asks again"
     asks = {"item": old, "as": "auth-refactor", "request": "r"}
     assert daemon.call("POST", "/v1/claims", asks).data["code"] == "again"
-    question = ledger.withdrawal(ledger.acquire(old, request="r", acting_as="auth-refactor"))
+    question = requests.withdrawal(requests.acquire(old, request="r", acting_as="auth-refactor"))
     withdrawn = daemon.call(question.method, question.path)
     assert (withdrawn.status, withdrawn.data.get("because")) == (200, "withdrawn"), withdrawn
     refused = inside(second, daemon, "claim", old, "--wait", "1")

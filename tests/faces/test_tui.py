@@ -7,9 +7,9 @@ import pytest
 from rich.style import Style
 
 from headcount import times
-from headcount.cli.rows import rows_of
-from headcount.cli.screen import Screen
-from headcount.cli.table import draw
+from headcount.present.screen import Screen
+from headcount.present.session_words import rows_of
+from headcount.present.table import draw
 from headcount.tui import app as module
 from headcount.tui.help import Help
 from headcount.tui.paint import strip_of

@@ -2,10 +2,10 @@
 
 import random
 
-from headcount.cli.rows import rows_of
-from headcount.tui.board import Board, next_that_needs_you
-from headcount.tui.lines import of_agents
+from headcount.present.session_words import rows_of
+from headcount.tui.sessions import Board, next_that_needs_you
 from headcount.tui.strip import strip_of_lane
+from headcount.tui.tab_lines import of_agents
 from tests.cli.samples_of_rows import NOW, SCREEN, at, session
 
 

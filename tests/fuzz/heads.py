@@ -9,13 +9,13 @@ from collections.abc import Coroutine, Iterable, Iterator
 from typing import Any
 
 from headcount.client.faults import ClientFault
-from headcount.client.response import Reader
 from headcount.client.sse import EventParser
-from headcount.daemon.answer import Answer
-from headcount.daemon.gate import BODY_MOST, Gate
-from headcount.daemon.request import Line, Request
+from headcount.client.transport.response import Reader
+from headcount.daemon.http.answer import Answer
+from headcount.daemon.http.request import Line, Request
+from headcount.daemon.http.request_checks import BODY_MOST, Gate
 from headcount.system.loopback import Loopback, Names
-from headcount.system.peer import Peer
+from headcount.system.unix_peer import Peer
 from tests.fuzz.target import Target
 
 PORT = 7777

@@ -2,9 +2,9 @@
 
 from urllib.parse import quote
 
-from headcount.client.ledger import item_here
-from headcount.core.item import KIND, VALUE_MOST, BadItem, Item, is_path, overlaps, parse_item
-from headcount.daemon.routes.app import find_route
+from headcount.client.requests import item_here
+from headcount.core.values.item import KIND, VALUE_MOST, BadItem, Item, is_path, overlaps, parse_item
+from headcount.daemon.routes.dispatch import find_route
 from tests.fuzz.target import Target
 
 HERE = "/here/x"

@@ -2,8 +2,8 @@
 
 import json
 
-from headcount.daemon import letters
-from headcount.daemon.letters import PID_DIGITS_MOST, REPORTS_MOST, TICK_DIGITS_MOST, Slip
+from headcount.daemon.intake import mailbox_format
+from headcount.daemon.intake.mailbox_format import PID_DIGITS_MOST, REPORTS_MOST, TICK_DIGITS_MOST, Slip
 from tests.fuzz.target import Target
 
 STAT = b"4242 (claude) S 1 4242 4242 0 -1 4194560 100 0 0 0 1 1 0 0 20 0 1 0 987654 1000 100"
@@ -11,7 +11,7 @@ PAYLOAD = b'{"session_id": "a", "hook_event_name": "Stop", "prompt": "one\\ntwo 
 
 
 def split(data: bytes) -> list[Slip] | None:
-    found = letters.split(data)
+    found = mailbox_format.split(data)
     assert found is None or (len(found.slips) <= REPORTS_MOST and 0 <= found.left <= len(data))
     assert found is None or found.slips or found.left, "a whole letter holds something"
     return None if found is None else found.slips

@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
+from headcount.daemon.api.route import read_body
 from headcount.daemon.config import BadSetting, Config
-from headcount.daemon.gate import Refused
-from headcount.daemon.routes.route import read_body
+from headcount.daemon.http.request_checks import Refused
 from headcount.daemon.routes.table import ROUTES
 from tests.fuzz.promises import is_storable, is_text
 from tests.fuzz.target import Target

@@ -5,10 +5,10 @@ import json
 import msgspec
 from msgspec.structs import replace
 
-from headcount.agents.port import Agent, Unread
-from headcount.agents.table import AGENTS
-from headcount.core.report import Report
-from headcount.daemon.view import event_row, session_row
+from headcount.agents.catalog import AGENTS
+from headcount.agents.interface import Agent, Unread
+from headcount.core.values.report import Report
+from headcount.daemon.views.session_row import event_row, session_row
 from headcount.store.codec import encode_event, encode_session
 from tests.fuzz.promises import is_absolute, is_id, is_label, is_moment, is_text
 from tests.fuzz.target import Check, Target, sample_files

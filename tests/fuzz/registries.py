@@ -3,8 +3,8 @@
 import json
 
 from headcount.agents.claude_code.registry import Sessions, parse
-from headcount.agents.port import Entry
-from headcount.core.identity import ProcessFacts
+from headcount.agents.interface import Entry
+from headcount.core.values.process import ProcessFacts
 from headcount.store.codec import encode_event, encode_session
 from tests.fuzz.promises import is_absolute, is_count, is_id, is_label, is_moment, is_text
 from tests.fuzz.target import Target, sample_files

@@ -13,12 +13,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from headcount.agents import hooks_text, mcp_entry
+from headcount.agents import mcp_entry
 from headcount.agents.claude_code.hooks import HOOKS as ALL_HOOKS
-from headcount.agents.hook_files import Plan, written
-from headcount.agents.json_text import Invalid, Node, parse
+from headcount.agents.installing import hook_entries
+from headcount.agents.installing.file_change import Plan, written
+from headcount.agents.installing.json_edit import Invalid, Node, parse
+from headcount.agents.installing.settings_file import Refusal
 from headcount.agents.mcp_entry import Server
-from headcount.agents.settings_file import Refusal
 from tests.fuzz.target import Target
 from tests.fuzz.transcripts import place
 
@@ -27,7 +28,7 @@ HOOKS = replace(ALL_HOOKS, observed=tuple(each for each in ALL_HOOKS.observed if
 MAILBOX = Path("/home/dev/.local/state/headcount/mailbox")
 LINES = HOOKS.wanted(MAILBOX)
 SERVER = Server("/usr/bin/headcount", ("mcp",), {"HEADCOUNT_HOME": "/home/dev/h"})
-REFUSALS = (Invalid, hooks_text.NotMergeable)
+REFUSALS = (Invalid, hook_entries.NotMergeable)
 
 
 # --- reading ---------------------------------------------------------------------------------------
@@ -85,15 +86,15 @@ def _same(a: Any, b: Any) -> bool:
 def check_hooks(data: bytes) -> None:
     try:
         text = data.decode()
-        made = hooks_text.merged(text, LINES)
+        made = hook_entries.merged(text, LINES)
     except (UnicodeDecodeError, *REFUSALS):
         is_refused_everywhere(data)
         return
-    assert hooks_text.merged(made, LINES) == made, "doing it twice is doing it once"
-    assert set(LINES) <= set(hooks_text.found(made))
+    assert hook_entries.merged(made, LINES) == made, "doing it twice is doing it once"
+    assert set(LINES) <= set(hook_entries.found(made))
     is_kept(text, made)
-    bare = hooks_text.without(made)
-    assert hooks_text.found(bare) == {}
+    bare = hook_entries.without(made)
+    assert hook_entries.found(bare) == {}
     is_kept(made, bare)
     is_given_back(data)
 
@@ -123,7 +124,7 @@ def _foreign_handlers(text: str, group: Node) -> list[str]:
     return [
         text[each.start : each.end]
         for each in handlers.items
-        if not (isinstance(each.value, dict) and hooks_text.kind_of(each.value.get("command")))
+        if not (isinstance(each.value, dict) and hook_entries.kind_of(each.value.get("command")))
     ]
 
 
@@ -135,7 +136,7 @@ def is_given_back(data: bytes) -> None:
     path.write_bytes(data)
     installed = written(lambda: HOOKS.plan_install(root, MAILBOX, state))
     assert isinstance(installed, Plan), installed
-    had_ours = bool(installed.renewed or installed.removed) or hooks_text.found(data.decode())
+    had_ours = bool(installed.renewed or installed.removed) or hook_entries.found(data.decode())
     gone = HOOKS.uninstall(root, state)
     assert isinstance(gone, Plan), gone
     assert had_ours or path.read_bytes() == data, "an uninstall gives back what was there, byte for byte"
@@ -227,7 +228,7 @@ def naive_toml(data: bytes) -> None:
 
 
 def documents() -> list[bytes]:
-    ours = hooks_text.merged('{\n  "model": "x"\n}\n', LINES)
+    ours = hook_entries.merged('{\n  "model": "x"\n}\n', LINES)
     theirs = (
         '{ "permissions": {"allow": ["Bash(npm test)"]},\n\t"hooks": {"Stop": [{"matcher": "", "hooks": [{"type": "command", '
         '"command": "say done"}]}], "PreToolUse": []},\r\n  "x": 1.0e5, "text": "\\u00e9\\/" }'

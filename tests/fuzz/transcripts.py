@@ -20,10 +20,10 @@ from headcount.agents.codex.adapter import CODEX
 from headcount.agents.file_end import End
 from headcount.agents.gemini import drift as gemini_drift
 from headcount.agents.gemini.adapter import GEMINI
+from headcount.agents.interface import Agent, Strange
 from headcount.agents.opencode.adapter import OPENCODE
-from headcount.agents.port import Agent, Strange
 from headcount.agents.strange import Findings
-from headcount.core.evidence import Glimpse
+from headcount.core.values.evidence import Glimpse
 from headcount.store.codec import encode_event, encode_session
 from tests.fuzz.promises import is_count, is_label, is_moment, is_text
 from tests.fuzz.target import SAMPLES, Check, Target, sample_lines

@@ -44,9 +44,9 @@ WANTED = (
 )
 FLAWS = {
     "none": "",
-    "bodies": "import msgspec\nfrom headcount.daemon.routes import route\nroute.UNREADABLE = (msgspec.MsgspecError,)\n",
+    "bodies": "import msgspec\nfrom headcount.daemon.api import route\nroute.UNREADABLE = (msgspec.MsgspecError,)\n",
     "schema": (
-        "from headcount.daemon.routes import daemon\nfrom headcount.daemon.answer import json_answer\n"
+        "from headcount.daemon.routes import daemon\nfrom headcount.daemon.http.answer import json_answer\n"
         "async def health(call): return json_answer({'ok': 'yes'})\ndaemon.health = health\n"
     ),
 }

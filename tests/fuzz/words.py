@@ -7,12 +7,13 @@ import json
 import shlex
 import time
 
-from headcount.agents.label import LABEL, one_line, path_line, plain, redacted
-from headcount.cli import moments, remote
-from headcount.cli.rows import rows_of
+from headcount.agents.kit.labels import LABEL, one_line, path_line, plain, redacted
+from headcount.cli.actions import remote_hosts
 from headcount.cli.sanitize import clean, cut, cut_middle, pad, width
-from headcount.cli.screen import Screen
-from headcount.cli.table import draw
+from headcount.present import time_text
+from headcount.present.screen import Screen
+from headcount.present.session_words import rows_of
+from headcount.present.table import draw
 from headcount.store.postgres.address import BadAddress, parse_address, passfile_line, shown, with_passfile
 from tests.fuzz.promises import is_label, is_moment, is_shown_plainly, is_text
 from tests.fuzz.target import Target
@@ -94,13 +95,13 @@ def commands() -> list[bytes]:
 def check_hosts(data: bytes) -> None:
     text = data.decode("utf-8", "replace")
     try:
-        hosts = remote.parse_hosts(text)
-    except remote.BadHost as bad:
+        hosts = remote_hosts.parse_hosts(text)
+    except remote_hosts.BadHost as bad:
         is_text(str(bad), "a refusal")
         return
     assert hosts and len(set(hosts)) == len(hosts)
     for host in hosts:
-        command = remote.command(host, "ps", env={})
+        command = remote_hosts.command(host, "ps", env={})
         assert not host.startswith("-") and host.isprintable() and not any(sign.isspace() for sign in host)
         assert command[command.index("--") + 1] == host, "a host is never an option"
         assert shlex.split(shlex.join(command)) == command
@@ -127,10 +128,10 @@ def names() -> list[bytes]:
 
 def check_rows(data: bytes) -> None:
     """What another host answered, drawn: any document, no fault, nothing that a terminal obeys."""
-    sessions = remote._sessions(data)
+    sessions = remote_hosts._sessions(data)
     if sessions is None:
         return
-    known = remote.Known("ws", sessions, NOW - 5, None)
+    known = remote_hosts.Known("ws", sessions, NOW - 5, None)
     rows = rows_of(known.marked(NOW), NOW)
     assert len(rows) == len(sessions)
     for row in rows:
@@ -224,12 +225,12 @@ def addresses() -> list[bytes]:
 
 def check_time(data: bytes) -> None:
     text = data.decode("utf-8", "replace")
-    is_moment(moments.parse(text), "a moment")
-    length = moments.parse_span(text)
+    is_moment(time_text.parse(text), "a moment")
+    length = time_text.parse_span(text)
     is_moment(length, "a span")
     assert length is None or length >= 0
     if length is not None:
-        is_text(moments.span(length), "a span in words")
+        is_text(time_text.span(length), "a span in words")
 
 
 def naive_time(data: bytes) -> None:

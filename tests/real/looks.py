@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from headcount.agents.port import Agent
+from headcount.agents.interface import Agent
 from tests.rig.daemon import Daemon
 
 

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from headcount.cli.moments import parse
+from headcount.present.time_text import parse
 from tests.rig.callers import Errand, Request, detached
 from tests.rig.daemon import eventually
 from tests.rig.stage import Stage, note, processes_of

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from headcount.agents.port import Scanned
-from headcount.agents.table import AGENTS
+from headcount.agents.catalog import AGENTS
+from headcount.agents.interface import Scanned
 from tests.rig.callers import Errand, Request, detached
 from tests.rig.claude import Claude
 from tests.rig.daemon import eventually

@@ -6,12 +6,12 @@ As several earlier tools do it. It is put under the very same daemon, in place o
 ADVISORY = """
 from hashlib import blake2b
 import psycopg
-from headcount.core.claim import Claim, Freed, Granted, Held, Refused, Released
+from headcount.core.values.claim import Claim, Freed, Granted, Held, Refused, Released
 from headcount.core.commands import Acquire, Release
-from headcount.daemon.fleet.claims import SharedClaims
+from headcount.daemon.fleet.shared_claims import SharedClaims
 from headcount.daemon.fleet.lease import Lease
 from headcount.store.postgres.ledger import PostgresLedger
-from headcount.store.shared import SharedClaim, SharedUnavailable
+from headcount.store.shared_interface import SharedClaim, SharedUnavailable
 
 Lease.holds = property(lambda self: True)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from tests.rig.daemon import Daemon
 
 NO_CENSUS = """
-from headcount.daemon.census import Census
+from headcount.daemon.intake.census import Census
 async def take(self):
     self._taken_at = self._clock.boottime()
 Census.take = take

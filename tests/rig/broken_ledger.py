@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.rig.daemon import Daemon
 
 ROBS = """
-from headcount.core import ledger
+from headcount.core.claims import ledger
 right, calls = ledger.others_in_the_way, [0]
 def others_in_the_way(draft, item, process):
     calls[0] += 1
@@ -26,7 +26,7 @@ decide.free_all_of = lambda draft, process, at: None
 
 ANSWERS_EARLY = """
 import asyncio
-from headcount.store.sqlite import SqliteStore
+from headcount.store.sqlite.adapter import SqliteStore
 right = SqliteStore.commit
 late = set()
 async def commit(self, events, rows, dropped=(), ledger=None, *rest):
@@ -42,9 +42,9 @@ SqliteStore.commit = commit
 """
 
 ANYBODY = """
-from headcount.core.claim import Claim
+from headcount.core.values.claim import Claim
 from headcount.core import decide
-from headcount.daemon.actor import Actors
+from headcount.daemon.identity.caller import Actors
 Claim.is_held_by = lambda self, process: self.holder is not None and process is not None
 decide.free_all_of = lambda draft, process, at: None
 Actors._beside_marks = Actors._alone
@@ -52,7 +52,7 @@ Actors._beside_marks = Actors._alone
 TAKES_ANYBODY = "takes whoever asks for the holder"
 
 ANY_PATH = """
-from headcount.system import spaces
+from headcount.system import mount_namespaces as spaces
 spaces._label = lambda directory, process: ""
 """
 TAKES_ANY_PATH = "takes every path for one of the host's"

@@ -11,8 +11,8 @@ import sys
 import time
 from typing import Any
 
-from headcount.client.connection import Answer, Connection
 from headcount.client.faults import ClientFault
+from headcount.client.transport.connection import Answer, Connection
 
 WAIT = 0.05
 HOLDS_MOST = 2  # more, and nobody else would get anything

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
-from headcount.client.connection import Answer, Connection
+from headcount.client.transport.connection import Answer, Connection
 
 T = TypeVar("T")
 WITHIN = 10.0

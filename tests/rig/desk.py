@@ -3,18 +3,18 @@
 from collections.abc import Iterable
 from typing import Any
 
-from headcount.core.book import Book
-from headcount.core.claim import Claim
 from headcount.core.commands import Acquire, Caller, CallerKind, HandOff, Release, Withdraw
 from headcount.core.decide import decide
-from headcount.core.events import Event
-from headcount.core.evidence import Evidence, Tick
-from headcount.core.identity import ProcessIdentity
-from headcount.core.item import Item
-from headcount.core.proving import decide_proved
-from headcount.core.session import SessionId
-from headcount.core.verdict import Proof, Verdict, alive, dead, unknown
-from headcount.core.world import Decision, Verdicts, World
+from headcount.core.required_proofs import decide_proved
+from headcount.core.state.claims import Book
+from headcount.core.state.world import Decision, Verdicts, World
+from headcount.core.values.claim import Claim
+from headcount.core.values.events import Event
+from headcount.core.values.evidence import Evidence, Tick
+from headcount.core.values.item import Item
+from headcount.core.values.process import ProcessIdentity
+from headcount.core.values.session import SessionId
+from headcount.core.values.verdict import Proof, Verdict, alive, dead, unknown
 from tests.rig.values import HERE, T0, bound, death, start
 
 FIRST = 1000

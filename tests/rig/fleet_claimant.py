@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from headcount.client.connection import Answer, Connection
 from headcount.client.faults import ClientFault
+from headcount.client.transport.connection import Answer, Connection
 from tests.rig.claimant import Claimant
 
 PAUSE = 0.03

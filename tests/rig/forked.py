@@ -42,11 +42,11 @@ client.claims()  # its connection is open
 """
 
 NAIVE = """
-from headcount.client.connection import Connection
+from headcount.client.transport.connection import Connection
 Connection._is_ours = lambda self: True
 first = os.getpid()
-headcount.client.api.os = type("os", (), {**vars(os), "getpid": staticmethod(lambda: first)})
-headcount.client.wish.os = headcount.client.api.os
+headcount.client.sync.os = type("os", (), {**vars(os), "getpid": staticmethod(lambda: first)})
+headcount.client.wish.os = headcount.client.sync.os
 """
 
 

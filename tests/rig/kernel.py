@@ -17,11 +17,11 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from headcount import times
-from headcount.core.identity import Match, Place, ProcessFacts, ProcessIdentity, same_process
 from headcount.core.open_files import Locks, OpenFiles
-from headcount.core.verdict import Exit, Proof, Standing, Verdict, alive, dead, judge_place, unknown
-from headcount.system.processes.held import NotHeld
-from headcount.system.processes.port import Gone, Look, OnDeath, Unreadable
+from headcount.core.values.process import Match, Place, ProcessFacts, ProcessIdentity, same_process
+from headcount.core.values.verdict import Exit, Proof, Standing, Verdict, alive, dead, judge_place, unknown
+from headcount.system.processes.interface import Gone, Look, OnDeath, Unreadable
+from headcount.system.processes.pidfds.handle import NotHeld
 
 NAMESPACE = 4026531836
 

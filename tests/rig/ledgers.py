@@ -10,20 +10,20 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from headcount.core.claim import Answer
 from headcount.core.commands import Acquire, Caller, CallerKind, HandOff, Release, Withdraw
-from headcount.core.evidence import Judged
-from headcount.core.identity import ProcessIdentity
-from headcount.core.item import Item
-from headcount.core.session import SessionId
-from headcount.core.verdict import Proof, Verdict, alive, dead, unknown
-from headcount.core.world import World
-from headcount.daemon.fleet.member import Member
-from headcount.daemon.fleet.pace import Pace
-from headcount.daemon.loop import Loop
-from headcount.daemon.recovery import open_book
+from headcount.core.state.world import World
+from headcount.core.values.claim import Answer
+from headcount.core.values.evidence import Judged
+from headcount.core.values.item import Item
+from headcount.core.values.process import ProcessIdentity
+from headcount.core.values.session import SessionId
+from headcount.core.values.verdict import Proof, Verdict, alive, dead, unknown
+from headcount.daemon.engine.loop import Loop
+from headcount.daemon.engine.recovery import open_book
+from headcount.daemon.fleet.intervals import Pace
+from headcount.daemon.fleet.while_joined import Member
 from headcount.store.postgres.address import with_passfile
-from headcount.store.sqlite import SqliteStore
+from headcount.store.sqlite.adapter import SqliteStore
 from headcount.system.clock import SystemClock
 from tests.rig.values import HERE, bound, start
 

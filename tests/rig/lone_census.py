@@ -5,13 +5,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from headcount.core.world import World
+from headcount.core.state.world import World
 from headcount.daemon.adapters import Adapters
-from headcount.daemon.anchor import Anchors
-from headcount.daemon.census import Census
-from headcount.daemon.hosting import Hosting
-from headcount.daemon.loop import Loop
-from headcount.daemon.spaces import Spaces
+from headcount.daemon.engine.loop import Loop
+from headcount.daemon.identity.anchor import Anchors
+from headcount.daemon.identity.host_paths import Spaces
+from headcount.daemon.intake.census import Census
+from headcount.daemon.intake.open_conversations import Hosting
 from headcount.system.clock import SystemClock
 from headcount.system.looking import Looks
 from tests.rig.kernel import FakeKernel, FakeProcesses

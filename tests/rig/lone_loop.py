@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from headcount.core.identity import ProcessIdentity
-from headcount.core.verdict import Verdict
-from headcount.core.world import World
-from headcount.daemon.loop import Loop
+from headcount.core.state.world import World
+from headcount.core.values.process import ProcessIdentity
+from headcount.core.values.verdict import Verdict
+from headcount.daemon.engine.loop import Loop
 from headcount.system.clock import SystemClock
 from tests.rig.values import HERE
 

@@ -5,10 +5,10 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from headcount.daemon.answer import Answer, Stream
-from headcount.daemon.gate import Gate
+from headcount.daemon.http.answer import Answer, Stream
+from headcount.daemon.http.request import Request
+from headcount.daemon.http.request_checks import Gate
 from headcount.daemon.listen import Server, open_unix_socket
-from headcount.daemon.request import Request
 
 WITHIN = 10.0
 

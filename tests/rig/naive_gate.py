@@ -10,10 +10,10 @@ from pathlib import Path
 from tests.rig.daemon import Daemon
 
 TOKEN_ALONE = """
-from headcount.daemon import gate
+from headcount.daemon.http import request_checks as gate
 gate._check_loopback = lambda request, loopback: None
 gate._check_message = lambda request: None
-from headcount.daemon.routes import app
+from headcount.daemon.routes import dispatch as app
 checked = app._check_credential
 def by_cookie(service, request):
     sent = dict(request.headers).get(b"cookie", b"").decode("latin-1")

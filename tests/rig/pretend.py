@@ -19,20 +19,21 @@ from urllib.parse import unquote, urlsplit
 
 import msgspec
 
-from headcount.daemon.gate import CONFINED
-from headcount.daemon.routes.openapi import document
+from headcount.daemon.api.openapi import document
+from headcount.daemon.http.request_checks import CONFINED
 from headcount.daemon.routes.table import ROUTES
 from headcount.daemon.static import files
-from headcount.wire import fleet_messages, messages, timeline
-from headcount.wire.ending import Leftovers, ReapAnswer
+from headcount.wire import claims, events, fleet, timeline
+from headcount.wire.ending import ReapAnswer
+from headcount.wire.leftovers import Leftovers
 
 TYPES: dict[str, type] = {
-    "/v1/claims": messages.Claims,
+    "/v1/claims": claims.Claims,
     "/v1/leftovers": Leftovers,
     "/v1/leftovers/reap": ReapAnswer,
-    "/v1/fleet": fleet_messages.FleetStatus,
-    "/v1/fleet/sessions": fleet_messages.FleetSessions,
-    "/v1/history": messages.History,
+    "/v1/fleet": fleet.FleetStatus,
+    "/v1/fleet/sessions": fleet.FleetSessions,
+    "/v1/history": events.History,
     "/v1/timeline": timeline.Timeline,
     "/v1/today": timeline.Today,
 }
@@ -84,7 +85,7 @@ class Pretend:
             each.put(None)
 
     def check(self, path: str, asked: str, answer: Any) -> None:
-        wanted = messages.ClaimHistory if "history=" in asked and path == "/v1/claims" else TYPES.get(path)
+        wanted = events.ClaimHistory if "history=" in asked and path == "/v1/claims" else TYPES.get(path)
         if wanted is None:
             return
         try:

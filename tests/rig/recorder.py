@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from headcount.agents.claude_code.events import EVENTS
-from headcount.agents.drop_line import line
 from headcount.agents.hook_events import Use
+from headcount.agents.installing.shell_lines import line
 from tests.rig.claude import NEWEST, Claude
 
 LONGEST = 160

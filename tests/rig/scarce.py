@@ -15,8 +15,8 @@ import time
 from contextlib import suppress
 
 from headcount import times
-from headcount.core.identity import ProcessFacts
-from headcount.core.verdict import Standing
+from headcount.core.values.process import ProcessFacts
+from headcount.core.values.verdict import Standing
 from headcount.system.processes.features import Features
 from headcount.system.processes.linux import LinuxProcesses
 

@@ -20,8 +20,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from headcount.client.connection import Connection
 from headcount.client.faults import ClientFault
+from headcount.client.transport.connection import Connection
 from tests.rig.claude import DEAF, Claude, Tui
 from tests.rig.daemon import Daemon, eventually
 from tests.rig.fake_api import Step, script

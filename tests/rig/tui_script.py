@@ -10,7 +10,7 @@ from typing import Any
 from textual.pilot import Pilot
 
 from headcount.tui.app import Headcount
-from headcount.tui.feed import Feed
+from headcount.tui.event_feed import Feed
 
 WITHIN = 20.0
 

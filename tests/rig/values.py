@@ -4,12 +4,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from headcount.core.decide import decide
-from headcount.core.evidence import Evidence, Judged
-from headcount.core.identity import Place, ProcessIdentity
-from headcount.core.report import Anchor, Opening, Record, Report, Turn
-from headcount.core.session import Session
-from headcount.core.verdict import Exit, Proof, Verdict, dead
-from headcount.core.world import Decision, World
+from headcount.core.state.world import Decision, World
+from headcount.core.values.evidence import Evidence, Judged
+from headcount.core.values.process import Place, ProcessIdentity
+from headcount.core.values.report import Anchor, Opening, Record, Report, Turn
+from headcount.core.values.session import Session
+from headcount.core.values.verdict import Exit, Proof, Verdict, dead
 
 HERE = Place("machine", "boot-1", 4026531836)
 T0 = 1_000_000.0
@@ -52,7 +52,7 @@ def record(
     status: str | None = "busy",
     **more: Any,
 ) -> Record:
-    from headcount.core.report import Details
+    from headcount.core.values.report import Details
 
     more.setdefault("details", Details())
     more.setdefault("waiting_on", None)

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from headcount import times
-from headcount.core.identity import ProcessFacts, ProcessIdentity
-from headcount.core.verdict import Verdict
-from headcount.system.processes.port import Processes
+from headcount.core.values.process import ProcessFacts, ProcessIdentity
+from headcount.core.values.verdict import Verdict
+from headcount.system.processes.interface import Processes
 
 NEVER_GIVEN = 10_000_000  # added to an inode: one that no process has had
 

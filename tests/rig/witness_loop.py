@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from headcount.core.identity import Place
-from headcount.core.world import World
+from headcount.core.state.world import World
+from headcount.core.values.process import Place
 
 
 class WitnessLoop:

@@ -12,7 +12,7 @@ from tests.rig.daemon import Daemon
 
 PROGRAM = """
 import json, sys
-from headcount.client.connection import Connection
+from headcount.client.transport.connection import Connection
 connection = Connection(sys.argv[1])
 print("ready", flush=True)
 for line in sys.stdin:

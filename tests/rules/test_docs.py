@@ -13,10 +13,10 @@ from types import ModuleType
 
 import pytest
 
-from headcount.cli.verbs import VERBS
-from headcount.core.events import EventType
+from headcount.cli.command_table import VERBS
+from headcount.core.values.events import EventType
 from headcount.daemon.routes.table import ROUTES
-from headcount.wire import codes
+from headcount.wire import exit_codes
 from tests.rules.source import ROOT, project_files, short, tree
 
 DOCUMENTS = tuple(path for path in project_files() if path.suffix == ".md")
@@ -128,8 +128,13 @@ def test_no_fault_is_answered_with_a_code_that_is_not_documented() -> None:
 
 
 def test_the_readme_tells_the_exit_codes_as_they_are() -> None:
-    words = {"done": codes.DONE, "fault": codes.FAULT, "usage": codes.USAGE, "refused": codes.REFUSED}
-    words |= {"daemon unavailable": codes.UNAVAILABLE, "not found": codes.NOT_FOUND}
+    words = {
+        "done": exit_codes.DONE,
+        "fault": exit_codes.FAULT,
+        "usage": exit_codes.USAGE,
+        "refused": exit_codes.REFUSED,
+    }
+    words |= {"daemon unavailable": exit_codes.UNAVAILABLE, "not found": exit_codes.NOT_FOUND}
     told = text("README.md").partition("Exit codes:")[2].partition(".")[0]
     assert {word: int(number) for number, word in re.findall(r"(\d) ([a-z ]+)", told)} == words
 

@@ -5,20 +5,20 @@ import re
 import pytest
 
 from headcount.daemon.static import PLACE
-from headcount.wire import ending, fleet_messages, messages, timeline
+from headcount.wire import claims, ending, events, fleet, leftovers, sessions, timeline
 
-ROW = {*messages.SessionRow.__struct_fields__, "host", "host_state", "host_age_s"}
-LEFT = set(messages.LeftoverRow.__struct_fields__)
+ROW = {*sessions.SessionRow.__struct_fields__, "host", "host_state", "host_age_s"}
+LEFT = set(leftovers.LeftoverRow.__struct_fields__)
 RESULT = set(ending.Signalled.__struct_fields__)
-HOLDER = set(messages.Holder.__struct_fields__)
-EVENT = set(messages.EventRow.__struct_fields__)
-HOST = set(fleet_messages.FleetHost.__struct_fields__)
+HOLDER = set(claims.Holder.__struct_fields__)
+EVENT = set(events.EventRow.__struct_fields__)
+HOST = set(fleet.FleetHost.__struct_fields__)
 LANE = {*timeline.Lane.__struct_fields__}
 SPAN = {*timeline.Span.__struct_fields__, *timeline.HeldSpan.__struct_fields__}
-CLAIM = set(messages.ClaimRow.__struct_fields__)
+CLAIM = set(claims.ClaimRow.__struct_fields__)
 
 READ: dict[str, dict[str, set[str]]] = {
-    "words.js": {"raw": ROW, "ended": set(messages.Ended.__struct_fields__)},
+    "words.js": {"raw": ROW, "ended": set(sessions.Ended.__struct_fields__)},
     "hearing.js": {"raw": ROW, "event": EVENT},
     "state.js": {"raw": ROW | LANE},
     "remains.js": {"leftover": LEFT, "each": LEFT | RESULT, "result": RESULT},
@@ -29,7 +29,7 @@ READ: dict[str, dict[str, set[str]]] = {
     "views/fleet.js": {
         "each": HOST,
         "raw": ROW,
-        "known": set(fleet_messages.FleetStatus.__struct_fields__),
+        "known": set(fleet.FleetStatus.__struct_fields__),
     },
     "views/session.js": {"raw": ROW, "event": EVENT},
     "views/timeline.js": {"lane": LANE, "each": SPAN, "held": SPAN},

@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from headcount.wire.refusals import REFUSALS
+from headcount.wire.faults import REFUSALS
 from tests.rules.source import SRC, tree
 
 CODE = re.compile(r"[a-z]+(-[a-z]+)*")
@@ -12,7 +12,7 @@ CODE = re.compile(r"[a-z]+(-[a-z]+)*")
 
 def made() -> Iterator[tuple[str, int | None]]:
     """Every code in the source of the daemon and the core, with its status where that stands beside it."""
-    for path in sorted([*(SRC / "daemon").rglob("*.py"), *(SRC / "core").glob("*.py")]):
+    for path in sorted([*(SRC / "daemon").rglob("*.py"), *(SRC / "core").rglob("*.py")]):
         for node in ast.walk(tree(path)):
             if isinstance(node, ast.Call):
                 yield from _codes(node)
@@ -61,7 +61,7 @@ def test_codes_are_plain_words_and_statuses_are_errors() -> None:
 
 
 def test_the_document_names_them_all() -> None:
-    from headcount.daemon.routes.openapi import document
+    from headcount.daemon.api.openapi import document
     from headcount.daemon.routes.table import ROUTES
 
     fault = document(ROUTES)["components"]["schemas"]["Fault"]

@@ -1,4 +1,4 @@
-"""A command that is suggested with somebody's text in it is made by core/plain.py (on the page: words.js), nowhere else."""
+"""A command that is suggested with somebody's text in it is made by present/clean_text.py (on the page: words.js), nowhere else."""
 
 import ast
 import re
@@ -9,7 +9,7 @@ PROSE = ("tmux at ", "tmux would not ", "headcount does not know ", "this headco
 BEFORE = re.compile(r"\b(?:headcount|tmux|claude|chmod|cd|kill) (?:[a-z-]+ )*(?:--?[a-z]+ )*$")
 OURS = {
     "session.id[:4]", "short", "id", "verb", "session", "__version__", "theirs", "self._version", "kind", "name",
-    "foreign[0]", "status['version']", "clean(status.get('version'))", "clean(raw.get('id'))[:rows.SHORTEST_ID]",
+    "foreign[0]", "status['version']", "clean(status.get('version'))", "clean(raw.get('id'))[:session_words.SHORTEST_ID]",
     "clean(raw.get('id'))[:SHORTEST_ID]", "'jump' if raw.get('where') else 'show'",
     "'jump' if session.where else 'show'", "typed", "near[0]", "wish.verb", "verb.name",
 }  # fmt: skip

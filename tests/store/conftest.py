@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from headcount.store.sqlite import SqliteStore
+from headcount.store.sqlite.adapter import SqliteStore
 from tests.store.values import BEGAN
 
 Opener = Callable[..., SqliteStore]

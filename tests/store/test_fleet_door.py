@@ -6,8 +6,8 @@ import socket
 import pytest
 
 from headcount.store.postgres.address import with_passfile
-from headcount.store.postgres.door import places_of
-from headcount.store.postgres.link import Link
+from headcount.store.postgres.connect import places_of
+from headcount.store.postgres.pool import Link
 from tests.rig.ledgers import FleetDesk
 from tests.rig.postgres import Postgres
 from tests.rig.values import process

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from headcount.core.book import Entries, Remembered
-from headcount.core.claim import Claim, Freed, freed
-from headcount.core.events import Event, EventType, apply_claim
-from headcount.core.item import Item
-from headcount.store.port import StoreFault
+from headcount.core.state.claims import Entries, Remembered
+from headcount.core.values.claim import Claim, Freed, freed
+from headcount.core.values.events import Event, EventType, apply_claim
+from headcount.core.values.item import Item
+from headcount.store.interface import StoreFault
 from tests.rig.desk import Desk
 from tests.rig.values import process
 from tests.store.conftest import Opener

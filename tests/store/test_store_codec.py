@@ -9,12 +9,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from headcount.core.claim import Claim
-from headcount.core.events import EventType
-from headcount.core.session import Session
+from headcount.core.values.claim import Claim
+from headcount.core.values.events import EventType
+from headcount.core.values.session import Session
 from headcount.store.codec import decode_event, decode_session, encode_event, encode_session
-from headcount.store.port import StoreFault
-from headcount.store.queries import SCHEMA_VERSION
+from headcount.store.interface import StoreFault
+from headcount.store.sql_files import SCHEMA_VERSION
 from tests.store.values import event, own_event, session
 
 PINNED = max(

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 from msgspec.structs import replace
 
-from headcount.core.events import EventType, apply
-from headcount.store.port import StoreFault
+from headcount.core.values.events import EventType, apply
+from headcount.store.interface import StoreFault
 from tests.store.conftest import Opener
 from tests.store.values import BEGAN, ended, event, own_event, session
 

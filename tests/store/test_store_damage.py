@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from headcount.store.port import StoreFault
+from headcount.store.interface import StoreFault
 from tests.store.conftest import Opener
 from tests.store.values import event, session
 

@@ -3,13 +3,13 @@
 import msgspec
 import pytest
 
-from headcount.core.activity import Activity, Doing, Status, Turned
-from headcount.core.book import Remembered
-from headcount.core.claim import Claim
 from headcount.core.detail import Checkout, Origin, Quiet, Spent, Stall
-from headcount.core.identity import ProcessIdentity
-from headcount.core.leftover import Find, Leftover
-from headcount.core.session import Ended, Leaving, Note, Registration, Session
+from headcount.core.state.claims import Remembered
+from headcount.core.values.activity import Activity, Doing, Status, Turned
+from headcount.core.values.claim import Claim
+from headcount.core.values.leftover import Find, Leftover
+from headcount.core.values.process import ProcessIdentity
+from headcount.core.values.session import Ended, Leaving, Note, Registration, Session
 from headcount.store.codec import encode_session
 from tests.store.values import session
 

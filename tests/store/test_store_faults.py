@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from headcount.store.port import StoreFault
-from headcount.store.sqlite import SqliteStore
+from headcount.store.interface import StoreFault
+from headcount.store.sqlite.adapter import SqliteStore
 from tests.store.conftest import Opener
 from tests.store.faults import ROOT, STORAGE, acknowledged, faults, run, strace, writer
 
@@ -94,8 +94,8 @@ def test_a_full_disk_is_told_as_full_and_passes_with_the_lack(tmp_path: Path) ->
     said = in_own_mounts(f"""
 import asyncio, subprocess, time
 from pathlib import Path
-from headcount.store.port import StoreFault
-from headcount.store.sqlite import SqliteStore
+from headcount.store.interface import StoreFault
+from headcount.store.sqlite.adapter import SqliteStore
 from tests.store.values import event, session
 disk = Path({str(tmp_path)!r})
 subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "none", disk], check=True)
@@ -133,9 +133,9 @@ def test_a_read_only_disk_is_told_as_readonly_and_nothing_is_moved(tmp_path: Pat
     said = in_own_mounts(f"""
 import asyncio, sqlite3, subprocess, time
 from pathlib import Path
-from headcount.store.faults import translate
-from headcount.store.port import StoreFault
-from headcount.store.sqlite import SqliteStore
+from headcount.store.sqlite.driver_errors import translate
+from headcount.store.interface import StoreFault
+from headcount.store.sqlite.adapter import SqliteStore
 from tests.store.values import event, session
 disk = Path({str(tmp_path)!r})
 subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "none", disk], check=True)

@@ -5,8 +5,8 @@ import sqlite3
 
 import pytest
 
-from headcount.store import writer
-from headcount.store.sqlite import SqliteStore
+from headcount.store.sqlite import writer
+from headcount.store.sqlite.adapter import SqliteStore
 from tests.store.conftest import Opener
 from tests.store.test_store_threads import Gate
 from tests.store.values import event, session

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from headcount.core.events import Event, EventType
-from headcount.core.identity import ProcessIdentity
-from headcount.core.leftover import Kind, Leftover, LeftoverId, gone
-from headcount.core.session import SessionId
+from headcount.core.values.events import Event, EventType
+from headcount.core.values.leftover import Kind, Leftover, LeftoverId, gone
+from headcount.core.values.process import ProcessIdentity
+from headcount.core.values.session import SessionId
 from tests.store.conftest import Opener
 from tests.store.values import BEGAN, ended, session
 

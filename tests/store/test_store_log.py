@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from headcount.store.log import damage_in
+from headcount.store.sqlite.damage import damage_in
 from tests.store.conftest import Opener
 from tests.store.faults import run, strace, writer
 from tests.store.values import event, session

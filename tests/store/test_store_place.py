@@ -4,7 +4,7 @@ import sqlite3
 import threading
 from pathlib import Path
 
-from headcount.store.place import Place
+from headcount.store.sqlite.file_identity import Place
 
 
 def test_a_commit_of_another_thread_is_not_taken_for_a_log_that_was_cut(tmp_path: Path) -> None:

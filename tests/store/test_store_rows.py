@@ -4,9 +4,9 @@ import sqlite3
 
 import pytest
 
-from headcount.store.port import StoreFault
-from headcount.store.queries import QUERIES
+from headcount.store.interface import StoreFault
 from headcount.store.rows import AT_ONCE_MOST, change, several
+from headcount.store.sql_files import QUERIES
 
 INSERT = (
     "INSERT INTO t (a, b) VALUES (?, ?)\nON CONFLICT (a) DO UPDATE SET b = excluded.b WHERE excluded.b > b"

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from headcount.store import schema
-from headcount.store.port import NewerSchema
-from headcount.store.queries import MIGRATIONS, QUERIES, SCHEMA_VERSION, Migration
-from headcount.store.sqlite import SqliteStore
+from headcount.store.interface import NewerSchema
+from headcount.store.sql_files import MIGRATIONS, QUERIES, SCHEMA_VERSION, Migration
+from headcount.store.sqlite import schema
+from headcount.store.sqlite.adapter import SqliteStore
 from tests.store.conftest import Opener
 from tests.store.values import event, session
 
-SCHEMA = Path(schema.__file__).parent / "sql" / "schema.sql"
+SCHEMA = Path(schema.__file__).parents[1] / "sql" / "schema.sql"
 
 
 def shape(connection: sqlite3.Connection) -> list[tuple[str, str, str]]:

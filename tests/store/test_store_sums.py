@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from headcount.core.book import Entries
-from headcount.store.port import StoreFault
-from headcount.store.sums import Unsound, sound, summed
+from headcount.core.state.claims import Entries
+from headcount.store.interface import StoreFault
+from headcount.store.sqlite.row_checksums import Unsound, sound, summed
 from tests.campaign.sample_store import make
 from tests.store.conftest import Opener
 from tests.store.test_store_claims import claim

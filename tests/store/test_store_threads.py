@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from headcount.store.port import StoreFault
-from headcount.store.sqlite import SqliteStore
+from headcount.store.interface import StoreFault
+from headcount.store.sqlite.adapter import SqliteStore
 from tests.store.conftest import Opener
 from tests.store.values import event, session
 

@@ -4,11 +4,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from headcount.core.activity import Activity, Doing, Status, Turned
-from headcount.core.events import Event, EventType
-from headcount.core.identity import ProcessIdentity
-from headcount.core.report import Background, Turn, WaitingOn
-from headcount.core.session import Ended, EndKind, Leaving, Liveness, Note, Session, SessionId
+from headcount.core.values.activity import Activity, Doing, Status, Turned
+from headcount.core.values.events import Event, EventType
+from headcount.core.values.process import ProcessIdentity
+from headcount.core.values.report import Background, Turn, WaitingOn
+from headcount.core.values.session import Ended, EndKind, Leaving, Liveness, Note, Session, SessionId
 
 BEGAN = 1_700_000_000.0
 

@@ -14,8 +14,8 @@ import sys
 import time
 from pathlib import Path
 
-from headcount.store.port import StoreFault
-from headcount.store.sqlite import SqliteStore
+from headcount.store.interface import StoreFault
+from headcount.store.sqlite.adapter import SqliteStore
 from tests.store.values import event, session
 
 TRIES = 20

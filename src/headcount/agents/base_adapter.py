@@ -1,21 +1,22 @@
 """An adapter to begin with: it answers every word of the port with "nothing", but who it is and what it recognises.
 
 Rules of this file
-  1. Each default is the answer of an agent that has nothing of the kind; port.py says what follows from it.
+  1. Each default is the answer of an agent that has nothing of the kind; interface.py says what follows from it.
   2. `name`, `label` and `recognise` have no default: without them there is no agent.
 
-Not here: what the words mean (port.py), a whole adapter (docs/adapters.md).
+Not here: what the words mean (interface.py), a whole adapter (docs/adapters.md).
 """
 
 from collections.abc import Mapping
 from pathlib import Path
 
-from headcount.agents.hook_files import HookFiles
-from headcount.agents.port import Hosted, OnFile, Place, Registry, Said, Scanned, Unread
-from headcount.core.evidence import Glimpse
-from headcount.core.identity import ProcessFacts
+from headcount.agents.installing.file_change import HookFiles
+from headcount.agents.interface import Hosted, OnFile, Place, Registry, Scanned, Unread
+from headcount.agents.kit.transcripts import Said
 from headcount.core.open_files import OpenFiles
-from headcount.core.report import Report
+from headcount.core.values.evidence import Glimpse
+from headcount.core.values.process import ProcessFacts
+from headcount.core.values.report import Report
 
 
 class Adapter:

@@ -5,7 +5,7 @@ Rules of this file
   2. While one hangs nobody else is let in: its caller is told at once. When it comes back, the next is asked.
   3. The thread is daemonic and starts with the first question: a stuck one keeps no program from ending.
 
-Not here: what is asked, and what follows from no answer (guarded.py).
+Not here: what is asked, and what follows from no answer (plugin_guard.py).
 """
 
 import queue

@@ -6,7 +6,7 @@ Rules of this file
      something without arguments that makes one. They are loaded at the first use of the table, not at import.
   3. One that cannot be loaded, or takes a name that is taken, is left out and named in `broken`. It hurts nobody.
 
-Not here: the port (port.py), what keeps a foreign adapter's faults from us (guarded.py).
+Not here: the port (interface.py), what keeps a foreign adapter's faults from us (plugin_guard.py).
 """
 
 import sys
@@ -19,11 +19,11 @@ from msgspec import Struct
 from headcount.agents.claude_code.adapter import CLAUDE_CODE
 from headcount.agents.codex.adapter import CODEX
 from headcount.agents.gemini.adapter import GEMINI
-from headcount.agents.guarded import Guarded, why_unfit
-from headcount.agents.label import one_line
+from headcount.agents.interface import Agent
+from headcount.agents.kit.labels import one_line
 from headcount.agents.opencode.adapter import OPENCODE
-from headcount.agents.port import Agent
-from headcount.core.identity import ProcessFacts
+from headcount.agents.plugin_guard import Guarded, why_unfit
+from headcount.core.values.process import ProcessFacts
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

@@ -7,13 +7,13 @@ Rules of this file
   3. A field that is compared with known words is read by `text_of`, a number that is stored by `count_of`: what is a
      list cannot be looked up, and what has a hundred digits cannot be stored.
 
-Not here: reading JSON (lenient.py), text for people (label.py).
+Not here: reading JSON (agents/kit/safe_reading.py), text for people (agents/kit/labels.py).
 """
 
 import re
 from typing import Any
 
-from headcount.agents.label import plain
+from headcount.agents.kit.labels import plain
 
 CONVERSATION = re.compile(r"[0-9A-Za-z_][0-9A-Za-z._-]{0,127}", re.ASCII)
 UUID = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)

@@ -5,7 +5,7 @@ Rules of this file
   2. Dropped always: what a session cannot be understood without, at most a few a turn. Dropped only while somebody
      listens: whatever comes with every tool, so that an abandoned install cannot fill the disk.
 
-Not here: the line that is installed (drop_line.py), what an event means (each agent's translate.py).
+Not here: the line that is installed (agents/installing/shell_lines.py), what an event means (each agent's translate.py).
 """
 
 from enum import Enum

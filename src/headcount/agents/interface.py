@@ -8,7 +8,7 @@ Rules of this file
   4. What an agent cannot do is None or empty; nobody asks which agent it is.
 
 Implementations: claude_code/, codex/, opencode/, gemini/, and whatever the entry point `headcount.agents` names;
-the table of them is table.py, the contract with an example is docs/adapters.md.
+the table of them is catalog.py, the contract with an example is docs/adapters.md.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,11 +17,12 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from headcount.agents.hook_files import HookFiles
-from headcount.core.evidence import Glimpse
-from headcount.core.identity import ProcessFacts
+from headcount.agents.installing.file_change import HookFiles
+from headcount.agents.kit.transcripts import Said
 from headcount.core.open_files import OpenFiles
-from headcount.core.report import Anchor, Record, Report
+from headcount.core.values.evidence import Glimpse
+from headcount.core.values.process import ProcessFacts
+from headcount.core.values.report import Anchor, Record, Report
 
 
 class Unread(Struct, frozen=True):
@@ -52,14 +53,6 @@ class Entry(Struct, frozen=True):
     tmux: str | None = None
     transcript: str | None = None  # where the conversation is written, if it is
     unknown: tuple[str, ...] = ()  # fields and statuses that no table knows
-
-
-class Said(Struct, frozen=True):
-    """One line of a conversation, for a person who asked to see it. Foreign text: whoever prints it cleans it."""
-
-    who: str  # "user", "agent", "tool"
-    text: str
-    at: float | None = None
 
 
 class Strange(Struct, frozen=True):

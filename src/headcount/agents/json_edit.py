@@ -4,14 +4,14 @@ Rules of this file
   1. An edit keeps every byte that it does not have to change.
   2. What is added is laid out like its neighbours: their indentation, their line ends, one line when they are.
 
-Not here: reading (json_text.py), what is added (hooks_text.py).
+Not here: reading (agents/installing/json_edit.py), what is added (agents/installing/hook_entries.py).
 """
 
 import json
 import re
 from typing import Any
 
-from headcount.agents.json_text import Node
+from headcount.agents.installing.json_edit import Node
 
 _INDENT = re.compile(r"\n([ \t]+)\S")
 

@@ -6,7 +6,7 @@ Rules of this file
   3. TOML has no editor here: our table is a block of whole lines at the end, found again by its first line.
   4. Pure: text in, text out.
 
-Not here: files and whose they are (mcp_install.py), JSON as text (json_text.py, json_edit.py).
+Not here: files and whose they are (agents/installing/mcp_server.py), JSON as text (agents/installing/json_edit.py, json_edit.py).
 """
 
 import json
@@ -17,7 +17,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from headcount.agents import json_edit
-from headcount.agents.json_text import Node, parse
+from headcount.agents.installing.json_edit import Node, parse
 
 NAME = "headcount"
 MARK = "# headcount (undo: headcount mcp uninstall)"

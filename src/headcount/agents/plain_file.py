@@ -4,7 +4,7 @@ Rules of this file
   1. What is opened is asked, not the name: it may be swapped under us.
   2. None: there is nothing to read, which says nothing.
 
-Not here: what a plain file of our own is (own_files.py), how much is read (file_end.py and each agent's own modules).
+Not here: what a plain file of our own is (private_files.py), how much is read (file_end.py and each agent's own modules).
 """
 
 import os
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from headcount.own_files import open_to_read
+from headcount.private_files import open_to_read
 
 T = TypeVar("T")
 

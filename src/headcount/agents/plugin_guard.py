@@ -18,13 +18,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from headcount.agents.beside import Beside, Late
-from headcount.agents.hook_files import HookFiles
-from headcount.agents.label import one_line
-from headcount.agents.port import Agent, Hosted, OnFile, Place, Registry, Said, Scanned, Unread
-from headcount.core.evidence import Glimpse
-from headcount.core.identity import ProcessFacts
+from headcount.agents.installing.file_change import HookFiles
+from headcount.agents.interface import Agent, Hosted, OnFile, Place, Registry, Scanned, Unread
+from headcount.agents.kit.labels import one_line
+from headcount.agents.kit.transcripts import Said
 from headcount.core.open_files import OpenFiles
-from headcount.core.report import Report
+from headcount.core.values.evidence import Glimpse
+from headcount.core.values.process import ProcessFacts
+from headcount.core.values.report import Report
 from headcount.times import ADAPTER_WITHIN, FOREIGN_WORD_WITHIN
 
 T = TypeVar("T")

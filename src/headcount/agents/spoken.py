@@ -9,7 +9,7 @@ Not here: where it is read (each agent's own peek.py), who may ask (daemon/route
 
 from collections.abc import Callable
 
-from headcount.agents.port import Said
+from headcount.agents.kit.transcripts import Said
 
 TEXT_MOST = 4_000
 

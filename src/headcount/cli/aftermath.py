@@ -5,13 +5,13 @@ Rules of this file
      Items of more than a word are in quotes, so that none looks like the command behind them.
   2. In `watch` it is the death's second line: what happened in between to the same session is told there, once.
 
-Not here: the other events (story.py), the list of leftovers (commands/leftovers.py).
+Not here: the other events (present/event_lines.py), the list of leftovers (commands/leftovers.py).
 """
 
 from typing import Any
 
-from headcount.cli import rows
 from headcount.cli.sanitize import clean, said_item
+from headcount.present import session_words
 
 NAMES = {
     "process": ("process", "processes"),
@@ -38,7 +38,7 @@ def text_of(event: Event) -> str:
         parts.append(f"left {', '.join(counted)}")
     told = ["; ".join(parts)] if parts else []
     if facts.get("resumable"):
-        told.append(f"To go on: headcount resume {clean(raw.get('id'))[: rows.SHORTEST_ID]}")
+        told.append(f"To go on: headcount resume {clean(raw.get('id'))[: session_words.SHORTEST_ID]}")
     return ". ".join(told)
 
 
@@ -51,7 +51,9 @@ def of_a_leftover(event: Event) -> str:
     if event.get("type") == "leftover.gone":
         return f"gone: {what}"
     return (
-        f"{rows.who(raw)} left: {what}" if isinstance(raw, dict) else f"left by nobody that is known: {what}"
+        f"{session_words.who(raw)} left: {what}"
+        if isinstance(raw, dict)
+        else f"left by nobody that is known: {what}"
     )
 
 

@@ -1,11 +1,11 @@
 """The bundle: a redacted report of one session's row, for whoever is to find out why it is wrong.
 
 Rules of this file
-  1. Everything in it went through redact.py but what is made here of our own words.
+  1. Everything in it went through cli/doctor/bundle.py but what is made here of our own words.
   2. It holds: versions and kernel, the daemon's health, what doctor finds, the explanation, the session's own events.
   3. The file is private (0600) and never overwrites another.
 
-Not here: what may leave (redact.py), printing (commands/explain.py).
+Not here: what may leave (cli/doctor/bundle.py), printing (commands/explain.py).
 """
 
 import os
@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from headcount import __version__
-from headcount.cli import moments
-from headcount.cli.redact import redacted
+from headcount.cli.doctor.bundle import redacted
+from headcount.client.daemon_access import Client, quoted
 from headcount.client.faults import ClientFault
-from headcount.client.reach import Client, quoted
+from headcount.present import time_text
 
 EVENTS_MOST = 200
 
@@ -30,7 +30,7 @@ def collect(client: Client, explanation: dict[str, Any], *, paths: bool) -> dict
     history = _asked(client, f"/v1/history?session={quoted(session)}&limit={EVENTS_MOST}&newest=1")
     return {
         "report": "headcount explain --bundle",
-        "made_at": moments.stamp(time.time()),
+        "made_at": time_text.stamp(time.time()),
         "redacted": "titles, names, commands, prompts and notes are shapes; paths are "
         + ("whole" if paths else "their last part"),
         "about": {
@@ -72,9 +72,9 @@ def _asked(client: Client, path: str) -> dict[str, Any]:
 
 def _checks(status: dict[str, Any]) -> list[dict[str, Any]]:
     """Which checks have which level; their sentences name paths and errors, and stay here."""
-    from headcount.cli.examine import examine
-    from headcount.cli.findings import findings_of
-    from headcount.cli.surroundings import surroundings
+    from headcount.cli.doctor.environment_checks import surroundings
+    from headcount.cli.doctor.facts import examine
+    from headcount.cli.doctor.findings import findings_of
 
     found = [*findings_of(examine(os.environ)), *surroundings(os.environ, status)]
     return [{"check": each.check, "level": each.level} for each in found]

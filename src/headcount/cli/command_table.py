@@ -4,7 +4,7 @@ Rules of this file
   1. A verb is a line here and a file in commands/; nothing else knows the list.
   2. Imports nothing of the verbs: one call pays for one verb.
 
-Not here: parsing (parsing.py), dispatch (main.py).
+Not here: parsing (options.py), dispatch (main.py).
 """
 
 from typing import NamedTuple

@@ -6,7 +6,7 @@ Rules of this file
   2. Beside it the same shell doing nothing, so that one sees what of it is ours.
   3. A median: one slow run on a busy machine says nothing.
 
-Not here: the line (agents/drop_line.py), what is concluded (surroundings.py).
+Not here: the line (agents/installing/shell_lines.py), what is concluded (cli/doctor/environment_checks.py).
 """
 
 import shutil
@@ -29,7 +29,7 @@ class HookCost(NamedTuple):
 
 def measure(state: Path, runs: int = RUNS) -> HookCost | None:
     """None: it cannot be measured here (no state directory yet, no shell)."""
-    from headcount.agents.drop_line import FLAG, SHELL, Unquotable, line
+    from headcount.agents.installing.shell_lines import FLAG, SHELL, Unquotable, line
 
     try:
         place = Path(tempfile.mkdtemp(prefix="trial-", dir=state))

@@ -1,31 +1,31 @@
 """What is for people: refused to whoever runs inside an agent, also where no daemon can be asked.
 
 Rules of this file
-  1. The daemon's rule (daemon/actor.py), looked up here as well: with another HEADCOUNT_HOME there may be no daemon, or
+  1. The daemon's rule (daemon/identity/caller.py), looked up here as well: with another HEADCOUNT_HOME there may be no daemon, or
      one that knows nothing. A recognised agent above us, or the marks of one on us or on whoever started us.
   2. A daemon that answers is asked too: it knows sessions by more than their program, and which namespaces it sees.
 
-Not here: the daemon's own check of its routes (daemon/authority.py).
+Not here: the daemon's own check of its routes (daemon/api/permissions.py).
 """
 
 import os
 
-from headcount.cli import printing
+from headcount.cli import output
 from headcount.cli.sanitize import clean
 from headcount.client.faults import ClientFault
-from headcount.wire import codes
+from headcount.wire import exit_codes
 
 
 class ForPeople(ClientFault):
-    exit_code = codes.REFUSED
+    exit_code = exit_codes.REFUSED
 
 
 def refuse_agents(verb: str) -> None:
-    from headcount.client import ledger
+    from headcount.client import requests
 
     refuse_below_agents(verb)
     try:
-        me = ledger.ask(printing.client(autostart=False), ledger.who_am_i(explain=True))
+        me = requests.ask(output.client(autostart=False), requests.who_am_i(explain=True))
     except ClientFault:
         return  # nobody to ask
     if me.get("session"):
@@ -53,8 +53,8 @@ def _agent_above() -> str | None:
     """How it is seen that an agent started us; None: it is not."""
     import asyncio
 
-    from headcount.agents.marks import NAMES
-    from headcount.agents.table import AGENTS
+    from headcount.agents.catalog import AGENTS
+    from headcount.agents.kit.programs import NAMES
     from headcount.system.processes.ancestry import ancestors
     from headcount.system.processes.choose import open_processes
 

@@ -6,7 +6,7 @@ Rules of this file
      traceback goes to a file. What was done decides the exit code: output that nobody can read changes it only
      where printing was all there was to do, and a closed pipe not even there.
 
-Not here: what a verb does (commands/), the list of verbs (verbs.py).
+Not here: what a verb does (commands/), the list of verbs (command_table.py).
 """
 
 import os
@@ -15,15 +15,15 @@ from errno import EPIPE
 from importlib import import_module
 from typing import Any
 
-from headcount.cli import output
+from headcount.cli import standard_streams
 from headcount.client.faults import ClientFault, WrongCall
-from headcount.wire import codes
+from headcount.wire import exit_codes
 
 CODES = {
-    codes.USAGE: "usage",
-    codes.REFUSED: "refused",
-    codes.UNAVAILABLE: "unavailable",
-    codes.NOT_FOUND: "not-found",
+    exit_codes.USAGE: "usage",
+    exit_codes.REFUSED: "refused",
+    exit_codes.UNAVAILABLE: "unavailable",
+    exit_codes.NOT_FOUND: "not-found",
 }
 """Of faults without a code of their own, so that it says the same as the exit code."""
 
@@ -38,16 +38,16 @@ WRITE_IN_HOME = ("hooks", "mcp", "service")  # wherever our own files are
 
 
 class NotAsRoot(ClientFault):
-    exit_code = codes.REFUSED
+    exit_code = exit_codes.REFUSED
 
 
 def main(argv: list[str] | None = None) -> int:
     words = sys.argv[1:] if argv is None else argv
-    output.secure()
+    standard_streams.secure()
     try:
         return _unless_unwritten(_dispatch(words), words)
-    except output.Ended as end:
-        return _die_of(end.number) if end.number else _unless_unwritten(codes.DONE, words)
+    except standard_streams.Ended as end:
+        return _die_of(end.number) if end.number else _unless_unwritten(exit_codes.DONE, words)
     except KeyboardInterrupt:
         return INTERRUPTED
     except ClientFault as fault:
@@ -57,11 +57,11 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _unless_unwritten(code: int, words: list[str]) -> int:
-    fault = output.fault()
+    fault = standard_streams.fault()
     if fault is None or fault.errno == EPIPE:
         return code
     print(f"headcount: the output could not be written: {fault.strerror}", file=sys.stderr)
-    return code if words and words[0] in DO else code or codes.FAULT
+    return code if words and words[0] in DO else code or exit_codes.FAULT
 
 
 def _die_of(number: int) -> int:
@@ -70,7 +70,7 @@ def _die_of(number: int) -> int:
 
     signal.signal(number, signal.SIG_DFL)
     signal.raise_signal(number)
-    return codes.FAULT
+    return exit_codes.FAULT
 
 
 def _dispatch(words: list[str]) -> int:
@@ -82,13 +82,13 @@ def _dispatch(words: list[str]) -> int:
         from headcount import __version__
 
         print(f"headcount {__version__}")
-        return codes.DONE
+        return exit_codes.DONE
     if first.startswith((".", "/")) or (first.startswith("-") and first not in ("-", "--")):
         words = [
             "ps",
             *words,
         ]  # `headcount --json`, `headcount .`, `headcount /src/api`: the bare command's verb
-    from headcount.cli.verbs import VERBS
+    from headcount.cli.command_table import VERBS
 
     name = words[0]
     if name not in VERBS:
@@ -112,7 +112,7 @@ def _check_home(verb: str, typed: list[str]) -> None:
     except OSError:
         return
     if owner != 0:
-        from headcount.core.plain import command
+        from headcount.present.clean_text import command
 
         raise NotAsRoot(
             f"You are root, but HOME ({home}) belongs to another user (uid {owner}). Nothing was done.",
@@ -134,8 +134,8 @@ def _parsed(name: str, module: Any, words: list[str]) -> Any:
     args = plain(words) if plain is not None else None
     if args is not None:
         return args
-    from headcount.cli.parsing import parser_of
-    from headcount.cli.verbs import VERBS
+    from headcount.cli.command_table import VERBS
+    from headcount.cli.options import parser_of
 
     parser = parser_of(VERBS[name], module, as_json=_is_json(words))
     # an option between two words, the second of which may be left out: argparse has to be asked for that
@@ -149,12 +149,12 @@ def _is_json(words: list[str]) -> bool:
 
 
 def _help(words: list[str]) -> int:
-    from headcount.cli.verbs import VERBS, general_help
+    from headcount.cli.command_table import VERBS, general_help
 
     if words and words[0] in VERBS:
         return _dispatch([words[0], "--help"])
     print(general_help())
-    return codes.DONE
+    return exit_codes.DONE
 
 
 OTHERS_CALL_IT = {
@@ -185,7 +185,7 @@ def _told(fault: ClientFault, *, as_json: bool) -> int:
 
     sys.stdout.flush()
     if as_json:
-        from headcount.cli.printing import print_fault
+        from headcount.cli.output import print_fault
 
         print_fault(getattr(fault, "code", CODES.get(fault.exit_code, "fault")), fault.message, fault.hint)
     print(clean(fault.message), file=sys.stderr)
@@ -204,4 +204,4 @@ def _unexpected(error: Exception) -> int:
     print(
         f"headcount: something went wrong here ({what}). The traceback is in {clean(where)}", file=sys.stderr
     )
-    return codes.FAULT
+    return exit_codes.FAULT

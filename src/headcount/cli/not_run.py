@@ -1,6 +1,6 @@
 """A command that was to be run and could not be: said as shells say it, with their exit codes.
 
-Not here: running it (starting.py, commands/hold.py).
+Not here: running it (cli/actions/start_agent.py, commands/hold.py).
 """
 
 import sys

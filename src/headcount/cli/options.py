@@ -4,15 +4,15 @@ Rules of this file
   1. Every verb has --json (except where one document makes no sense), and examples under --help.
   2. A wrong call exits 2 with one line and the way to the help; who asked for JSON has it as a document too.
 
-Not here: the verbs' own arguments (commands/), which verbs there are (verbs.py).
+Not here: the verbs' own arguments (commands/), which verbs there are (command_table.py).
 """
 
 import argparse
 from typing import Any, NoReturn
 
-from headcount.cli import printing
-from headcount.cli.verbs import VERBS, Verb
-from headcount.wire import codes
+from headcount.cli import output
+from headcount.cli.command_table import VERBS, Verb
+from headcount.wire import exit_codes
 
 
 class OneLineParser(argparse.ArgumentParser):
@@ -20,8 +20,8 @@ class OneLineParser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         if self.as_json:
-            printing.print_fault("usage", f"{message}.", f"See: {self.prog} --help")
-        self.exit(codes.USAGE, f"headcount: {message}. See: {self.prog} --help\n")
+            output.print_fault("usage", f"{message}.", f"See: {self.prog} --help")
+        self.exit(exit_codes.USAGE, f"headcount: {message}. See: {self.prog} --help\n")
 
 
 def parser_of(verb: Verb, module: Any, *, as_json: bool = False) -> argparse.ArgumentParser:

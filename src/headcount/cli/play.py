@@ -3,7 +3,7 @@
 Rules of this file
   1. Cues are a table: a fraction of the whole, an actor, and what it reports. Nothing sleeps here.
 
-Not here: how a stand-in is made (stage.py), drawing and waiting (commands/demo.py).
+Not here: how a stand-in is made (cli/actions/demo_sandbox.py), drawing and waiting (commands/demo.py).
 """
 
 from typing import Any, NamedTuple

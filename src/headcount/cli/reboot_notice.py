@@ -9,12 +9,12 @@ Not here: who may say so (the daemon decides).
 
 from typing import Any
 
-from headcount.cli import printing
-from headcount.cli.rows import SHORTEST_ID, agent_name
+from headcount.cli import output
 from headcount.cli.sanitize import clean, said
+from headcount.client.daemon_access import Client
 from headcount.client.faults import ClientFault
-from headcount.client.reach import Client
-from headcount.core.plain import command
+from headcount.present.clean_text import command
+from headcount.present.session_words import SHORTEST_ID, agent_name
 
 SHOWN_MOST = 20
 
@@ -25,7 +25,7 @@ def tell_once(client: Client) -> None:
     except ClientFault:  # an agent, or a daemon of another version: not ours to hear
         return
     for line in lines_of(answer.get("sessions") or []):
-        printing.note(line)
+        output.note(line)
 
 
 def lines_of(sessions: list[dict[str, Any]]) -> list[str]:

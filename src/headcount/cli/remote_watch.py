@@ -4,7 +4,7 @@ Rules of this file
   1. A host that goes silent is told once, and tried again; the others go on.
   2. Every child is ended with us.
 
-Not here: one host's rows (remote.py), words (story.py).
+Not here: one host's rows (cli/actions/remote_hosts.py), words (present/event_lines.py).
 """
 
 import json
@@ -18,9 +18,10 @@ from collections.abc import Iterator
 from typing import IO, Any
 
 from headcount import times
-from headcount.cli import printing, remote
+from headcount.cli import output
+from headcount.cli.actions import remote_hosts
+from headcount.client.event_stream import follow
 from headcount.client.faults import ClientFault
-from headcount.client.following import follow
 
 Event = dict[str, Any]
 SILENT = "host.silent"
@@ -54,7 +55,7 @@ class Children:
             if self._over:
                 return None
             self.of[host] = subprocess.Popen(
-                remote.command(host, "watch", "--json", env=os.environ),
+                remote_hosts.command(host, "watch", "--json", env=os.environ),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=errors,
@@ -71,10 +72,10 @@ class Children:
 def _here(told: "queue.Queue[Event]") -> None:
     while True:
         try:
-            for event in follow(printing.client(), None):
-                told.put({**event, "host": remote.HERE})
+            for event in follow(output.client(), None):
+                told.put({**event, "host": remote_hosts.HERE})
         except ClientFault as fault:
-            told.put(_silent(remote.HERE, fault.message))
+            told.put(_silent(remote_hosts.HERE, fault.message))
         time.sleep(times.HOST_RETRY_EVERY)
 
 
@@ -99,7 +100,7 @@ def _there(host: str, told: "queue.Queue[Event]", children: Children) -> None:
 def _why(child: "subprocess.Popen[bytes] | None", errors: IO[bytes]) -> str:
     errors.seek(max(0, errors.seek(0, os.SEEK_END) - ERRORS_READ))
     code = child.returncode if child is not None else 0
-    return remote.why(code or 0, errors.read()) if code else "it does not answer"
+    return remote_hosts.why(code or 0, errors.read()) if code else "it does not answer"
 
 
 def _events(host: str, children: Children, errors: IO[bytes]) -> Iterator[Event]:

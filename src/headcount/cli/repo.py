@@ -3,10 +3,10 @@
 Rules of this file
   1. Each directory is read once.
 
-Not here: reading (system/git.py), what the directory means (a directory is never identity).
+Not here: reading (system/git_repository.py), what the directory means (a directory is never identity).
 """
 
-from headcount.system.git import Repo, read_repo
+from headcount.system.git_repository import Repo, read_repo
 
 _known: dict[str, Repo | None] = {}
 

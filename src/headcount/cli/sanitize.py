@@ -4,13 +4,13 @@ Rules of this file
   1. `clean`, `said` and `said_item` are core's own, so that whoever shows foreign text, terminal or not, cleans it alike.
   2. Widths are terminal cells, not characters.
 
-Not here: what is cleaned away (core/plain.py), colours (screen.py), which strings are foreign (all that came
+Not here: what is cleaned away (present/clean_text.py), colours (present/screen.py), which strings are foreign (all that came
 over the wire are).
 """
 
-from headcount.core.plain import clean as clean
-from headcount.core.plain import said as said
-from headcount.core.plain import said_item as said_item
+from headcount.present.clean_text import clean as clean
+from headcount.present.clean_text import said as said
+from headcount.present.clean_text import said_item as said_item
 
 
 def width(text: str) -> int:

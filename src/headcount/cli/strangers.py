@@ -13,21 +13,21 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from headcount.agents.port import Agent, Scanned
-from headcount.agents.table import AGENTS
-from headcount.cli import printing
+from headcount.agents.catalog import AGENTS
+from headcount.agents.interface import Agent, Scanned
+from headcount.cli import output
 from headcount.cli.sanitize import clean
-from headcount.wire import codes
+from headcount.wire import exit_codes
 
 
 def report(*, as_json: bool) -> int:
     scans = {name: _scan(agent) for name, agent in AGENTS.items()}
     if as_json:
-        printing.print_document({"agents": [_plain(name, scan) for name, scan in scans.items()]})
+        output.print_document({"agents": [_plain(name, scan) for name, scan in scans.items()]})
     else:
         for name, scan in scans.items():
-            printing.print_lines(lines_of(name, scan))
-    return codes.DONE
+            output.print_lines(lines_of(name, scan))
+    return exit_codes.DONE
 
 
 def lines_of(name: str, scan: Scanned | str) -> list[str]:

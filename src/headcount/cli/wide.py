@@ -4,7 +4,7 @@ Rules of this file
   1. A figure that the agent's files do not give is a dash; a column that is nothing but dashes is left out.
   2. The context is a share where its size is known, else a count: no size is guessed from a model's name.
 
-Not here: the columns that everybody sees (table.py), where a figure comes from (`show`).
+Not here: the columns that everybody sees (present/table.py), where a figure comes from (`show`).
 """
 
 from collections.abc import Callable, Iterable, Mapping

@@ -1,1 +1,5 @@
-"""Speaks the wire over the unix socket, and starts the daemon when nobody listens. No msgspec, no asyncio."""
+"""Speak the wire over the unix socket, and start the daemon. No msgspec, no asyncio outside aio.
+
+Enters: calls of faces and of Python programs.
+Leaves: answers as plain data or typed values, faults with exit codes.
+"""

@@ -8,18 +8,18 @@ Rules of this file
   4. A daemon inside a sandbox or a container does not see our agents and cannot see us. Whoever meets it from outside
      says so; `up` and `down` end it through the kernel's handle of whoever listens.
 
-Not here: HTTP (connection.py), how a daemon is started (start.py).
+Not here: HTTP (client/transport/connection.py), how a daemon is started (start_daemon.py).
 """
 
 import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from headcount import __version__, origin, times
-from headcount.client.connection import Answer, Connection, Listener
+from headcount import __version__, build_and_namespaces, times
 from headcount.client.faults import Broken, NotRunning, Refused, Unavailable, refusal
 from headcount.client.sse import ServerSentEvent
 from headcount.client.token import credential
+from headcount.client.transport.connection import Answer, Connection, Listener
 from headcount.paths import Places
 
 Say = Callable[[str], None]
@@ -131,9 +131,9 @@ class Client:
         self._connection.leave()
 
     def start(self) -> None:
-        from headcount.client.start import start  # 6 ms of imports, and nearly never needed
+        from headcount.client.start_daemon import start  # 6 ms of imports, and nearly never needed
 
-        if origin.is_foreign(self.places.record, openly=self.openly):
+        if build_and_namespaces.is_foreign(self.places.record, openly=self.openly):
             raise NotRunning(
                 f"No headcount daemon is running, and none is started in this sandbox or container: {self.places.state} "
                 "was last used from other namespaces.",
@@ -142,7 +142,9 @@ class Client:
         start(self.places, self._env, self.meanwhile)
         self.started = True
 
-    def stop(self, is_meant: Callable[[origin.Origin | None], bool] = lambda theirs: True) -> bool:
+    def stop(
+        self, is_meant: Callable[[build_and_namespaces.Origin | None], bool] = lambda theirs: True
+    ) -> bool:
         """Ask the daemon to stop and wait until it is gone; False: there was none, or not the one that is meant (several
         callers may meet an older daemon at once, and the first of them replaces it)."""
         from headcount.client.gone import Departure
@@ -150,10 +152,10 @@ class Client:
         health = self._health()
         if health is None:
             return False
-        theirs = origin.from_header(health.headers.get(origin.HEADER))
+        theirs = build_and_namespaces.from_header(health.headers.get(build_and_namespaces.HEADER))
         if not is_meant(theirs):
             return False
-        enclosed = origin.is_enclosed(theirs, self.daemon_pid)
+        enclosed = build_and_namespaces.is_enclosed(theirs, self.daemon_pid)
         own_word = health.data.get("pid") if isinstance(health.data, dict) else None
         with Departure(self.daemon_pid if enclosed else own_word, self.places.socket) as departure:
             if enclosed:
@@ -168,7 +170,7 @@ class Client:
     def _health(self) -> Answer | None:
         """None: there is no daemon. One whose socket was removed listens again within moments; one that does not is
         named."""
-        from headcount.client.start import deaf_holder
+        from headcount.client.start_daemon import deaf_holder
 
         deadline = time.monotonic() + times.START_AGAIN_AFTER
         while True:
@@ -221,16 +223,16 @@ class Client:
             raise Unavailable(
                 "Something that is not headcount answers on the socket.", "See: headcount doctor"
             )
-        came = origin.from_header(answer.headers.get(origin.HEADER))
-        if origin.is_enclosed(came, self.daemon_pid):
+        came = build_and_namespaces.from_header(answer.headers.get(build_and_namespaces.HEADER))
+        if build_and_namespaces.is_enclosed(came, self.daemon_pid):
             return self._replaced_enclosed()
-        if came is not None and came.installation != origin.installation():
+        if came is not None and came.installation != build_and_namespaces.installation():
             self._say(
                 f"The daemon is headcount {theirs} of another installation. To run this one ({self._version}): "
                 "headcount down, then headcount up"
             )
             return False
-        if theirs == self._version and came is not None and came.build == origin.installed():
+        if theirs == self._version and came is not None and came.build == build_and_namespaces.installed():
             return False
         if order(theirs) > order(self._version):
             self._say(f"The daemon is headcount {theirs}, newer than this command ({self._version}).")
@@ -250,7 +252,7 @@ class Client:
         self._say(f"Replaced the daemon (pid {pid}): it ran in a sandbox or container.")
         return True
 
-    def _restart(self, theirs: str, came: origin.Origin | None) -> bool:
+    def _restart(self, theirs: str, came: build_and_namespaces.Origin | None) -> bool:
         older = f"headcount {theirs}" if theirs != self._version else "of another build"
         if self.started or not self._autostart:
             self._say(

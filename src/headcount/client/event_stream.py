@@ -5,7 +5,7 @@ Rules of this file
   2. A daemon that was stopped is not started again by somebody who only watches: he is told. Whoever stays
      waits for its return. One that was killed is started again: nobody wanted it to end.
 
-Not here: the stream itself (connection.py), what is made of an event (the faces, listening.py).
+Not here: the stream itself (client/transport/connection.py), what is made of an event (the faces, listening.py).
 """
 
 import json
@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from headcount import times
-from headcount.client.connection import Listener
+from headcount.client.daemon_access import Client
 from headcount.client.faults import Broken, NotRunning, Unavailable
-from headcount.client.reach import Client
+from headcount.client.transport.connection import Listener
 
 STOPPED = "The headcount daemon has stopped; nothing is seen any more."
 WAITING = "The headcount daemon has stopped; waiting for its return. Start it: headcount up"

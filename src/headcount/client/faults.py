@@ -5,16 +5,16 @@ Rules of this file
   2. What the daemon refused keeps the daemon's words; nothing is reworded on the way.
   3. A fault can be sent to another process as it is: a pool of workers hands on what its workers raise.
 
-Not here: exit codes' meaning (wire/codes.py), printing (cli/main.py).
+Not here: exit codes' meaning (wire/exit_codes.py), printing (cli/main.py).
 """
 
 from typing import Any
 
-from headcount.wire import codes
+from headcount.wire import exit_codes
 
 
 class ClientFault(Exception):
-    exit_code = codes.FAULT
+    exit_code = exit_codes.FAULT
 
     def __init__(self, message: str, hint: str | None = None) -> None:
         super().__init__(message)
@@ -36,7 +36,7 @@ def remade(kind: type[ClientFault], args: tuple[Any, ...], fields: dict[str, Any
 class Unavailable(ClientFault):
     """The daemon cannot be reached, or does not answer."""
 
-    exit_code = codes.UNAVAILABLE
+    exit_code = exit_codes.UNAVAILABLE
 
 
 class NotRunning(Unavailable):
@@ -58,7 +58,7 @@ class TimedOut(ClientFault):
 class WrongCall(ClientFault):
     """The caller's words make no sense; the daemon was not asked."""
 
-    exit_code = codes.USAGE
+    exit_code = exit_codes.USAGE
 
 
 class Refused(ClientFault):
@@ -68,7 +68,7 @@ class Refused(ClientFault):
         super().__init__(message, hint)
         self.status = status
         self.code = code
-        self.exit_code = codes.EXIT_BY_STATUS.get(status, codes.FAULT)
+        self.exit_code = exit_codes.EXIT_BY_STATUS.get(status, exit_codes.FAULT)
 
 
 class NotFound(Refused):

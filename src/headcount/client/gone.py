@@ -5,7 +5,7 @@ Rules of this file
      gives a handle, its exit is what is waited for.
   2. The handle is opened before the stop is asked for, while the daemon answers: it is that very process.
 
-Not here: asking it to stop (reach.py).
+Not here: asking it to stop (daemon_access.py).
 """
 
 import os
@@ -14,8 +14,8 @@ import time
 from types import TracebackType
 
 from headcount import times
-from headcount.client.connection import Connection
 from headcount.client.faults import Broken, NotRunning, Unavailable
+from headcount.client.transport.connection import Connection
 
 
 class Departure:

@@ -6,7 +6,7 @@ Rules of this file
   2. A callback that raises is logged and not called again; whoever else listens is not hurt.
   3. `close` ends it at once, also while it waits.
 
-Not here: which events are wanted (api.py), resuming (following.py).
+Not here: which events are wanted (sync.py), resuming (event_stream.py).
 """
 
 import logging
@@ -16,9 +16,9 @@ from collections.abc import Callable
 from typing import Any
 
 from headcount import times
+from headcount.client.daemon_access import Client
+from headcount.client.event_stream import follow
 from headcount.client.faults import Unavailable
-from headcount.client.following import follow
-from headcount.client.reach import Client
 
 log = logging.getLogger("headcount.client")
 

@@ -7,7 +7,7 @@ Rules of this file
      puts in behind a colon.
   4. Imports next to nothing: `headcount claim` may cost no more than `headcount ps`.
 
-Not here: who gets what (the daemon decides), words for people (cli/), typed results (api.py).
+Not here: who gets what (the daemon decides), words for people (cli/), typed results (sync.py).
 """
 
 import os
@@ -15,9 +15,9 @@ import time
 from typing import Any
 
 from headcount import times
-from headcount.client.connection import Answer
+from headcount.client.daemon_access import Client, quoted
 from headcount.client.faults import WrongCall, refusal
-from headcount.client.reach import Client, quoted, rest, time_left
+from headcount.client.transport.connection import Answer, Question
 
 CLAIMS = "/v1/claims"
 CHANCE_BYTES = 8
@@ -46,33 +46,6 @@ def item_here(item: str, directory: str | None = None) -> str:
     whole = os.path.join(here, inside or ".")  # noqa: PTH118
     # Behind a link `..` leads elsewhere: the daemon follows links, and then goes up.
     return f"path:{whole if '..' in inside.split('/') else os.path.normpath(whole)}{tail}"
-
-
-class Question:
-    """One call of the wire. `again`: asking it twice is asking it once. (Plain: the class of a NamedTuple or a dataclass is
-    made anew at each import, which takes as long as a claim takes to be decided.)"""
-
-    __slots__ = ("again", "body", "method", "path", "within")
-
-    def __init__(
-        self,
-        method: str,
-        path: str,
-        body: dict[str, Any] | None = None,
-        within: float = times.CALL_WITHIN,
-        again: bool = False,
-    ) -> None:
-        self.method = method
-        self.path = path
-        self.body = body
-        self.within = within
-        self.again = again
-
-    def after(self, spent: float) -> "Question":
-        """The same question, asked again when that much of its time has gone."""
-        return Question(
-            self.method, self.path, rest(self.body, spent), time_left(self.within, spent), self.again
-        )
 
 
 def ask(client: Client, question: Question) -> dict[str, Any]:

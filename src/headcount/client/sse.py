@@ -5,7 +5,7 @@ Rules of this file
      an event, an event without data is none, a comment is nothing.
   2. An unfinished event at the end of a stream is dropped: half an event is not an event.
 
-Not here: bytes and sockets (connection.py), what an event means (the faces).
+Not here: bytes and sockets (client/transport/connection.py), what an event means (the faces).
 """
 
 from collections.abc import Iterator

@@ -8,7 +8,7 @@ Rules of this file
 
   4. Where our systemd unit is installed, it is systemd that starts it (unit.py).
 
-Not here: what the daemon does with the pipe (daemon/main.py), when to start one (reach.py).
+Not here: what the daemon does with the pipe (daemon/main.py), when to start one (daemon_access.py).
 """
 
 import fcntl
@@ -21,12 +21,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from headcount import times
-from headcount.client.connection import Connection
 from headcount.client.faults import Broken, NotRunning, Unavailable
+from headcount.client.transport.connection import Connection
 from headcount.client.unit import start_by_unit
-from headcount.core.plain import command
-from headcount.own_files import open_to_append
 from headcount.paths import Places
+from headcount.present.clean_text import command
+from headcount.private_files import open_to_append
 
 KEPT = frozenset({
     "HOME", "PATH", "USER", "LOGNAME", "LANG", "TMPDIR", "TMUX_TMPDIR", "CLAUDE_CONFIG_DIR", "CODEX_HOME",
@@ -96,7 +96,7 @@ def launch(places: Places, env: Mapping[str, str], deadline: float, meanwhile: M
 
 def deaf_holder(places: Places) -> Unavailable | None:
     """That a daemon has this home and nobody can reach it; None: none has it, as far as the kernel says."""
-    from headcount.daemon.singleton import holder_of
+    from headcount.daemon.home.single_instance import holder_of
 
     pid = holder_of(Path(places.lock))
     if pid is None:

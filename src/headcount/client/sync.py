@@ -8,7 +8,7 @@ Rules of this file
   4. A forked copy of the process speaks for itself: on its own connection, under its own lock (the one that was copied may
      be held by a thread that the copy does not have). Claims stay with the process that asked.
 
-Not here: asyncio (aio.py), values (values.py), the questions (ledger.py), callbacks' thread (listening.py), what makes no
+Not here: asyncio (aio.py), values (values.py), the questions (requests.py), callbacks' thread (listening.py), what makes no
 sense (wish.py).
 """
 
@@ -18,12 +18,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from headcount.client import giving_up, ledger
+from headcount.client import requests, withdrawals
+from headcount.client.daemon_access import Client as Reach
+from headcount.client.daemon_access import quoted, reach
+from headcount.client.event_stream import follow
 from headcount.client.faults import Refused
-from headcount.client.following import follow
 from headcount.client.listening import Listening
-from headcount.client.reach import Client as Reach
-from headcount.client.reach import quoted, reach
+from headcount.client.transport import connection
 from headcount.client.values import Claim, Event, Me, Session, claim_fields, is_over, listed
 from headcount.client.wish import NOT_AN_AGENT, check_here, check_item, check_wish, in_python
 
@@ -72,7 +73,7 @@ class Client:
     ) -> "ClientClaim":
         """Ask for an item; wait up to `wait` seconds in line. The result says whether it was granted."""
         check_wish(item, wait, acting_as, own, note=note, request=request)
-        question = ledger.acquire(
+        question = requests.acquire(
             item,
             request=request,
             wait=wait,
@@ -85,7 +86,7 @@ class Client:
             answer = claim_fields(self._ask(question))
             return ClientClaim(**answer, client=self, question=question, acting_as=acting_as)
         except BaseException as fault:  # also Ctrl-C, and what a signal handler raises
-            giving_up.give_up(self.env, question, fault)
+            withdrawals.give_up(self.env, question, fault)
             if isinstance(fault, Refused):
                 raise in_python(fault) from None
             raise
@@ -95,45 +96,45 @@ class Client:
     ) -> None:
         """Give an item back. `Refused` when it is not the caller's, `NotFound` when nobody holds it."""
         check_item(item)
-        self._ask(ledger.release(item, fence=fence, force=force, acting_as=acting_as))
+        self._ask(requests.release(item, fence=fence, force=force, acting_as=acting_as))
 
     def check(self, item: str, fence: int) -> bool:
         """Whether that number is the item's current one: for whoever guards a resource."""
         check_item(item)
-        return self._ask(ledger.check(item, fence)).get("current") is True
+        return self._ask(requests.check(item, fence)).get("current") is True
 
     def claims(self) -> list[Claim]:
         """All that is held now, the oldest first."""
-        return listed(self._ask(ledger.held()))
+        return listed(self._ask(requests.held()))
 
     def history(self, item: str) -> list[Event]:
         """What became of an item, as far back as the journal goes."""
         check_item(item)
-        return [Event.of(event) for event in self._ask(ledger.held(item)).get("history") or ()]
+        return [Event.of(event) for event in self._ask(requests.held(item)).get("history") or ()]
 
     def handoff(self, item: str, to: str, *, fence: int | None = None) -> Claim:
         """Give a claim to another live session; the returned one has the new number."""
         check_item(item)
-        return Claim(**claim_fields(self._ask(ledger.hand_off(item, to, fence=fence))))
+        return Claim(**claim_fields(self._ask(requests.hand_off(item, to, fence=fence))))
 
     # --- who is there --------------------------------------------------------------------------------
 
     def whoami(self) -> Me | None:
         """The session that this process belongs to; None outside every agent."""
         try:
-            return Me.of(self._ask(ledger.who_am_i()))
+            return Me.of(self._ask(requests.who_am_i()))
         except Refused as refused:
             if refused.code == NOT_AN_AGENT:
                 return None
             raise
 
     def sessions(self, *, ended: bool = False) -> list[Session]:
-        found = self._ask(ledger.Question("GET", "/v1/sessions?all=1" if ended else "/v1/sessions"))
+        found = self._ask(connection.Question("GET", "/v1/sessions?all=1" if ended else "/v1/sessions"))
         return [Session.of(row) for row in found["sessions"]]
 
     def session(self, wanted: str) -> Session:
         """By id, the beginning of one, or name. `NotFound` when there is none."""
-        return Session.of(self._ask(ledger.Question("GET", f"/v1/sessions/{quoted(wanted)}")))
+        return Session.of(self._ask(connection.Question("GET", f"/v1/sessions/{quoted(wanted)}")))
 
     def events(self, since: int | None = None) -> Iterator[Event]:
         """What happens, as it happens, for ever; resumed after a restart of the daemon. Begins with a
@@ -174,14 +175,14 @@ class Client:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _ask(self, question: ledger.Question) -> dict[str, Any]:
+    def _ask(self, question: connection.Question) -> dict[str, Any]:
         line = self._line()
         closes = line.reach.closes
-        if giving_up.is_unconfirmed(line.reach.places.socket):
-            giving_up.settle(self.env, autostart=self._autostart)
+        if withdrawals.is_unconfirmed(line.reach.places.socket):
+            withdrawals.settle(self.env, autostart=self._autostart)
         with line.lock:
             line.reach.begin(closes)
-            return ledger.ask(line.reach, question)
+            return requests.ask(line.reach, question)
 
     def _line(self) -> Line:
         pid = os.getpid()
@@ -204,7 +205,7 @@ class ClientClaim(Claim):
     """A claim with its client: `with client.claim(…) as claim:` gives back at the end what it was granted."""
 
     client: Client = field(repr=False, compare=False)
-    question: ledger.Question = field(repr=False, compare=False)
+    question: connection.Question = field(repr=False, compare=False)
     acting_as: str | None = None
     asked_by: int = field(default_factory=os.getpid, repr=False, compare=False)  # the process
 
@@ -236,10 +237,10 @@ class ClientClaim(Claim):
                 self.release()
                 return
         except BaseException:  # not given back, as far as we know: withdrawn once the daemon can be asked
-            giving_up.give_up(self.client.env, self.question)
+            withdrawals.give_up(self.client.env, self.question)
             raise
         # The outer `with` of the same process gives it back, unless its caller has given up since.
-        giving_up.give_up(self.client.env, self.question)
+        withdrawals.give_up(self.client.env, self.question)
 
 
 def environment(home: str | None, env: Mapping[str, str] | None) -> dict[str, str]:

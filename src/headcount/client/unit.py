@@ -6,7 +6,7 @@ Rules of this file
      that cannot be asked (a sandbox, a container) is no fault: the daemon is started as everywhere.
   3. Nothing is run unless the file is there: one failed `open` is all that others pay.
 
-Not here: the unit's text (cli/unit_text.py), installing it (cli/commands/service.py).
+Not here: the unit's text (cli/actions/systemd_service.py), installing it (cli/commands/service.py).
 """
 
 import os

@@ -4,7 +4,7 @@ Rules of this file
   1. Frozen. Field names are the wire's; `raw` has all of it, also what a newer daemon added.
   2. A refusal is a value; `need()` turns it into an exception for those who cannot go on without.
 
-Not here: asking (api.py, aio.py).
+Not here: asking (sync.py, aio.py).
 """
 
 from dataclasses import dataclass, field

@@ -4,7 +4,7 @@ Rules of this file
   1. What makes no sense is refused as `WrongCall` here: not as whatever fails first somewhere inside.
   2. The next step of a refusal is a call or an argument, not a shell's command.
 
-Not here: what an item is (core/item.py: the daemon says what is wrong with one), the command line's words (cli/).
+Not here: what an item is (core/values/item.py: the daemon says what is wrong with one), the command line's words (cli/).
 """
 
 import os

@@ -7,16 +7,17 @@ Rules of this file
      again before this process asks anything else, by whichever client: a later claim must not be told `again`.
   3. A refusal by the daemon, or nobody listening, means that nothing was granted.
 
-Not here: what the daemon does about it (core/waiting.py), the questions (ledger.py).
+Not here: what the daemon does about it (core/claims/queue.py), the questions (requests.py).
 """
 
 import os
 from collections.abc import Mapping
 
 from headcount import times
+from headcount.client.daemon_access import reach
 from headcount.client.faults import ClientFault, NotRunning, Refused, WrongCall
-from headcount.client.ledger import Question, ask, withdrawal
-from headcount.client.reach import reach
+from headcount.client.requests import ask, withdrawal
+from headcount.client.transport.connection import Question
 from headcount.paths import Places
 
 _unconfirmed: dict[tuple[int, str], dict[str, tuple[Mapping[str, str], Question]]] = {}

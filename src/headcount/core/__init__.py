@@ -1,1 +1,5 @@
-"""The pure rules: no IO, no clock, no async, no logger. Values in, values out."""
+"""Pure rules: no IO, no clock, no async, no logger.
+
+Enters: evidence, requests and the time, as values.
+Leaves: events to store, effects to run, answers.
+"""

@@ -4,16 +4,16 @@ Rules of this file
   1. A word on a directory that the session has left says nothing.
   2. No repository is a word too: whoever left one is not shown in it.
 
-Not here: reading git's files (system/git.py), when that is done (daemon/checkouts.py).
+Not here: reading git's files (system/git_repository.py), when that is done (daemon/observers/checkouts.py).
 """
 
 from typing import Any
 
 from headcount.core.detail import traced
-from headcount.core.events import EventType
-from headcount.core.evidence import CheckoutSeen
-from headcount.core.session import SessionId
-from headcount.core.world import Draft
+from headcount.core.state.world import Draft
+from headcount.core.values.events import EventType
+from headcount.core.values.evidence import CheckoutSeen
+from headcount.core.values.session import SessionId
 
 
 def hear_checkout(draft: Draft, located: CheckoutSeen, now: float) -> SessionId | None:

@@ -1,7 +1,7 @@
 """Collisions without claims: two live sessions that edit one file, or work in one worktree and branch.
 
 Rules of this file
-  1. What was edited is kept in memory only, for COLLISION_WITHIN (traces.py); the journal hears of a path
+  1. What was edited is kept in memory only, for COLLISION_WITHIN (core/state/recent_edits.py); the journal hears of a path
      only in an alarm.
   2. An alarm stands on both rows and names the other session and the place. It is cleared when one of the two
      ended, or no longer works there.
@@ -11,20 +11,20 @@ Rules of this file
      denies it: there it counts only once it was made.
   5. After a restart nothing is remembered, so that nothing is claimed: alarms from before are cleared.
 
-Not here: which file a tool edits (agents/), which worktree a directory is in (daemon/worktrees.py), claims.
+Not here: which file a tool edits (agents/), which worktree a directory is in (daemon/intake/edited_paths.py), claims.
 """
 
 import re
 
-from headcount.core.activity import Doing
-from headcount.core.events import EventType
-from headcount.core.granting import others_in_the_way
-from headcount.core.item import Item
-from headcount.core.plain import ITEM_MOST, said
-from headcount.core.report import Report, Turn, Worktree
-from headcount.core.session import Session, SessionId
-from headcount.core.traces import Pair, Place
-from headcount.core.world import Draft, World
+from headcount.core.claims.grants import others_in_the_way
+from headcount.core.state.recent_edits import Pair, Place
+from headcount.core.state.world import Draft, World
+from headcount.core.values.activity import Doing
+from headcount.core.values.events import EventType
+from headcount.core.values.item import Item
+from headcount.core.values.report import Report, Turn, Worktree
+from headcount.core.values.session import Session, SessionId
+from headcount.present.clean_text import ITEM_MOST, said
 from headcount.times import COLLISION_WITHIN
 
 AT_WORK = frozenset({Doing.WORKING, Doing.WAITING})

@@ -10,10 +10,10 @@ from enum import Enum
 
 from msgspec import Struct
 
-from headcount.core.claim import Claim, Freed
-from headcount.core.identity import ProcessIdentity
-from headcount.core.item import Item
-from headcount.core.session import SessionId
+from headcount.core.values.claim import Claim, Freed
+from headcount.core.values.item import Item
+from headcount.core.values.process import ProcessIdentity
+from headcount.core.values.session import SessionId
 
 
 class CallerKind(Enum):

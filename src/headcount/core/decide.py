@@ -7,7 +7,7 @@ Rules of this file
   4. `DECIDERS` is the whole list of what can come in.
   5. A death frees what its process held, and whoever waits for it gets it, in the same decision.
 
-Not here: what words mean (hear.py, activity.py), claims (ledger.py), running effects (daemon/).
+Not here: what words mean (core/sessions/apply_report.py, core/values/activity.py), claims (core/claims/ledger.py), running effects (daemon/).
 """
 
 from collections.abc import Callable, Iterable
@@ -15,10 +15,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from headcount.core import aftermath, behind, collision, second_writer
-from headcount.core.behind import hear_gone, hear_left, lose_process
+from headcount.core import collisions
 from headcount.core.checkout import hear_checkout
-from headcount.core.claim import Answer
+from headcount.core.claims.ledger import accept_loss, acquire, free_all_of, hand_off, release
+from headcount.core.claims.queue import leave, look_again, next_look, serve, withdraw
+from headcount.core.claims.shared import mirror_freed, mirror_granted
 from headcount.core.commands import (
     AcceptLoss,
     Acquire,
@@ -28,9 +29,24 @@ from headcount.core.commands import (
     SharedGranted,
     Withdraw,
 )
-from headcount.core.ending import ending
-from headcount.core.events import EventType
-from headcount.core.evidence import (
+from headcount.core.leftovers import death_summary, lifecycle, second_writer
+from headcount.core.leftovers.lifecycle import hear_gone, hear_left, lose_process
+from headcount.core.sessions.apply_report import (
+    hear_closed,
+    hear_found,
+    hear_glimpse,
+    hear_record,
+    hear_report,
+)
+from headcount.core.sessions.end_reason import ending
+from headcount.core.sessions.location import locate, visit
+from headcount.core.sessions.registration import register, unregister
+from headcount.core.sessions.stalls import declare, weigh_look
+from headcount.core.state.world import NOT_ASKED, Draft, Verdicts, World
+from headcount.core.values import evidence as values_evidence
+from headcount.core.values.claim import Answer
+from headcount.core.values.events import EventType
+from headcount.core.values.evidence import (
     Awake,
     CheckoutSeen,
     Closed,
@@ -40,26 +56,21 @@ from headcount.core.evidence import (
     FleetNews,
     Glimpse,
     Judged,
+    Located,
     Looked,
     Rebooted,
+    Register,
     Retire,
     Tick,
     Told,
+    TurnedAway,
+    Unregister,
     Visited,
 )
-from headcount.core.hear import hear_closed, hear_found, hear_glimpse, hear_record, hear_report
-from headcount.core.ledger import accept_loss, acquire, free_all_of, hand_off, release
-from headcount.core.leftover import Gone, Left
-from headcount.core.registration import Register, TurnedAway, Unregister, register, unregister
-from headcount.core.report import Found, Record, Report
-from headcount.core.session import Ended, EndKind, Liveness, Session, SessionId, Turnpoint, after, can
-from headcount.core.shared import mirror_freed, mirror_granted
-from headcount.core.stall import declare, weigh_look
-from headcount.core.verdict import Proof, Standing
-from headcount.core.visit import visit
-from headcount.core.waiting import leave, look_again, next_look, serve, withdraw
-from headcount.core.where import Located, locate
-from headcount.core.world import NOT_ASKED, Draft, Verdicts, World
+from headcount.core.values.leftover import Gone, Left
+from headcount.core.values.report import Found, Record, Report
+from headcount.core.values.session import Ended, EndKind, Liveness, Session, SessionId, Turnpoint, after, can
+from headcount.core.values.verdict import Proof, Standing
 from headcount.times import LOST_AFTER
 
 Outcome = SessionId | Answer | TurnedAway | None
@@ -81,7 +92,7 @@ def decide(
         told = _settle(draft, told, now)
         if draft.page.freed:
             serve(draft, now)
-    collision.settle(draft, now)
+    collisions.settle(draft, now)
     return draft, outcomes
 
 
@@ -89,9 +100,9 @@ def _settle(draft: Draft, told: int, now: float) -> int:
     """What follows from sessions that were bound, swapped or ended since; piece by piece, so that one batch or many
     come to the same. Returns how many events were looked at."""
     events = draft.decision.events
-    moved = behind.moved(draft, events[told:]) if len(events) > told else []
+    moved = lifecycle.moved(draft, events[told:]) if len(events) > told else []
     if moved:
-        behind.settle(draft, moved, now)
+        lifecycle.settle(draft, moved, now)
         second_writer.settle(draft, moved, now)
     return len(draft.decision.events)
 
@@ -101,14 +112,14 @@ def next_deadline(world: World) -> float | None:
     adrift = world.unproven[Liveness.UNBOUND]
     lost = min(adrift.values()) + LOST_AFTER if adrift else None
     return min(
-        (at for at in (lost, next_look(world), collision.next_expiry(world)) if at is not None), default=None
+        (at for at in (lost, next_look(world), collisions.next_expiry(world)) if at is not None), default=None
     )
 
 
 def _report(draft: Draft, report: Report, now: float) -> SessionId | None:
     session = hear_report(draft, report, now)
     if report.edits or report.would_edit or report.worktree or session in draft.traces.wishes:
-        collision.notice(draft, session, report, now)
+        collisions.notice(draft, session, report, now)
     return session
 
 
@@ -232,7 +243,7 @@ def _awake(draft: Draft, awake: Awake, now: float) -> None:
         draft.tell(EventType.HEADCOUNT_STOPPED, awake.at)
     else:
         draft.tell(EventType.HEADCOUNT_STARTED, awake.at, version=awake.version, blind_since=awake.seen_until)
-        collision.forget(draft, now)
+        collisions.forget(draft, now)
 
 
 def _ending(draft: Draft, ending: Ending, now: float) -> None:
@@ -269,8 +280,8 @@ DECIDERS: dict[type, Callable[[Draft, Any, float], Any]] = {
     Left: hear_left,
     Gone: hear_gone,
     Ending: _ending,
-    aftermath.Examined: aftermath.examined,
-    aftermath.Noticed: aftermath.noticed,
+    values_evidence.Examined: death_summary.examined,
+    values_evidence.Noticed: death_summary.noticed,
     Acquire: acquire,
     Release: release,
     HandOff: hand_off,

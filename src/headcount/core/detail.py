@@ -5,7 +5,7 @@ Rules of this file
   2. Each traced field has an origin: the source that said it, and when. A later word replaces it.
   3. Nothing here decides anything: liveness and activity never look at a detail.
 
-Not here: when a session stands still (stall.py), which words set which field (delta.py).
+Not here: when a session stands still (core/sessions/stalls.py), which words set which field (core/sessions/field_changes.py).
 """
 
 from collections.abc import Mapping

@@ -7,7 +7,7 @@ Rules of this file
 
 from msgspec import Struct
 
-from headcount.core.identity import ProcessIdentity
+from headcount.core.values.process import ProcessIdentity
 
 
 class Watch(Struct, frozen=True):

@@ -9,7 +9,7 @@ Rules of this file
      one of them died with a claim, or met another, still is.
   4. Words are cleaned here: they go to desktops and to other programs.
 
-Not here: quiet hours, panes, channels (daemon/notifying.py), when a turn is over (activity.py).
+Not here: quiet hours, panes, channels (daemon/observers/notifications.py), when a turn is over (core/values/activity.py).
 """
 
 from collections.abc import Iterable
@@ -19,11 +19,11 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from headcount.core.activity import Activity, Doing
-from headcount.core.claim import Freed
-from headcount.core.events import Event, EventType
-from headcount.core.plain import clean
-from headcount.core.session import Session, SessionId
+from headcount.core.values.activity import Activity, Doing
+from headcount.core.values.claim import Freed
+from headcount.core.values.events import Event, EventType
+from headcount.core.values.session import Session, SessionId
+from headcount.present.clean_text import clean
 from headcount.times import HOUR, MINUTE
 
 RUNS = frozenset({"sdk-cli", "sdk-ts", "sdk-py"})  # Claude Code's own words for runs without a person

@@ -11,14 +11,14 @@ Not here: what is decided (decide.py), how a process is asked (system/processes)
 
 from collections.abc import Callable, Iterable, Sequence
 
-from headcount.core.book import Page
 from headcount.core.commands import Acquire, HandOff, Release, Withdraw
 from headcount.core.decide import Outcome, decide
-from headcount.core.evidence import Evidence, Judged, Tick
-from headcount.core.identity import ProcessIdentity
-from headcount.core.leftover import Gone, Left
-from headcount.core.verdict import Standing, Verdict
-from headcount.core.world import Draft, World
+from headcount.core.state.claims import Page
+from headcount.core.state.world import Draft, World
+from headcount.core.values.evidence import Evidence, Judged, Tick
+from headcount.core.values.leftover import Gone, Left
+from headcount.core.values.process import ProcessIdentity
+from headcount.core.values.verdict import Standing, Verdict
 
 TURN_ON_IT: frozenset[type] = frozenset({Acquire, HandOff, Release, Withdraw, Tick, Left, Gone})
 """Evidence that may turn on whether somebody lives; beside a death."""

@@ -3,7 +3,7 @@
 Rules of this file
   1. It is a value and knows nothing of sessions.
 
-Not here: how it is found (where.py).
+Not here: how it is found (core/values/terminal.py).
 """
 
 from msgspec import Struct

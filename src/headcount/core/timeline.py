@@ -14,9 +14,9 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct, field
 
-from headcount.core.activity import Activity, Doing
-from headcount.core.events import Event, EventType
-from headcount.core.session import Ended, Session, SessionId
+from headcount.core.values.activity import Activity, Doing
+from headcount.core.values.events import Event, EventType
+from headcount.core.values.session import Ended, Session, SessionId
 
 
 class Span(Struct, frozen=True):

@@ -1,1 +1,5 @@
-"""The daemon: the one place that constructs, the one loop with state, the HTTP edge."""
+"""The daemon: the composition root, the one loop with state, the HTTP edge.
+
+Enters: kernel events, hook reports, agents' files, requests.
+Leaves: stored events, answers, streams, notifications.
+"""

@@ -6,7 +6,7 @@ Rules of this file
   3. What is wrong with an adapter now is in `faults`, for `doctor`; a good answer clears it.
   4. The threads are daemonic: a stuck one does not keep the program from ending.
 
-Not here: what they are asked (census.py, hosting.py).
+Not here: what they are asked (daemon/intake/census.py, daemon/intake/open_conversations.py).
 """
 
 import asyncio

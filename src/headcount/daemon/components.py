@@ -13,43 +13,42 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from headcount import __version__, origin
-from headcount.agents.guarded import Guarded
-from headcount.agents.table import AGENTS
-from headcount.core.begin import UNPROVEN_MOST
-from headcount.core.events import Event, EventType
-from headcount.core.session import Session
-from headcount.core.world import World
-from headcount.daemon.actor import Actors
+from headcount import __version__, build_and_namespaces
+from headcount.agents.catalog import AGENTS
+from headcount.agents.plugin_guard import Guarded
+from headcount.core.sessions.start import UNPROVEN_MOST
+from headcount.core.state.world import World
+from headcount.core.values.events import Event, EventType
+from headcount.core.values.session import Session
 from headcount.daemon.adapters import Adapters
-from headcount.daemon.aftermath import Aftermath
-from headcount.daemon.anchor import Anchors
-from headcount.daemon.broadcast import Broadcast
-from headcount.daemon.census import Census
-from headcount.daemon.closing import Closing
 from headcount.daemon.config import Config
-from headcount.daemon.drift import Drift
-from headcount.daemon.fleet.fleet import Fleet
-from headcount.daemon.letters import REPORTS_MOST
-from headcount.daemon.loop import Loop
-from headcount.daemon.mailbox import SIZE_MOST
+from headcount.daemon.ending.stop_close_reap import Closing
+from headcount.daemon.engine.broadcast import Broadcast
+from headcount.daemon.engine.loop import Loop
+from headcount.daemon.engine.notify_observers import EVERY, Observers
+from headcount.daemon.fleet.membership import Fleet
+from headcount.daemon.http.page_access import Pages
+from headcount.daemon.identity.anchor import Anchors
+from headcount.daemon.identity.caller import Actors
+from headcount.daemon.identity.tokens import Tokens
+from headcount.daemon.intake.census import Census
+from headcount.daemon.intake.edited_paths import Worktrees
+from headcount.daemon.intake.mailbox import SIZE_MOST
+from headcount.daemon.intake.mailbox_format import REPORTS_MOST
+from headcount.daemon.intake.registries import Registries
+from headcount.daemon.intake.unknown_events import Drift
+from headcount.daemon.leftovers.collect import Aftermath
 from headcount.daemon.mailboxes import Mailboxes
-from headcount.daemon.metrics import Histogram
-from headcount.daemon.notifying import Notifier
-from headcount.daemon.observers import EVERY, Observers
-from headcount.daemon.pages import Pages
-from headcount.daemon.registries import Registries
-from headcount.daemon.terminals import Terminals
-from headcount.daemon.tokens import Tokens
-from headcount.daemon.view import LIVENESS_WORDS, ended_untold, time_text, visible
-from headcount.daemon.worktrees import Worktrees
+from headcount.daemon.observers.notifications import Notifier
+from headcount.daemon.observers.terminals import Terminals
+from headcount.daemon.views.session_row import LIVENESS_WORDS, ended_untold, time_text, visible
 from headcount.paths import Places
-from headcount.store.sqlite import SqliteStore
+from headcount.store.sqlite.adapter import SqliteStore
 from headcount.system.clock import Clock
 from headcount.system.files import FileEvents
 from headcount.system.looking import Looks
-from headcount.system.processes.port import Processes
-from headcount.wire.messages import Status
+from headcount.system.processes.interface import Processes
+from headcount.wire.daemon import Status
 
 DISK_LOW = 64 * 1024 * 1024
 FILES_LOW = 100  # each report is one for a moment, and agents by the dozen report at once
@@ -112,7 +111,7 @@ class Service(Struct):
         return Status(
             pid=os.getpid(),
             version=__version__,
-            build=origin.ours().build,
+            build=build_and_namespaces.ours().build,
             uptime_s=round(self.clock.boottime() - self.began, 3),
             started_at=time_text(self.started_at),
             socket=self.places.socket,
@@ -217,3 +216,26 @@ def adapter_warnings(adapters: Adapters) -> list[str]:
 
 def sessions_shown(service: Service, *, ended: bool) -> list[Session]:
     return visible(service.loop.world.sessions.values(), service.clock.now(), ended=ended)
+
+
+LATENCY_BOUNDS = (0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0)
+
+
+class Histogram(Struct):
+    buckets: list[int] = field(default_factory=lambda: [0] * (len(LATENCY_BOUNDS) + 1))
+    total: float = 0.0
+
+    def observe(self, seconds: float) -> None:
+        self.total += seconds
+        for nth, bound in enumerate(LATENCY_BOUNDS):
+            if seconds <= bound:
+                self.buckets[nth] += 1
+                return
+        self.buckets[-1] += 1
+
+    def cumulative(self) -> list[tuple[str, float]]:
+        rows, sum = [], 0
+        for bound, count in zip((*map(str, LATENCY_BOUNDS), "+Inf"), self.buckets, strict=True):
+            sum += count
+            rows.append((bound, float(sum)))
+        return rows

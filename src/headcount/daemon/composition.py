@@ -15,65 +15,65 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from headcount import __version__
-from headcount.agents.drop_line import directory_of
-from headcount.agents.port import Agent
-from headcount.agents.table import AGENTS
-from headcount.core.evidence import Awake, Retire
-from headcount.core.identity import ProcessIdentity
-from headcount.core.verdict import Verdict
-from headcount.core.world import World
-from headcount.daemon.actor import Actors
+from headcount.agents.catalog import AGENTS
+from headcount.agents.installing.shell_lines import directory_of
+from headcount.agents.interface import Agent
+from headcount.core.state.world import World
+from headcount.core.values.evidence import Awake, Retire
+from headcount.core.values.process import ProcessIdentity
+from headcount.core.values.verdict import Verdict
 from headcount.daemon.adapters import Adapters
-from headcount.daemon.aftermath import Aftermath
-from headcount.daemon.anchor import Anchors
-from headcount.daemon.broadcast import Broadcast
-from headcount.daemon.census import Census
-from headcount.daemon.checkouts import Checkouts
-from headcount.daemon.closing import Closing
+from headcount.daemon.components import Service
 from headcount.daemon.config import Config
-from headcount.daemon.descendants import Descendants
-from headcount.daemon.drift import Drift
-from headcount.daemon.effects import Effects
-from headcount.daemon.ending import Endings
-from headcount.daemon.fleet.fleet import Fleet
-from headcount.daemon.fleet.pace import Pace
+from headcount.daemon.ending.idle_close import IdleClose
+from headcount.daemon.ending.signal_process import Endings
+from headcount.daemon.ending.stop_close_reap import Closing
+from headcount.daemon.ending.tmux_windows import TmuxWindows
+from headcount.daemon.engine.broadcast import Broadcast
+from headcount.daemon.engine.deaths import Effects
+from headcount.daemon.engine.loop import Loop
+from headcount.daemon.engine.notify_observers import Observer, Observers
+from headcount.daemon.engine.pruning import keep_pruned
+from headcount.daemon.engine.recovery import boots_of, open_book, recover
+from headcount.daemon.engine.watchdog import Watchdog
+from headcount.daemon.fleet.intervals import Pace
+from headcount.daemon.fleet.membership import Fleet
 from headcount.daemon.follow import Follow
-from headcount.daemon.forks import Forks
-from headcount.daemon.hints import Hints
-from headcount.daemon.home import Home, open_store
-from headcount.daemon.hosting import Hosting
-from headcount.daemon.idle_close import IdleClose
+from headcount.daemon.home.home_watch import Home, open_store
+from headcount.daemon.http.page_access import Pages
+from headcount.daemon.identity.anchor import Anchors
+from headcount.daemon.identity.caller import Actors
+from headcount.daemon.identity.host_paths import Spaces
+from headcount.daemon.identity.tokens import Tokens
+from headcount.daemon.intake.census import Census
+from headcount.daemon.intake.directory_hints import Hints
+from headcount.daemon.intake.edited_paths import Worktrees
+from headcount.daemon.intake.mailbox import Mailbox
+from headcount.daemon.intake.open_conversations import Hosting
+from headcount.daemon.intake.registries import Registries
+from headcount.daemon.intake.unknown_events import Drift
+from headcount.daemon.leftovers.collect import Aftermath
+from headcount.daemon.leftovers.descendants import Descendants
+from headcount.daemon.leftovers.search import Search
 from headcount.daemon.listen import Server
-from headcount.daemon.loop import Loop
-from headcount.daemon.mailbox import Mailbox
 from headcount.daemon.mailboxes import Mailboxes
-from headcount.daemon.notifying import Notifier
-from headcount.daemon.observers import Observer, Observers
-from headcount.daemon.pages import Pages
-from headcount.daemon.pruning import keep_pruned
-from headcount.daemon.recovery import boots_of, open_book, recover
-from headcount.daemon.registries import Registries
-from headcount.daemon.routes.app import build_app
-from headcount.daemon.search import Search
-from headcount.daemon.segment import Segment
-from headcount.daemon.service import Service
-from headcount.daemon.spaces import Spaces
-from headcount.daemon.stalls import Stalls
-from headcount.daemon.terminals import Terminals
-from headcount.daemon.tokens import Tokens
-from headcount.daemon.transcripts import Transcripts
-from headcount.daemon.watchdog import Watchdog
-from headcount.daemon.windows import TmuxWindows
-from headcount.daemon.worktrees import Worktrees
+from headcount.daemon.observers.checkouts import Checkouts
+from headcount.daemon.observers.notifications import Notifier
+from headcount.daemon.observers.stalls import Stalls
+from headcount.daemon.observers.terminals import Terminals
+from headcount.daemon.observers.tmux_segment import Segment
+from headcount.daemon.observers.transcript_forks import Forks
+from headcount.daemon.observers.transcripts import Transcripts
+from headcount.daemon.routes.dispatch import build_app
 from headcount.paths import Places
-from headcount.store.port import StoreFault
-from headcount.store.sqlite import SqliteStore
+from headcount.store.interface import StoreFault
+from headcount.store.sqlite.adapter import SqliteStore
 from headcount.system.clock import Clock, SystemClock
 from headcount.system.files import open_file_events
 from headcount.system.looking import Looks
 from headcount.system.notify import notify
 from headcount.system.processes.choose import open_processes
-from headcount.system.processes.port import Processes
+from headcount.system.processes.interface import Processes
 from headcount.times import DAY, MINUTE
 
 log = logging.getLogger("headcount.daemon")

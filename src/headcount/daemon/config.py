@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from headcount import own_files
-from headcount.core.plain import command
+from headcount import private_files
+from headcount.present.clean_text import command
 from headcount.times import DAY, HOUR, LONG_TURN, MINUTE, RETENTION, STALL_AFTER
 
 MEGABYTE = 1024 * 1024
@@ -86,8 +86,8 @@ class Config:
 
 def _from_file(path: Path) -> Config:
     try:
-        own_files.check_directory(str(path.parent), may_be_link=True, settings=True)
-        data = tomllib.loads(own_files.read(str(path), SIZE_MOST, settings=True).decode())
+        private_files.check_directory(str(path.parent), may_be_link=True, settings=True)
+        data = tomllib.loads(private_files.read(str(path), SIZE_MOST, settings=True).decode())
     except OSError as error:  # not to be read, or not ours alone
         raise BadSetting(f"{error.filename}: {error.strerror}. Mend that, or remove {path}.") from error
     except (ValueError, RecursionError) as error:  # not TOML, not UTF-8, nested without end
@@ -136,7 +136,7 @@ def _check_private(path: Path, given: dict[str, Any]) -> None:
 
 def _check_kinds(path: Path, name: str, given: list[str]) -> None:
     """A kind that does not exist would keep every notice back, and nothing would say so."""
-    from headcount.core.notice import Kind
+    from headcount.core.notifications import Kind
 
     known = [kind.value for kind in Kind if kind is not Kind.TEST]
     strange = [each for each in given if each not in known]

@@ -7,12 +7,12 @@ Rules of this file
   3. What is over is not remembered: an unknown, an old and a forged one are refused alike.
   4. They are kept in memory only: all of them end with the daemon.
 
-Not here: what a credential may do (authority.py).
+Not here: what a credential may do (daemon/api/permissions.py).
 """
 
 import secrets
 
-from headcount.daemon.tokens import hash_of
+from headcount.daemon.identity.tokens import hash_of
 from headcount.system.clock import Clock
 from headcount.times import PAGE_CODE_WITHIN, PAGE_CREDENTIAL
 

@@ -4,16 +4,16 @@ Rules of this file
   1. Made when somebody asks for one session; the list and the stream do not pay for it.
   2. A fact that nobody said has no source. What the kernel said is re-proved by `explain`, not here.
 
-Not here: the row itself (view.py), the weighing of evidence (explain.py).
+Not here: the row itself (daemon/views/session_row.py), the weighing of evidence (daemon/views/explain.py).
 """
 
 from collections.abc import Iterator
 
-from headcount.core.session import Session
-from headcount.core.world import World
-from headcount.daemon.view import session_row, time_text
+from headcount.core.state.world import World
+from headcount.core.values.session import Session
+from headcount.daemon.views.session_row import session_row, time_text
 from headcount.wire.closer import FactSource, SessionDetail
-from headcount.wire.messages import SessionRow
+from headcount.wire.sessions import SessionRow
 
 SHOWN_AS = {"spent": ("tokens", "cost_usd"), "checkout": ("repo", "branch", "worktree")}
 """Fields of a session that a row shows under other names."""

@@ -5,18 +5,18 @@ Rules of this file
   2. What is said of them is as old as their host's last word. A host that is away is named, with the time after which
      its claims are free.
 
-Not here: holders of this host (claim_view.py), reading the rows (store/).
+Not here: holders of this host (daemon/views/claim_row.py), reading the rows (store/).
 """
 
 import math
 
 import msgspec
 
-from headcount.core.plain import said
-from headcount.daemon.claim_view import what_for
-from headcount.daemon.moment import clock_text
-from headcount.store.shared import SharedClaim
-from headcount.wire.messages import Holder
+from headcount.daemon.views.claim_row import what_for
+from headcount.daemon.views.timestamps import clock_text
+from headcount.present.clean_text import said
+from headcount.store.shared_interface import SharedClaim
+from headcount.wire.claims import Holder
 
 
 class _Told(msgspec.Struct):

@@ -5,7 +5,7 @@ Rules of this file
   2. One watch a directory, however many sessions write there; a change of another file is nothing.
   3. A transcript that nobody writes costs nothing: there is no timer here.
 
-Not here: reading (transcripts.py), what a tail says (agents/).
+Not here: reading (daemon/observers/transcripts.py), what a tail says (agents/).
 """
 
 import logging
@@ -13,13 +13,13 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 
-from headcount.agents.port import Agent
-from headcount.core.events import Event
-from headcount.core.session import Session, SessionId
-from headcount.core.world import World
-from headcount.daemon.loop import Loop
-from headcount.daemon.observers import OF_SESSIONS
-from headcount.daemon.transcripts import Transcripts
+from headcount.agents.interface import Agent
+from headcount.core.state.world import World
+from headcount.core.values.events import Event
+from headcount.core.values.session import Session, SessionId
+from headcount.daemon.engine.loop import Loop
+from headcount.daemon.engine.notify_observers import OF_SESSIONS
+from headcount.daemon.observers.transcripts import Transcripts
 from headcount.system.files import (
     IN_CLOSE_WRITE,
     IN_IGNORED,

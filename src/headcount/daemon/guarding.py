@@ -5,16 +5,16 @@ Rules of this file
   2. A holder in doubt still holds: doubt frees nothing.
   3. A path is looked up by itself and by the trees above it; the number of claims does not matter.
 
-Not here: who is calling (actor.py), the claims themselves (core/ledger.py).
+Not here: who is calling (daemon/identity/caller.py), the claims themselves (core/claims/ledger.py).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from headcount.core.claim import Claim
-from headcount.core.identity import ProcessIdentity
-from headcount.core.item import TREE, BadItem, Item, parse_item
-from headcount.core.world import World
-from headcount.daemon.actor import Actor
+from headcount.core.state.world import World
+from headcount.core.values.claim import Claim
+from headcount.core.values.item import TREE, BadItem, Item, parse_item
+from headcount.core.values.process import ProcessIdentity
+from headcount.daemon.identity.caller import Actor
 
 
 def own_processes(actor: Actor, chain: Iterable[ProcessIdentity] = ()) -> list[ProcessIdentity]:

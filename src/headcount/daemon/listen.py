@@ -5,8 +5,8 @@ Rules of this file
      whoever holds the lock.
   2. No timer runs while nobody calls.
 
-Not here: taking callers in (accepting.py), a connection (protocol.py) and its peer (request.py), what is allowed
-(gate.py), what is answered (routes/).
+Not here: taking callers in (daemon/http/listen.py), a connection (daemon/http/connection.py) and its peer (daemon/http/request.py), what is allowed
+(daemon/http/request_checks.py), what is answered (routes/).
 """
 
 import asyncio
@@ -15,12 +15,12 @@ import socket
 from contextlib import suppress
 from pathlib import Path
 
-from headcount.daemon.accepting import Accepting, MakeRoom, no_room
-from headcount.daemon.gate import Gate
-from headcount.daemon.protocol import Protocol
-from headcount.daemon.request import Line
+from headcount.daemon.http.connection import Protocol
+from headcount.daemon.http.listen import Accepting, MakeRoom, no_room
+from headcount.daemon.http.request import Line
+from headcount.daemon.http.request_checks import Gate
 from headcount.system.loopback import Names
-from headcount.system.processes.nofile import count_free
+from headcount.system.processes.descriptor_limits import count_free
 from headcount.times import DRAIN_STREAMS_WITHIN
 
 BACKLOG = 512

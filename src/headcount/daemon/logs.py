@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from io import TextIOWrapper
 from pathlib import Path
 
-from headcount.own_files import open_to_append
+from headcount.private_files import open_to_append
 
 SIZE_MOST = 2 * 1024 * 1024
 KEPT = 3

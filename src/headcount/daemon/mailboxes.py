@@ -5,7 +5,7 @@ Rules of this file
      agent that reports nothing leaves nothing.
   2. The mailbox itself may be removed under us; it is made again, and waited in again.
 
-Not here: what is done with a file (mailbox.py), where each lies (agents/drop_line.py).
+Not here: what is done with a file (daemon/intake/mailbox.py), where each lies (agents/installing/shell_lines.py).
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from headcount.daemon.mailbox import Mailbox
+from headcount.daemon.intake.mailbox import Mailbox
 from headcount.system.files import IN_CREATE, IN_IGNORED, IN_MOVED_TO, FileEvent, FileEvents
 from headcount.times import MADE_AGAIN_AFTER
 

@@ -21,12 +21,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from headcount import __version__, origin
+from headcount import __version__, build_and_namespaces
 from headcount.paths import Places
 from headcount.times import WELL_AFTER
 
 if TYPE_CHECKING:
-    from headcount.daemon.singleton import Singleton
+    from headcount.daemon.home.single_instance import Singleton
 
 log = logging.getLogger("headcount.main")
 
@@ -41,7 +41,7 @@ GARBAGE_AFTER = 10_000  # objects more than were freed; Python's own 700 is once
 
 
 def main() -> int:
-    origin.ours()  # before the code that it names is imported
+    build_and_namespaces.ours()  # before the code that it names is imported
     args = arguments(sys.argv[1:])
     if args is None:
         print(USAGE, file=sys.stderr)
@@ -111,7 +111,7 @@ def _serve(word: Word, *, tell: bool) -> int:
 
 
 def _serve_alone(word: Word, tell: bool) -> int:
-    from headcount.daemon.singleton import Singleton, holder_of
+    from headcount.daemon.home.single_instance import Singleton, holder_of
 
     places = Places.from_environ(os.environ)
     places.make()
@@ -121,10 +121,10 @@ def _serve_alone(word: Word, tell: bool) -> int:
         if tell:  # a detached one's starter asks the one that serves
             _tell_who(holder_of(Path(places.lock)), places.state)
         return EXIT_BUSY
-    origin.record(places.record)
+    build_and_namespaces.record(places.record)
     gc.disable()  # nothing that a start makes is garbage, and looking for some is a tenth of it
+    from headcount.daemon.composition import StoreDamaged, run
     from headcount.daemon.logs import open_log
-    from headcount.daemon.running import StoreDamaged, run
 
     def ready() -> None:
         word.say("ready")

@@ -8,32 +8,8 @@ Rules of this file
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct, field
-
 if TYPE_CHECKING:
-    from headcount.daemon.service import Service
-
-LATENCY_BOUNDS = (0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0)
-
-
-class Histogram(Struct):
-    buckets: list[int] = field(default_factory=lambda: [0] * (len(LATENCY_BOUNDS) + 1))
-    total: float = 0.0
-
-    def observe(self, seconds: float) -> None:
-        self.total += seconds
-        for nth, bound in enumerate(LATENCY_BOUNDS):
-            if seconds <= bound:
-                self.buckets[nth] += 1
-                return
-        self.buckets[-1] += 1
-
-    def cumulative(self) -> list[tuple[str, float]]:
-        rows, sum = [], 0
-        for bound, count in zip((*map(str, LATENCY_BOUNDS), "+Inf"), self.buckets, strict=True):
-            sum += count
-            rows.append((bound, float(sum)))
-        return rows
+    from headcount.daemon.components import Service
 
 
 COUNTERS = {

@@ -6,14 +6,14 @@ Rules of this file
   2. It holds for a moment only: ancestors end, and shells become agents by exec.
   3. Asked from the loop and from the census' thread: single operations on a dict, nothing more.
 
-Not here: the walk (anchor.py, system/processes/ancestry.py).
+Not here: the walk (daemon/identity/anchor.py, system/processes/ancestry.py).
 """
 
 from collections.abc import Iterable
 
 from msgspec import Struct
 
-from headcount.core.identity import ProcessIdentity
+from headcount.core.values.process import ProcessIdentity
 from headcount.system.clock import Clock
 from headcount.times import UNANCHORED_FRESH
 

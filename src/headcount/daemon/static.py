@@ -4,7 +4,7 @@ Rules of this file
   1. A path is looked up in a table of the files that exist. No path is ever opened because somebody asked for it.
   2. They hold nothing of anybody's: what a page shows comes over the wire, behind a credential.
 
-Not here: who gets in (gate.py), headers that confine the page (gate.py).
+Not here: who gets in (daemon/http/request_checks.py), headers that confine the page (daemon/http/request_checks.py).
 """
 
 from functools import cache

@@ -1,1 +1,5 @@
-"""The MCP face: agents ask and coordinate by tools. A process of its own, started by the agent, over stdio."""
+"""The MCP server: agents ask and coordinate by tools. A process of its own, over stdio.
+
+Enters: tool calls of one agent.
+Leaves: results as text and data.
+"""

@@ -6,7 +6,7 @@ Rules of this file
   3. A call that the agent cancels is cancelled here, and its place in line is given up.
   4. What the SDK has to complain of is a line on stderr, not a page: agents show it to their users.
 
-Not here: what a tool does (tools.py), what it says (answers.py).
+Not here: what a tool does (tools.py), what it says (tool_results.py).
 """
 
 import asyncio
@@ -23,8 +23,8 @@ from mcp.server.stdio import stdio_server
 from headcount import __version__
 from headcount.cli.sanitize import clean
 from headcount.client.aio import AsyncClient
-from headcount.mcp.answers import Answer, no_tool
 from headcount.mcp.skill import SKILL
+from headcount.mcp.tool_results import Answer, no_tool
 from headcount.mcp.tools import TOOLS, Tool, call
 
 

@@ -12,11 +12,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from headcount.cli import holders, rows, table
 from headcount.cli.sanitize import clean
-from headcount.cli.screen import Screen
 from headcount.client.values import Claim, Me, Session
-from headcount.core.plain import in_quotes, said
+from headcount.present import holders, session_words, table
+from headcount.present.clean_text import in_quotes, said
+from headcount.present.screen import Screen
 
 PLAIN = Screen(columns=None, colour=False, unicode=True)
 TEXT_MOST = 300
@@ -37,9 +37,9 @@ def here(sessions: list[Session], me: str | None, now: float) -> Answer:
     raws = [_tame(session.raw) for session in sessions]
     lines = ["No agents are known here."]
     if raws:
-        lines = [*table.draw(rows.rows_of(raws, now), PLAIN, everything=True), OWN_WORDS]
+        lines = [*table.draw(session_words.rows_of(raws, now), PLAIN, everything=True), OWN_WORDS]
     if me is not None and any(session.id == me for session in sessions):
-        lines.append(f"You are {_tame(me)[: rows.SHORTEST_ID]}.")
+        lines.append(f"You are {_tame(me)[: session_words.SHORTEST_ID]}.")
     listed = [
         {**{name: raw.get(name) for name in SHOWN}, "is_you": session.id == me}
         for session, raw in zip(sessions, raws, strict=True)
@@ -100,7 +100,7 @@ def myself(me: Me | None, session: Session | None) -> Answer:
     raw = _tame(session.raw if session is not None else {})
     name = f" {raw['name']}" if raw.get("name") else ""
     claims = ", ".join(raw.get("claims") or ()) or "nothing"
-    text = f"You are {_tame(me.session)[: rows.SHORTEST_ID]}{name} ({_tame(me.agent)}, pid {me.pid}). You hold {claims}."
+    text = f"You are {_tame(me.session)[: session_words.SHORTEST_ID]}{name} ({_tame(me.agent)}, pid {me.pid}). You hold {claims}."
     data = {name: raw.get(name) for name in SHOWN}
     return _said(
         text, {**data, **_tame({k: me.raw.get(k) for k in ("session", "conversation", "pid", "resolved_by")})}

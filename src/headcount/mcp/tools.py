@@ -6,7 +6,7 @@ Rules of this file
   2. A tool is a line in TOOLS; its schema is what it accepts, and nothing else is.
   3. Waiting has an end before the caller's own patience does: one asks again.
 
-Not here: words (answers.py), the protocol (server.py), who gets what (the daemon).
+Not here: words (tool_results.py), the protocol (server.py), who gets what (the daemon).
 """
 
 import time
@@ -17,11 +17,11 @@ from typing import Any
 from headcount import times
 from headcount.client.aio import AsyncClient
 from headcount.client.faults import ClientFault, NotFound, Refused
-from headcount.client.ledger import item_here
+from headcount.client.requests import item_here
 from headcount.client.values import Claim, Session
-from headcount.core.item import BadItem, Item, overlaps, parse_item
-from headcount.mcp import answers
-from headcount.mcp.answers import Answer
+from headcount.core.values.item import BadItem, Item, overlaps, parse_item
+from headcount.mcp import tool_results
+from headcount.mcp.tool_results import Answer
 
 Arguments = Mapping[str, Any]
 Run = Callable[[AsyncClient, Arguments], Awaitable[Answer]]
@@ -51,9 +51,9 @@ async def call(tool: Tool, client: AsyncClient, arguments: Arguments) -> Answer:
     try:
         return await tool.run(client, arguments)
     except Refused as refused:
-        return answers.refused(refused.message, refused.hint, refused.code)
+        return tool_results.refused(refused.message, refused.hint, refused.code)
     except ClientFault as fault:
-        return answers.fault(fault.message, fault.hint)
+        return tool_results.fault(fault.message, fault.hint)
 
 
 async def _who_is_here(client: AsyncClient, given: Arguments) -> Answer:
@@ -61,7 +61,7 @@ async def _who_is_here(client: AsyncClient, given: Arguments) -> Answer:
     below = str(given.get("directory") or "").rstrip("/")
     if below:
         sessions = [each for each in sessions if f"{each.cwd or ''}/".startswith(f"{below}/")]
-    return answers.here(sessions, await _me(client), time.time())
+    return tool_results.here(sessions, await _me(client), time.time())
 
 
 async def _who_holds(client: AsyncClient, given: Arguments) -> Answer:
@@ -69,40 +69,42 @@ async def _who_holds(client: AsyncClient, given: Arguments) -> Answer:
     if wanted is not None:
         item = parse_item(item_here(wanted), stored=True)
         if isinstance(item, BadItem):
-            return answers.refused(item.sentence, None, "bad-item")
+            return tool_results.refused(item.sentence, None, "bad-item")
         claims = [each for each in claims if overlaps(Item(each.item), item)]
-    return answers.held(claims, wanted, await _me(client))
+    return tool_results.held(claims, wanted, await _me(client))
 
 
 async def _claim(client: AsyncClient, given: Arguments) -> Answer:
     claim = await client.claim(given["item"], note=given.get("note"))
-    return answers.asked(claim, await _holder(client, claim), 0.0)
+    return tool_results.asked(claim, await _holder(client, claim), 0.0)
 
 
 async def _wait_for_claim(client: AsyncClient, given: Arguments) -> Answer:
     wait = min(float(given.get("seconds") or times.MCP_WAIT), times.MCP_WAIT_MOST)
     began = time.monotonic()
     claim = await client.claim(given["item"], note=given.get("note"), wait=wait)
-    return answers.asked(claim, await _holder(client, claim), time.monotonic() - began)
+    return tool_results.asked(claim, await _holder(client, claim), time.monotonic() - began)
 
 
 async def _release(client: AsyncClient, given: Arguments) -> Answer:
     await client.release(given["item"])
-    return answers.given_back(given["item"])
+    return tool_results.given_back(given["item"])
 
 
 async def _handoff(client: AsyncClient, given: Arguments) -> Answer:
-    return answers.handed(await client.handoff(given["item"], given["to"]))
+    return tool_results.handed(await client.handoff(given["item"], given["to"]))
 
 
 async def _check(client: AsyncClient, given: Arguments) -> Answer:
-    return answers.checked(given["item"], given["fence"], await client.check(given["item"], given["fence"]))
+    return tool_results.checked(
+        given["item"], given["fence"], await client.check(given["item"], given["fence"])
+    )
 
 
 async def _my_session(client: AsyncClient, given: Arguments) -> Answer:
     del given
     me = await client.whoami()
-    return answers.myself(me, await _session(client, me.session if me else None))
+    return tool_results.myself(me, await _session(client, me.session if me else None))
 
 
 async def _me(client: AsyncClient) -> str | None:

@@ -4,14 +4,16 @@ Rules of this file
   1. `14:02:11 ✗ 02b7 i18n killed (SIGKILL) after 2h06m`: time, mark, who, what became true.
   2. Events that change nothing people look at (`heard`, `bound`, `changed`) are told only when asked for.
 
-Not here: the rows' words (rows.py), where events come from (client/).
+Not here: the rows' words (session_words.py), where events come from (client/).
 """
 
 from typing import Any
 
-from headcount.cli import aftermath, moments, rows
-from headcount.cli.sanitize import clean, said_item
-from headcount.cli.screen import Screen
+from headcount.cli import aftermath
+from headcount.cli.actions.shared_requests import SUGGESTED
+from headcount.cli.sanitize import clean, said, said_item
+from headcount.present import session_words, time_text
+from headcount.present.screen import Screen
 
 QUIET = frozenset({"session.heard", "session.bound", "session.changed", "leftover.changed"})
 
@@ -44,14 +46,14 @@ def is_told(event: dict[str, Any]) -> bool:
 
 
 def lines_of(event: dict[str, Any], screen: Screen, now: float) -> list[str]:
-    at = moments.parse(event.get("at"))
-    clock = moments.clock(now if at is None else at, now)
+    at = time_text.parse(event.get("at"))
+    clock = time_text.clock(now if at is None else at, now)
     raw = event.get("session")
     if str(event.get("type")).startswith("claim."):
         return [f"{clock}   {_of_a_claim(event)}"]
     if event.get("type") == "session.examined":
         left = aftermath.text_of(event)
-        return [f"{clock}   {rows.who(raw)}: {left}"] if left and isinstance(raw, dict) else []
+        return [f"{clock}   {session_words.who(raw)}: {left}"] if left and isinstance(raw, dict) else []
     if str(event.get("type")).startswith("ending."):
         return [f"{clock}   {_of_an_ending(event)}"]
     if str(event.get("type")).startswith("leftover."):
@@ -62,22 +64,21 @@ def lines_of(event: dict[str, Any], screen: Screen, now: float) -> list[str]:
         because = clean(facts.get("because") or facts.get("message")) if isinstance(facts, dict) else ""
         return [f"{clock}   {text}{': ' + because if because else ''}"]
     moment = now if at is None else at
-    group = rows.group_of(raw)
-    marks = rows.MARKS if screen.unicode else rows.ASCII_MARKS
+    group = session_words.group_of(raw)
+    marks = session_words.MARKS if screen.unicode else session_words.ASCII_MARKS
     killed = (raw.get("ended") or {}).get("signal") is not None
     mark = screen.paint(marks[group], "killed" if killed else group)
-    line = f"{clock} {mark} {rows.who(raw)} {_what(event, raw, moment)}".rstrip()
+    line = f"{clock} {mark} {session_words.who(raw)} {_what(event, raw, moment)}".rstrip()
     return [line, *(f"{' ' * len(clock)} {more}" for more in _more(event, raw, group))]
 
 
 def _of_an_ending(event: dict[str, Any]) -> str:
     """`SIGTERM to 41377 node vite (reap, by operator on pts/3: headcount 5123, bash 4100)`, then what came of it."""
-    from headcount.cli.endings import sentence
 
     facts = event.get("facts") or {}
     id = (event.get("session") or {}).get("id")
     if facts.get("outcome") == "closed":
-        return f"{clean(id)[: rows.SHORTEST_ID]} was closed (by {_asker(facts)})"
+        return f"{clean(id)[: session_words.SHORTEST_ID]} was closed (by {_asker(facts)})"
     if event.get("type") == "ending.finished":
         return sentence({**facts, "session": id})
     what = " ".join(word for word in (clean(facts.get("pid")), clean(facts.get("what"))) if word)
@@ -87,7 +88,7 @@ def _of_an_ending(event: dict[str, Any]) -> str:
 def _asker(facts: dict[str, Any]) -> str:
     """Who asked for an ending: the operator, our own policy, or an agent; from which terminal, below whom."""
     by, caller = clean(facts.get("by")), facts.get("caller") or {}
-    who = by if by in ("operator", "policy") else f"agent {by[: rows.SHORTEST_ID]}"
+    who = by if by in ("operator", "policy") else f"agent {by[: session_words.SHORTEST_ID]}"
     terminal = f" on {clean(caller.get('terminal'))}" if caller.get("terminal") else ""
     chain = [f"{clean(each.get('program'))} {clean(each.get('pid'))}" for each in caller.get("chain") or ()]
     return f"{who}{terminal}{': ' if chain else ''}{', '.join(chain)}"
@@ -95,7 +96,7 @@ def _asker(facts: dict[str, Any]) -> str:
 
 def _of_a_claim(event: dict[str, Any]) -> str:
     """`7f3a auth-refactor claimed task:AUTH-12 (claim #12)`, `task:AUTH-12 is free: its holder 7f3a … died`."""
-    from headcount.cli.holders import name_of
+    from headcount.present.holders import name_of
 
     who, item = name_of(event.get("holder")), said_item(event.get("item"))
     if event.get("type") == "claim.granted":
@@ -108,14 +109,14 @@ def _of_a_claim(event: dict[str, Any]) -> str:
 def _what(event: dict[str, Any], raw: dict[str, Any], moment: float) -> str:
     kind = event.get("type")
     if kind == "session.started":
-        return f"started: {rows.agent_name(raw)} in {rows.repo_of(raw)}"
+        return f"started: {session_words.agent_name(raw)} in {session_words.repo_of(raw)}"
     if kind == "session.ended":
-        started = moments.parse(raw.get("started_at"))
-        after = "" if started is None else f" after {moments.exact_span(moment - started)}"
-        return f"{rows.state_of(raw, moment)}{after}"
+        started = time_text.parse(raw.get("started_at"))
+        after = "" if started is None else f" after {time_text.exact_span(moment - started)}"
+        return f"{session_words.state_of(raw, moment)}{after}"
     if kind == "session.closing":
-        closes = moments.parse((event.get("facts") or {}).get("closes_at"))
-        when = "" if closes is None else f" at {moments.clock(closes, moment)}"
+        closes = time_text.parse((event.get("facts") or {}).get("closes_at"))
+        when = "" if closes is None else f" at {time_text.clock(closes, moment)}"
         return f"has been idle for long and will be closed{when}; type in it to keep it"
     if kind == "session.reopened":
         return "is back: its end was only reported"
@@ -127,8 +128,8 @@ def _what(event: dict[str, Any], raw: dict[str, Any], moment: float) -> str:
         return "heard"
     if kind in ("alarm.raised", "alarm.cleared"):
         return clean(kind).replace(".", " ")
-    doing = rows.doing_of(raw, rows.group_of(raw))
-    return ": ".join(part for part in (rows.state_of(raw, moment), doing) if part)
+    doing = session_words.doing_of(raw, session_words.group_of(raw))
+    return ": ".join(part for part in (session_words.state_of(raw, moment), doing) if part)
 
 
 def _more(event: dict[str, Any], raw: dict[str, Any], group: str) -> list[str]:
@@ -140,3 +141,29 @@ def _more(event: dict[str, Any], raw: dict[str, Any], group: str) -> list[str]:
         resume = clean(raw.get("resume"))
         more += [f"resume: {resume}"] if resume else []
     return more
+
+
+def sentence(result: dict[str, Any]) -> str:
+    who, outcome = subject(result), result.get("outcome")
+    seconds = result.get("seconds")
+    took = f" in {seconds:.1f} s" if isinstance(seconds, int | float) else ""
+    if outcome == "exited":
+        return f"{who} exited{took}."
+    if outcome == "killed":
+        return f"{who} ignored SIGTERM and was killed{took}."
+    if outcome == "survived":
+        return f"{who} ignored SIGTERM and is still alive: --kill-after {SUGGESTED}."
+    if outcome == "over":
+        return f"{who} had ended already."
+    return f"{who} was not signalled: {clean(result.get('because'))}."
+
+
+def subject(result: dict[str, Any]) -> str:
+    """`7f3a auth-refactor (pid 41377)`; of a leftover `node vite (pid 41402, left by 02b7)`."""
+    pid, what = clean(result.get("pid")), clean(result.get("what"))
+    session = clean(result.get("session"))[: session_words.SHORTEST_ID]
+    if not what:
+        return f"pid {pid}"
+    if result.get("leftover"):
+        return f"{what} (pid {pid}{f', left by {session}' if session else ''})"
+    return f"{f'{session} {said(what)}'.strip()} (pid {pid})"

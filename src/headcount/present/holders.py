@@ -6,17 +6,15 @@ Rules of this file
   2. A refusal names waiting, never releasing: agents copy what they read.
   3. The row of the holder is asked for only when somebody is to be told of it.
 
-Not here: asking for an item (client/ledger.py), who gets it (the daemon).
+Not here: asking for an item (client/requests.py), who gets it (the daemon).
 """
 
 import time
 from typing import Any
 
-from headcount.cli import moments
 from headcount.cli.sanitize import clean
-from headcount.client.faults import ClientFault
-from headcount.client.reach import Client, quoted
-from headcount.core.plain import ITEM_MOST, command, in_quotes, said
+from headcount.present import time_text
+from headcount.present.clean_text import command, in_quotes, said
 
 SHORT = 4
 WAIT_SUGGESTED = 600
@@ -28,18 +26,6 @@ DOING = {
     "failed": "stopped by an error or a limit",
     "idle": "idle",
 }
-
-
-def row_of(client: Client, holder: Any) -> dict[str, Any]:
-    """The holder's session as `ps` shows it; empty when there is none or it cannot be asked."""
-    session = holder.get("session") if isinstance(holder, dict) else None
-    if not session or is_elsewhere(holder):
-        return {}
-    try:
-        row = client.get(f"/v1/sessions/{quoted(str(session))}")
-    except ClientFault:
-        return {}
-    return row if isinstance(row, dict) else {}
 
 
 def name_of(holder: Any, row: dict[str, Any] | None = None) -> str:
@@ -83,31 +69,10 @@ def what_for(note: object) -> str:
 
 
 def since(stamp: object) -> str:
-    at = moments.parse(stamp)
-    return "" if at is None else f" since {moments.clock(at, time.time()).rpartition(':')[0]}"
+    at = time_text.parse(stamp)
+    return "" if at is None else f" since {time_text.clock(at, time.time()).rpartition(':')[0]}"
 
 
 def waiting(item: object, verb: str = "claim", *more: str) -> str:
     """The command that waits for an item."""
     return command("headcount", verb, str(item), "--wait", str(WAIT_SUGGESTED), *more)
-
-
-def held_lines(
-    client: Client, item: str, answer: dict[str, Any], verb: str = "claim", *more: str
-) -> list[str]:
-    """The refusal: who holds it, and that one may wait, by the call that was refused: its verb and its further words."""
-    holder = answer.get("holder")
-    wait = f"Pick other work, or wait: {waiting(item, verb, *more)}"
-    if not isinstance(holder, dict):
-        why = clean(answer.get("because")) or f"{said(item, ITEM_MOST)} cannot be had now."
-        return [why, wait] if answer.get("code") == "held" else [why]
-    if is_elsewhere(holder):  # the daemon's own sentence: how its host stands is a part of it
-        return [clean(answer.get("because")), wait]
-    row = row_of(client, holder)
-    other = answer.get("held_item")
-    what = f" through {said(other, ITEM_MOST)}" if other and other != item else ""
-    return [
-        f"Held by {name_of(holder, row)}{since(answer.get('since'))}{what}{state_of(row)}"
-        f"{what_for(answer.get('note'))}.",
-        wait,
-    ]

@@ -12,8 +12,9 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from headcount.cli import moments, repo
+from headcount.cli import repo
 from headcount.cli.sanitize import clean, said
+from headcount.present import time_text
 
 SHORTEST_ID = 4
 
@@ -87,12 +88,12 @@ def in_order(rows: Iterable[Row]) -> list[Row]:
 def row_of(raw: Raw, short: str, now: float) -> Row:
     group = group_of(raw)
     ended = raw.get("ended") or {}
-    since = moments.parse(ended.get("at") or raw.get("since")) or now
+    since = time_text.parse(ended.get("at") or raw.get("since")) or now
     return Row(
         id=clean(short),
         group=group,
         state=state_of(raw, now),
-        age=moments.span(now - since),
+        age=time_text.span(now - since),
         agent=agent_name(raw),
         name=clean(raw.get("name")) or "-",
         repo=repo_of(raw),
@@ -127,8 +128,8 @@ def state_of(raw: Raw, now: float) -> str:
     if liveness == "ended":
         return end_of(raw.get("ended") or {})
     if liveness == "lost":
-        heard = moments.parse(raw.get("last_event_at"))
-        return "unheard" if heard is None else f"unheard {moments.span(now - heard)}"
+        heard = time_text.parse(raw.get("last_event_at"))
+        return "unheard" if heard is None else f"unheard {time_text.span(now - heard)}"
     word = activity_word(raw)
     inferred = raw.get("stalled") or (liveness != "alive" and word != "unknown")
     return f"{word}?" if inferred else word
@@ -197,7 +198,7 @@ def doing_of(raw: Raw, group: str, now: float | None = None) -> str:
 
 def is_quiet(raw: Raw, now: float | None) -> bool:
     """Whether a declared silence still holds."""
-    until = moments.parse(raw.get("quiet_until"))
+    until = time_text.parse(raw.get("quiet_until"))
     return until is not None and now is not None and now < until
 
 

@@ -7,7 +7,7 @@ Rules of this file
   3. Idle ones are not counted: a glance is for what may want a person. Unknown ones are: they may be waiting, and
      where no hooks are installed they may be all there is.
 
-Not here: who counts (the daemon), the marks of rows (cli/rows.py; a test compares them).
+Not here: who counts (the daemon), the marks of rows (present/session_words.py; a test compares them).
 """
 
 from collections.abc import Mapping

@@ -7,15 +7,15 @@ Rules of this file
   3. Colour is on the mark and on STATE only. An alarm is a red line of its own.
   4. More than eight idle rows fold into one, except in pipes and when everything was asked for.
 
-Not here: words and order (rows.py), what a terminal can do (screen.py).
+Not here: words and order (session_words.py), what a terminal can do (screen.py).
 """
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from headcount.cli.rows import ASCII_MARKS, GROUPS, MARKS, Row
 from headcount.cli.sanitize import cut, cut_middle, pad, width
-from headcount.cli.screen import Screen
+from headcount.present.screen import Screen
+from headcount.present.session_words import ASCII_MARKS, GROUPS, MARKS, Row
 
 GAP = "  "
 WIDE_FROM = 100

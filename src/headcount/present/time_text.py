@@ -4,7 +4,7 @@ Rules of this file
   1. RFC 3339 in UTC on the wire; local time of day and spans for people.
   2. A moment that cannot be read is None, never now.
 
-Not here: which moment a row counts from (rows.py), constants (times.py).
+Not here: which moment a row counts from (session_words.py), constants (times.py).
 """
 
 import time

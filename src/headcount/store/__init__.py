@@ -1,1 +1,5 @@
-"""The outside that remembers: rows and a journal in one SQLite file."""
+"""Truth on disk: what the daemon asks of a store, and what both databases share.
+
+Enters: events and rows to commit.
+Leaves: what was stored, as core values.
+"""

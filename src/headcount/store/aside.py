@@ -7,7 +7,7 @@ Rules of this file
   3. Damage that is met in mid-flight leaves a mark, so that the next start checks everything. A mark with a reason in it
      says that what lies there is not what was served: the next start sets it aside unread.
 
-Not here: how damage is found at a start (opening.py).
+Not here: how damage is found at a start (store/sqlite/opening.py).
 """
 
 import os
@@ -15,8 +15,8 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from headcount.own_files import open_to_append, read
-from headcount.store.schema import SIDE_FILES, sync
+from headcount.private_files import open_to_append, read
+from headcount.store.sqlite.schema import SIDE_FILES, sync
 
 WHY_MOST = 1_000  # bytes
 

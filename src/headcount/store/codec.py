@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, TypedDict, get_type_hints
 
 import msgspec
 
-from headcount.core.book import Remembered
-from headcount.core.claim import Claim
-from headcount.core.events import Event, EventType
-from headcount.core.leftover import Leftover
-from headcount.core.session import Session, SessionId
-from headcount.store.port import StoreFault
+from headcount.core.state.claims import Remembered
+from headcount.core.values.claim import Claim
+from headcount.core.values.events import Event, EventType
+from headcount.core.values.leftover import Leftover
+from headcount.core.values.session import Session, SessionId
+from headcount.store.interface import StoreFault
 
 if TYPE_CHECKING:  # mypy wants a literal; the fields are the session's own
 

@@ -6,7 +6,7 @@ Rules of this file
   2. No driver's exception passes this border: it is a `StoreFault`, whose text names the next step.
   3. A start reads rows (`Loaded`), never history.
 
-Not here: SQLite (sqlite.py), bodies of rows (codec.py), when to retry or to stop (daemon/).
+Not here: SQLite (store/sqlite/adapter.py), bodies of rows (codec.py), when to retry or to stop (daemon/).
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,11 +15,11 @@ from typing import Literal, Protocol
 
 from msgspec import Struct, field
 
-from headcount.core.book import Entries, Remembered
-from headcount.core.claim import Claim
-from headcount.core.events import Event
-from headcount.core.leftover import Leftover, LeftoverId
-from headcount.core.session import Session, SessionId
+from headcount.core.state.claims import Entries, Remembered
+from headcount.core.values.claim import Claim
+from headcount.core.values.events import Event
+from headcount.core.values.leftover import Leftover, LeftoverId
+from headcount.core.values.session import Session, SessionId
 
 FaultKind = Literal["full", "io", "readonly", "busy", "corrupt", "gone", "value", "other"]
 

@@ -10,10 +10,10 @@ Not here: what a note says (whoever keeps it).
 import sqlite3
 from functools import partial
 
-from headcount.store.queries import query
-from headcount.store.reader import Reader
-from headcount.store.sums import sound, summed
-from headcount.store.writer import Writer, in_transaction
+from headcount.store.sql_files import query
+from headcount.store.sqlite.reader import Reader
+from headcount.store.sqlite.row_checksums import sound, summed
+from headcount.store.sqlite.writer import Writer, in_transaction
 
 PREFIX = "note:"
 

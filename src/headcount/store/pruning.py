@@ -12,9 +12,9 @@ import sqlite3
 from functools import partial
 from typing import Any, Final
 
-from headcount.store.queries import query
-from headcount.store.reader import Reader, first_young
-from headcount.store.writer import Writer, checkpoint, in_transaction
+from headcount.store.sql_files import query
+from headcount.store.sqlite.reader import Reader, first_young
+from headcount.store.sqlite.writer import Writer, checkpoint, in_transaction
 from headcount.times import CLOCK_SLACK
 
 BITE_ROWS: Final = 20  # each may touch an index page of its own; 50 made commits wait 40 ms

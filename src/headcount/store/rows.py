@@ -8,7 +8,7 @@ Rules of this file
 Why: Python gives its lock away before each step of SQLite and has to get it back after it. While the event loop is
 busy that is a wait each time, for both of them; the step itself takes microseconds.
 
-Not here: transactions (writer.py), the statements (queries.py).
+Not here: transactions (store/sqlite/writer.py), the statements (sql_files.py).
 """
 
 import re
@@ -18,7 +18,7 @@ from functools import cache
 from itertools import chain
 from typing import Any
 
-from headcount.store.port import StoreFault
+from headcount.store.interface import StoreFault
 
 AT_ONCE_MOST = 32
 

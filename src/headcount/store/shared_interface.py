@@ -14,9 +14,9 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from headcount.core.claim import Answer, Claim, Freed
-from headcount.core.item import Item
-from headcount.core.shared import SharedCommand, SharedDecision, SharedItem
+from headcount.core.claims.shared import SharedCommand, SharedDecision, SharedItem
+from headcount.core.values.claim import Answer, Claim, Freed
+from headcount.core.values.item import Item
 
 Decide = Callable[[SharedItem, float], SharedDecision]
 """The rules, to be called under the item's lock with what is known of it and the database's time."""

@@ -4,7 +4,7 @@ Rules of this file
   1. A statement is a named block of queries.sql; a wrong name fails at import, not in the field.
   2. Migrations are numbered without gaps, from 1.
 
-Not here: running them (schema.py, writer.py, reader.py).
+Not here: running them (store/sqlite/schema.py, store/sqlite/writer.py, store/sqlite/reader.py).
 """
 
 from pathlib import Path

@@ -5,7 +5,7 @@ Rules of this file
   2. Notification servers read a few tags in the body, so `&<>` are written as entities.
   3. Blocks, with a deadline: for a thread.
 
-Not here: what is said (core/notice.py), when (daemon/notifying.py).
+Not here: what is said (core/notifications.py), when (daemon/observers/notifications.py).
 """
 
 import shutil

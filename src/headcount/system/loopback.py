@@ -9,7 +9,7 @@ Rules of this file
   3. Only our own uid is let in. Root is let in only where we are root.
   4. Where a probe shows that the kernel cannot be asked at all (macOS), everybody on this machine may connect.
 
-Not here: who may do what with it (daemon/gate.py).
+Not here: who may do what with it (daemon/http/request_checks.py).
 """
 
 import errno

@@ -8,7 +8,7 @@ Rules of this file
   3. Any other path, and any doubt, gets a label that no path of this host begins with: `ns-512:/workspace/x`. Those who see the
      same mounts share a label (the id of the first mount). Without a mount table (macOS) everybody sees the same.
 
-Not here: limits of time, for a file system may hang (daemon/spaces.py).
+Not here: limits of time, for a file system may hang (daemon/identity/host_paths.py).
 """
 
 import errno
@@ -19,7 +19,7 @@ from contextlib import suppress
 from ctypes import c_int, c_long, c_size_t
 from functools import cache
 
-from headcount.core.identity import ProcessIdentity
+from headcount.core.values.process import ProcessIdentity
 from headcount.system import libc
 from headcount.system.processes import procfs
 

@@ -15,7 +15,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from headcount.system.peer import Peer
+from headcount.system.unix_peer import Peer
 
 
 class Handle(Protocol):

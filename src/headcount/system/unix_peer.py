@@ -18,11 +18,11 @@ import sys
 
 from msgspec import Struct
 
-from headcount.core.identity import ProcessFacts, ProcessIdentity
-from headcount.system.processes import pidfd as pidfds
+from headcount.core.values.process import ProcessFacts, ProcessIdentity
 from headcount.system.processes import scarcity
-from headcount.system.processes.port import Processes
-from headcount.system.processes.probe import SO_PEERPIDFD
+from headcount.system.processes.interface import Processes
+from headcount.system.processes.pidfds import calls as pidfds
+from headcount.system.processes.pidfds.kernel_features import SO_PEERPIDFD
 
 LINUX_CREDENTIALS = struct.Struct("=iII")  # struct ucred: pid, uid, gid
 DARWIN_CREDENTIALS = struct.Struct("=IIh2xI")  # struct xucred: version, uid, groups, first group

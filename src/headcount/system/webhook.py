@@ -7,7 +7,7 @@ Rules of this file
   3. The address and the secret are in no error: both may hold a credential.
   4. Blocks, with a deadline: for a thread.
 
-Not here: trying again (daemon/couriers.py), the body's content (daemon/couriers.py).
+Not here: trying again (daemon/observers/notification_channels.py), the body's content (daemon/observers/notification_channels.py).
 """
 
 import hashlib

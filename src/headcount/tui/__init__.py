@@ -1,1 +1,5 @@
-"""The terminal UI: the table of `ps`, alive, with what lies behind each row. It draws what the wire says."""
+"""The terminal UI: a live, full-screen `ps`.
+
+Enters: the event stream and answers of the daemon.
+Leaves: a screen; verbs run as commands of their own.
+"""

@@ -6,7 +6,7 @@ Rules of this file
   3. Nothing moves under the cursor: the order freezes with the first move and thaws when nobody moves.
   4. `s` asks for a second press, on the same row, soon.
 
-Not here: rows (board.py), lines (lines.py), the stream (feed.py), words (cli/).
+Not here: rows (sessions.py), lines (tab_lines.py), the stream (event_feed.py), words (cli/).
 """
 
 import time
@@ -20,19 +20,19 @@ from textual.timer import Timer
 from textual.widgets import Input
 
 from headcount import times
-from headcount.cli import moments
-from headcount.cli.rows import Row, who
 from headcount.cli.sanitize import clean
-from headcount.cli.table import summary
-from headcount.tui import bars, lines
-from headcount.tui.board import Board, next_that_needs_you
-from headcount.tui.detail import Detail, lines_about, lines_about_claim, lines_about_leftover
-from headcount.tui.feed import Feed
+from headcount.present import time_text
+from headcount.present.session_words import Row, who
+from headcount.present.table import summary
+from headcount.tui import bars, tab_lines
+from headcount.tui.detail_pane import Detail, lines_about, lines_about_claim, lines_about_leftover
+from headcount.tui.event_feed import Feed
 from headcount.tui.help import Help
 from headcount.tui.keys import KEYS
-from headcount.tui.listing import Listing
 from headcount.tui.paint import Line, plain
+from headcount.tui.sessions import Board, next_that_needs_you
 from headcount.tui.verbs import run_verb
+from headcount.tui.widgets import Listing
 
 UNKNOWN = "Asking who is here…"
 EMPTY = "No agents here. Start one, or see what it looks like: headcount demo"
@@ -130,13 +130,13 @@ class Headcount(App[None]):
         listing = self.listing
         inner = max(10, listing.scrollable_content_region.width or cells)
         if self.tab == "agents":
-            shown = lines.of_agents(self._rows, inner, unicode=self._unicode)
+            shown = tab_lines.of_agents(self._rows, inner, unicode=self._unicode)
         elif self.tab == "claims":
-            shown = lines.of_claims(self._lists["claims"] or (), inner, now)
+            shown = tab_lines.of_claims(self._lists["claims"] or (), inner, now)
         else:
-            shown = lines.of_leftovers(self._lists["leftovers"] or (), inner)
+            shown = tab_lines.of_leftovers(self._lists["leftovers"] or (), inner)
         if not shown.keys:
-            shown = lines.Lines(plain(self._nothing()), [], shown.draw)
+            shown = tab_lines.Lines(plain(self._nothing()), [], shown.draw)
         listing.show(*shown)
         self._draw_detail(now)
         self._draw_bars(now, cells)
@@ -176,12 +176,12 @@ class Headcount(App[None]):
         lost = (
             None
             if since is None
-            else f"No connection for {moments.span(now - since)}; trying again. headcount up"
+            else f"No connection for {time_text.span(now - since)}; trying again. headcount up"
         )
         if self._said is not None and time.monotonic() > self._said[1]:
             self._said = None
         said = self._said[0] if self._said is not None else None
-        notes = [*lines.beside(self._everybody, self._lists), *([self._waited] if self._waited else [])]
+        notes = [*tab_lines.beside(self._everybody, self._lists), *([self._waited] if self._waited else [])]
         line = bars.bottom(
             lost=lost, said=said, wanted=self._wanted(), notes=notes, cells=cells, keys=bars.KEYS[self.tab]
         )
@@ -234,7 +234,7 @@ class Headcount(App[None]):
 
         def keep() -> None:
             self._lists = beside.lists
-            self._waited = f"waited on you {moments.span(beside.waited)} today" if beside.waited else ""
+            self._waited = f"waited on you {time_text.span(beside.waited)} today" if beside.waited else ""
             self._draw()
 
         self.call_later(keep)

@@ -3,7 +3,7 @@
 Rules of this file
   1. One line each, cut at the screen's end. What is lost or wrong is red and comes before all else.
 
-Not here: the words of the summary (cli/table.py), when something is said (app.py).
+Not here: the words of the summary (present/table.py), when something is said (app.py).
 """
 
 from collections.abc import Sequence
@@ -12,8 +12,8 @@ from rich.style import Style
 from textual.strip import Strip
 from textual.widget import Widget
 
-from headcount.cli.rows import ASCII_MARKS, GROUPS, MARKS, Row
 from headcount.cli.sanitize import cut, width
+from headcount.present.session_words import ASCII_MARKS, GROUPS, MARKS, Row
 from headcount.tui.paint import Line, strip_of
 
 TABS = ("agents", "claims", "leftovers")

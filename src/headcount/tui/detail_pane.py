@@ -5,7 +5,7 @@ Rules of this file
   2. What has not been answered yet is not shown; what cannot be asked shows nothing.
   3. Lines that do not fit are cut, and those beyond the pane can be scrolled to.
 
-Not here: asking (feed.py), the strip's cells (strip.py).
+Not here: asking (event_feed.py), the strip's cells (strip.py).
 """
 
 from typing import Any
@@ -15,12 +15,12 @@ from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from headcount.cli import moments, rows
-from headcount.cli.commands.explain import lines_of
-from headcount.cli.commands.leftovers import what_of
-from headcount.cli.holders import name_of
 from headcount.cli.sanitize import clean
-from headcount.core.plain import command, said_item
+from headcount.present import session_words, time_text
+from headcount.present.clean_text import command, said_item
+from headcount.present.explanation import lines_of
+from headcount.present.holders import name_of
+from headcount.present.leftovers import what_of
 from headcount.tui.paint import Line, plain, strip_of
 from headcount.tui.strip import strip_of_lane
 
@@ -53,7 +53,11 @@ class Detail(ScrollView):
 
 
 def lines_about(
-    raw: rows.Raw, explanation: dict[str, Any] | None, timeline: dict[str, Any] | None, cells: int, now: float
+    raw: session_words.Raw,
+    explanation: dict[str, Any] | None,
+    timeline: dict[str, Any] | None,
+    cells: int,
+    now: float,
 ) -> list[Line]:
     """The strip, the explanation, the facts."""
     lines: list[Line] = [[(_title(raw, now), "bold")]]
@@ -67,10 +71,10 @@ def lines_about(
 
 
 def lines_about_claim(claim: dict[str, Any], now: float) -> list[Line]:
-    since = moments.parse(claim.get("since"))
+    since = time_text.parse(claim.get("since"))
     facts = [
         ("holder", name_of(claim.get("holder"))),
-        ("since", "" if since is None else moments.clock(since, now)),
+        ("since", "" if since is None else time_text.clock(since, now)),
         ("note", clean(claim.get("note"))),
         ("waiting", clean(claim.get("waiting") or "")),
         ("history", command("headcount", "claims", "--history", str(claim.get("item")))),
@@ -83,7 +87,7 @@ def lines_about_leftover(left: dict[str, Any]) -> list[Line]:
     """With its evidence, and the command that would end it: nothing is ended from here."""
     evidence = left.get("evidence")
     listed = evidence if isinstance(evidence, list) else [evidence]
-    session = clean(left.get("session"))[: rows.SHORTEST_ID]
+    session = clean(left.get("session"))[: session_words.SHORTEST_ID]
     process = left.get("kind") == "process"
     facts = [("because", clean(each)) for each in listed]
     chosen = (session,) if session else ("--id", str(left.get("id")))
@@ -98,15 +102,15 @@ def _named(facts: list[tuple[str, str]]) -> list[Line]:
     return [[(f"{name:<10}", "head"), (value, "plain")] for name, value in facts if value]
 
 
-def _title(raw: rows.Raw, now: float) -> str:
-    started = moments.parse(raw.get("started_at"))
-    age = "" if started is None else f", started {moments.exact_span(now - started)} ago"
-    return f"{rows.who(raw)} · {rows.agent_name(raw)} · {rows.state_of(raw, now)}{age}"
+def _title(raw: session_words.Raw, now: float) -> str:
+    started = time_text.parse(raw.get("started_at"))
+    age = "" if started is None else f", started {time_text.exact_span(now - started)} ago"
+    return f"{session_words.who(raw)} · {session_words.agent_name(raw)} · {session_words.state_of(raw, now)}{age}"
 
 
-def _facts(raw: rows.Raw) -> list[tuple[str, str]]:
+def _facts(raw: session_words.Raw) -> list[tuple[str, str]]:
     return [
-        ("doing", rows.doing_of(raw, rows.group_of(raw))),
+        ("doing", session_words.doing_of(raw, session_words.group_of(raw))),
         ("title", clean(raw.get("title"))),
         ("in", clean(raw.get("cwd"))),
         ("where", clean(raw.get("where"))),
@@ -116,7 +120,7 @@ def _facts(raw: rows.Raw) -> list[tuple[str, str]]:
     ]
 
 
-def _spent(raw: rows.Raw) -> str:
+def _spent(raw: session_words.Raw) -> str:
     """Tokens and money, as far as the agent's own files say."""
     tokens, cost = raw.get("tokens"), raw.get("cost_usd")
     parts = []

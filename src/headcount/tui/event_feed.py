@@ -7,7 +7,7 @@ Rules of this file
      daemon: whoever stopped it meant it.
   3. A question that fails, or whose route does not exist, has the answer None: nothing is shown.
 
-Not here: what is made of events (board.py), drawing (app.py).
+Not here: what is made of events (sessions.py), drawing (app.py).
 """
 
 import threading
@@ -17,9 +17,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from headcount import times
+from headcount.client.daemon_access import Client, quoted, reach
+from headcount.client.event_stream import follow
 from headcount.client.faults import ClientFault
-from headcount.client.following import follow
-from headcount.client.reach import Client, quoted, reach
 
 LISTS = ("claims", "leftovers")
 

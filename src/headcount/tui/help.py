@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from headcount.cli.rows import GROUPS, MARKS
+from headcount.present.session_words import GROUPS, MARKS
 
 KEYS = (
     ("j k  Up Down", "move; g G Home End, PgUp PgDn"),

@@ -5,14 +5,14 @@ Rules of this file
      that reads text is used for what came over the wire.
   2. The same colours as `ps`, on the mark and on STATE only; `NO_COLOR` leaves greys and weight.
 
-Not here: which words (cli/rows.py), where a piece is put (the widgets).
+Not here: which words (present/session_words.py), where a piece is put (the widgets).
 """
 
 from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from headcount.core.plain import clean
+from headcount.present.clean_text import clean
 
 STYLES = {
     "needs you": Style(color="yellow", bold=True),

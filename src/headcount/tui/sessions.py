@@ -8,15 +8,15 @@ Rules of this file
      only missed.
   4. Time comes in as an argument.
 
-Not here: drawing (listing.py), keys (app.py), the stream (feed.py).
+Not here: drawing (widgets.py), keys (app.py), the stream (event_feed.py).
 """
 
 from collections.abc import Sequence
 from typing import Any
 
-from headcount.cli import moments
-from headcount.cli.rows import Raw, Row, in_order, row_of, short_ids
-from headcount.core.plain import clean
+from headcount.present import time_text
+from headcount.present.clean_text import clean
+from headcount.present.session_words import Raw, Row, in_order, row_of, short_ids
 from headcount.times import TUI_ENDED_SHOWN
 
 
@@ -73,7 +73,7 @@ class Board:
         if self._order is not None:
             return
         for id, raw in list(self.sessions.items()):
-            at = moments.parse((raw.get("ended") or {}).get("at"))
+            at = time_text.parse((raw.get("ended") or {}).get("at"))
             if raw.get("liveness") == "ended" and (at is None or now - at >= TUI_ENDED_SHOWN):
                 del self.sessions[id]
                 self._cleaned.pop(id, None)

@@ -6,13 +6,13 @@ Rules of this file
      cell is now: what is seen now is shown, however short that has been seen.
   3. A claim that was granted and a death have marks of their own, on top.
 
-Not here: what happened (the daemon's timeline), its spans (core/lanes.py).
+Not here: what happened (the daemon's timeline), its spans (core/timeline.py).
 """
 
 from typing import Any
 
-from headcount.cli import moments
-from headcount.cli.rows import GROUP_OF_ACTIVITY
+from headcount.present import time_text
+from headcount.present.session_words import GROUP_OF_ACTIVITY
 from headcount.tui.paint import Line
 
 LOUD = ("needs you", "stopped", "done", "working", "unknown", "idle")
@@ -22,7 +22,7 @@ BLIND, EMPTY, GRANTED, DIED = "░", " ", "◆", "✗"
 
 def strip_of_lane(timeline: dict[str, Any], session: str, cells: int) -> Line:
     """Coloured cells from the timeline's beginning to its end; empty when it tells nothing of that session."""
-    since, to = moments.parse(timeline.get("since")), moments.parse(timeline.get("to"))
+    since, to = time_text.parse(timeline.get("since")), time_text.parse(timeline.get("to"))
     lanes = timeline.get("lanes") or ()
     lane = next((each for each in lanes if each.get("session") == session), None)
     if since is None or to is None or to <= since or lane is None or cells < 1:
@@ -53,7 +53,7 @@ class _Scale:
         return range(0) if first is None or last is None else range(first, last + 1)
 
     def cell_at(self, stamp: object) -> int | None:
-        at = moments.parse(stamp)
+        at = time_text.parse(stamp)
         if at is None:
             return None
         return min(max(int((at - self._since) / self._per_cell), 0), self._cells - 1)

@@ -5,19 +5,19 @@ Rules of this file
   2. A line is made by its number, so that what nobody sees is never made.
   3. Every foreign string is cleaned before it is measured.
 
-Not here: scrolling and choosing (listing.py), colours themselves (paint.py).
+Not here: scrolling and choosing (widgets.py), colours themselves (paint.py).
 """
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from headcount.cli import moments
-from headcount.cli.commands.leftovers import memory, what_of
-from headcount.cli.holders import name_of
-from headcount.cli.rows import ASCII_MARKS, MARKS, SHORTEST_ID, Row
 from headcount.cli.sanitize import clean, cut, cut_middle, pad, width
-from headcount.cli.table import ALARM_INDENT, GAP, TITLES, columns_of
-from headcount.core.plain import word_of_command
+from headcount.present import time_text
+from headcount.present.clean_text import word_of_command
+from headcount.present.holders import name_of
+from headcount.present.leftovers import memory, what_of
+from headcount.present.session_words import ASCII_MARKS, MARKS, SHORTEST_ID, Row
+from headcount.present.table import ALARM_INDENT, GAP, TITLES, columns_of
 from headcount.tui.paint import Line, plain
 
 WIDE = (
@@ -117,8 +117,8 @@ def _plain_table(titles: tuple[str, ...], table: Sequence[tuple[str, ...]], cell
 
 
 def _since(stamp: object, now: float) -> str:
-    at = moments.parse(stamp)
-    return "-" if at is None else moments.span(now - at)
+    at = time_text.parse(stamp)
+    return "-" if at is None else time_text.span(now - at)
 
 
 def beside(rows: Sequence[Row], lists: dict[str, list[dict[str, Any]] | None]) -> list[str]:

@@ -10,7 +10,7 @@ Not here: keys and second presses (app.py), what the verb does (cli/commands).
 import subprocess
 import sys
 
-from headcount.core.plain import clean
+from headcount.present.clean_text import clean
 from headcount.times import TUI_VERB_WITHIN
 
 

@@ -5,7 +5,7 @@ Rules of this file
   2. The chosen one is known by its key, not by its number: it stays chosen when lines move.
   3. The head stays while the rest scrolls.
 
-Not here: which lines (lines.py), what choosing means (app.py).
+Not here: which lines (tab_lines.py), what choosing means (app.py).
 """
 
 from collections.abc import Callable, Sequence

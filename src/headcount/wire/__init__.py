@@ -1,1 +1,5 @@
-"""What goes over the wire: pure message types, exit codes, versions. Knows nothing of the core."""
+"""Message types of the HTTP interface, exit codes and refusal codes; one file per subject.
+
+Enters: nothing.
+Leaves: types that daemon, client and faces share. It knows nothing of core.
+"""

@@ -1,14 +1,14 @@
 """The messages of a closer look: one session in full, its last lines, its declared silence, what a reboot ended.
 
 Rules of this file
-  1. As in messages.py: field names are only ever added, times are text, absent facts are null.
+  1. As in sessions.py: field names are only ever added, times are text, absent facts are null.
 
-Not here: rows, events and claims (messages.py).
+Not here: rows, events and claims (sessions.py).
 """
 
 import msgspec
 
-from headcount.wire.messages import SessionRow
+from headcount.wire.sessions import SessionRow
 
 
 class FactSource(msgspec.Struct, kw_only=True):

@@ -1,16 +1,10 @@
 """The messages of ending: stop, close and reap, and what came of each.
 
 Rules of this file
-  1. The rules of messages.py: fields are only ever added, absent facts are null.
+  1. The rules of sessions.py: fields are only ever added, absent facts are null.
 """
 
 import msgspec
-
-from headcount.wire.messages import LeftoverRow
-
-
-class Leftovers(msgspec.Struct, kw_only=True):
-    leftovers: list[LeftoverRow]
 
 
 class Signalled(msgspec.Struct, kw_only=True):

@@ -5,10 +5,12 @@ Rules of this file
      fails; the OpenAPI document and docs/protocol.md are made from this table.
   2. Imports nothing.
 
-Not here: exit codes of the command line (codes.py), the words of a refusal (where it is made).
+Not here: exit codes of the command line (exit_codes.py), the words of a refusal (where it is made).
 """
 
 from typing import Final
+
+import msgspec
 
 REFUSALS: Final[dict[str, tuple[int, ...]]] = {
     "alive-elsewhere": (409,),
@@ -81,3 +83,13 @@ REFUSALS: Final[dict[str, tuple[int, ...]]] = {
     "wrong-host": (421,),
     "wrong-method": (405,),
 }
+
+
+class Fault(msgspec.Struct, kw_only=True):
+    code: str
+    message: str
+    hint: str | None = None
+
+
+class FaultBody(msgspec.Struct, kw_only=True):
+    error: Fault

@@ -1,7 +1,7 @@
 """The messages of the wire about a fleet: hosts, joining, leaving, the roster.
 
 Rules of this file
-  1. As in messages.py: field names are a contract, times are RFC 3339, absent facts are null.
+  1. As in sessions.py: field names are a contract, times are RFC 3339, absent facts are null.
   2. An address is only ever taken. No message gives one out.
 """
 

@@ -1,12 +1,12 @@
 """The messages of places: where a session is, and how its conversation is gone on with.
 
 Rules of this file
-  1. The rules of messages.py: fields are only ever added, absent facts are null.
+  1. The rules of sessions.py: fields are only ever added, absent facts are null.
 """
 
 import msgspec
 
-from headcount.wire.messages import SessionRow
+from headcount.wire.sessions import SessionRow
 
 
 class Whereabouts(msgspec.Struct, kw_only=True):

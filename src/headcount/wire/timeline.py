@@ -1,14 +1,14 @@
 """The messages of time: lanes of sessions, blind periods, and how long agents waited.
 
 Rules of this file
-  1. As in messages.py: field names are only ever added, times are RFC 3339, and they are plain data.
+  1. As in sessions.py: field names are only ever added, times are RFC 3339, and they are plain data.
 
-Not here: how lanes are made (core/lanes.py), everything else on the wire (messages.py).
+Not here: how lanes are made (core/timeline.py), everything else on the wire (sessions.py).
 """
 
 import msgspec
 
-from headcount.wire.messages import Ended
+from headcount.wire.sessions import Ended
 
 
 class Span(msgspec.Struct, kw_only=True):

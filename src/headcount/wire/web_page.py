@@ -1,9 +1,9 @@
 """The messages of the page's door: a link, a login, an end.
 
 Rules of this file
-  1. As in messages.py: field names are only ever added, and they are plain data.
+  1. As in sessions.py: field names are only ever added, and they are plain data.
 
-Not here: what a page reads once it is in (messages.py, timeline.py).
+Not here: what a page reads once it is in (sessions.py, timeline.py).
 """
 
 import msgspec

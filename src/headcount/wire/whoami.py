@@ -1,7 +1,7 @@
 """The messages of asking who one is: the answer, and every way that was tried.
 
 Rules of this file
-  1. As in messages.py: names are only ever added.
+  1. As in sessions.py: names are only ever added.
 """
 
 import msgspec

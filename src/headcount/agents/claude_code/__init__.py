@@ -1,1 +1,5 @@
-"""Claude Code: its processes, its 33 hook events, its own registry, its transcript, its settings file."""
+"""Claude Code: processes, hook events, registry files, transcripts, settings file.
+
+Enters: its processes, hook payloads and files under its configuration directories.
+Leaves: reports, registry records, conversation lines.
+"""

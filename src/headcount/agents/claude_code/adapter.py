@@ -7,20 +7,21 @@ Rules of this file
 from collections.abc import Mapping
 from pathlib import Path
 
-from headcount.agents.claude_code import recognise, transcript, translate
+from headcount.agents.claude_code import recognise, reports, transcript
 from headcount.agents.claude_code.hooks import HOOKS
 from headcount.agents.claude_code.registry import Sessions, home_of
 from headcount.agents.fields import UUID
-from headcount.agents.hook_files import HookFiles
-from headcount.agents.port import Hosted, OnFile, Place, Registry, Said, Scanned, Unread
-from headcount.core.evidence import Glimpse
-from headcount.core.identity import ProcessFacts
+from headcount.agents.installing.file_change import HookFiles
+from headcount.agents.interface import Hosted, OnFile, Place, Registry, Scanned, Unread
+from headcount.agents.kit.transcripts import Said
 from headcount.core.open_files import OpenFiles
-from headcount.core.report import Report
+from headcount.core.values.evidence import Glimpse
+from headcount.core.values.process import ProcessFacts
+from headcount.core.values.report import Report
 
 
 class ClaudeCode:
-    name = translate.NAME
+    name = reports.NAME
     label = "claude"
     marks = frozenset({"CLAUDE_CODE_SESSION_ID", "CLAUDE_PID"})
     registry: Registry = Sessions()
@@ -43,7 +44,7 @@ class ClaudeCode:
         return ()  # it opens its transcript for each line and closes it again
 
     def translate(self, payload: bytes, at: float, source: str) -> Report | Unread:
-        return translate.translate(payload, at, source)
+        return reports.translate(payload, at, source)
 
     def glimpse(self, path: Path, conversation: str) -> Glimpse | None:
         return transcript.glimpse(path, conversation)
@@ -70,7 +71,7 @@ class ClaudeCode:
         return home_of(cwd, transcript)
 
     def unknown_fields(self, payload: bytes) -> tuple[str, ...]:
-        return translate.unknown_fields(payload)
+        return reports.unknown_fields(payload)
 
 
 CLAUDE_CODE = ClaudeCode()

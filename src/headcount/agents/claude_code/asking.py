@@ -8,7 +8,7 @@ context.py).
 """
 
 from headcount.agents.ask_line import CONTEXT, GUARD, Questions
-from headcount.agents.claude_code.translate import EDITING_TOOLS
+from headcount.agents.claude_code.reports import EDITING_TOOLS
 
 QUESTIONS: Questions = {
     GUARD: ("PreToolUse", "|".join(EDITING_TOOLS)),

@@ -8,7 +8,7 @@ Rules of this file
   4. Only events that 2.1.197 knows already: a CLI that finds an unknown event in its settings stops its user
      with a warning at every start.
 
-Not here: what an event means (translate.py), the line that is installed (hooks.py).
+Not here: what an event means (reports.py), the line that is installed (hooks.py).
 """
 
 from headcount.agents.hook_events import HookEvent, Use

@@ -6,7 +6,7 @@ Rules of this file
      notes. One leaf is no fork.
   3. Subagents' lines are not of the conversation itself.
 
-Not here: the turn at the end of a transcript (transcript.py), who writes (core/second_writer.py).
+Not here: the turn at the end of a transcript (transcript.py), who writes (core/leftovers/second_writer.py).
 """
 
 from pathlib import Path
@@ -15,8 +15,8 @@ from typing import Any
 import msgspec
 
 from headcount.agents.file_end import read_end
-from headcount.agents.label import plain
-from headcount.agents.lenient import line_of
+from headcount.agents.kit.labels import plain
+from headcount.agents.kit.safe_reading import line_of
 
 TAIL = 512 * 1024
 LEAVES_MOST = 8

@@ -1,6 +1,6 @@
 """Claude Code's hooks: which file, which events. Running sessions read their settings again within seconds.
 
-Not here: the installing (agents/json_hooks.py), what each event is for (events.py).
+Not here: the installing (agents/installing/json_hooks.py), what each event is for (events.py).
 """
 
 from collections.abc import Mapping
@@ -9,8 +9,8 @@ from pathlib import Path
 from headcount.agents.claude_code.asking import QUESTIONS
 from headcount.agents.claude_code.events import OBSERVED
 from headcount.agents.claude_code.registry import Sessions
-from headcount.agents.claude_code.translate import NAME
-from headcount.agents.json_hooks import JsonHooks
+from headcount.agents.claude_code.reports import NAME
+from headcount.agents.installing.json_hooks import JsonHooks
 
 
 def _roots(env: Mapping[str, str], home: Path) -> list[Path]:

@@ -2,19 +2,19 @@
 
 Rules of this file
   1. Only the fields below are taken. Prompts, outputs and file contents are skipped over, not decoded.
-  2. The strict decoder is the fast way. What it refuses is tried again leniently (agents/lenient.py).
+  2. The strict decoder is the fast way. What it refuses is tried again leniently (agents/kit/safe_reading.py).
   3. Types are not trusted: every field may hold anything.
 
-Not here: what the fields mean (translate.py).
+Not here: what the fields mean (reports.py).
 """
 
 from typing import Any
 
 import msgspec
 
-from headcount.agents import lenient
-from headcount.agents.claude_code.labels import ToolInput
-from headcount.agents.lenient import NO_RAW
+from headcount.agents.kit import safe_reading
+from headcount.agents.kit.claude_style_payload import ToolInput
+from headcount.agents.kit.safe_reading import NO_RAW
 
 
 class Payload(msgspec.Struct):
@@ -61,8 +61,8 @@ def read(payload: bytes) -> Payload | str:
         return _payload.decode(payload)
     except msgspec.ValidationError:
         return "not a JSON object"
-    except lenient.FAULTS:
-        found = lenient.document(payload)
+    except safe_reading.FAULTS:
+        found = safe_reading.document(payload)
     try:
         return found if isinstance(found, str) else _from_document(found)
     except RecursionError:
@@ -70,11 +70,11 @@ def read(payload: bytes) -> Payload | str:
 
 
 def tool_input(payload: Payload) -> ToolInput:
-    return lenient.decoded(_tool_input, payload.tool_input) or ToolInput()
+    return safe_reading.decoded(_tool_input, payload.tool_input) or ToolInput()
 
 
 def tasks(payload: Payload) -> list[Task] | None:
-    return lenient.decoded(_tasks, payload.background_tasks)
+    return safe_reading.decoded(_tasks, payload.background_tasks)
 
 
 def _from_document(found: dict[str, Any]) -> Payload:
@@ -82,5 +82,5 @@ def _from_document(found: dict[str, Any]) -> Payload:
     plain = {name: found[name] for name in Payload.__struct_fields__ if name in found}
     for name in ("tool_input", "background_tasks"):
         if name in plain:
-            plain[name] = msgspec.Raw(msgspec.json.encode(lenient.whole(plain[name])))
+            plain[name] = msgspec.Raw(msgspec.json.encode(safe_reading.whole(plain[name])))
     return Payload(**plain)

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from headcount.agents.claude_code.transcript import NOT_A_PROMPT, label_of, line_of
 from headcount.agents.file_end import read_end
+from headcount.agents.kit.transcripts import Said
 from headcount.agents.moment import moment_of
-from headcount.agents.port import Said
 from headcount.agents.spoken import last_spoken, spoken
 
 MOST = 512 * 1024

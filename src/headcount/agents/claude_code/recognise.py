@@ -13,7 +13,7 @@ Not here: the registry (registry.py), walking up from a hook (daemon/).
 import re
 
 from headcount.agents.program import base, name_of, path_of
-from headcount.core.identity import ProcessFacts
+from headcount.core.values.process import ProcessFacts
 
 NAMES = frozenset({"claude", "claude.exe"})  # claude.exe is npm's file name, on Linux too
 

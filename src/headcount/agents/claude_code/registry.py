@@ -21,14 +21,14 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from headcount.agents.claude_code.translate import NAME, name_of
+from headcount.agents.claude_code.reports import NAME, name_of
 from headcount.agents.fields import absolute, id_of, text_of
-from headcount.agents.label import one_line, plain
-from headcount.agents.lenient import decoded
+from headcount.agents.interface import Entry
+from headcount.agents.kit.labels import one_line, plain
+from headcount.agents.kit.safe_reading import decoded
 from headcount.agents.plain_file import read_plain
-from headcount.agents.port import Entry
-from headcount.core.identity import ProcessFacts
-from headcount.core.report import Anchor, Details, Record, WaitingOn
+from headcount.core.values.process import ProcessFacts
+from headcount.core.values.report import Anchor, Details, Record, WaitingOn
 
 ENTRY_NAME = re.compile(r"([1-9][0-9]{0,9})\.json", re.ASCII)
 LARGEST = 64 * 1024  # a record is about a kilobyte; the list of former names grows it slowly

@@ -21,10 +21,11 @@ from typing import Any
 
 from headcount.agents.claude_code import payload as reading
 from headcount.agents.claude_code.events import EVENTS, FIELDS
-from headcount.agents.claude_code.labels import label
 from headcount.agents.claude_code.payload import Payload, Task
 from headcount.agents.fields import absolute, below, id_of, text_of
-from headcount.agents.hook_words import (
+from headcount.agents.interface import Unread
+from headcount.agents.kit.claude_style_payload import label
+from headcount.agents.kit.hook_events import (
     NOTHING,
     OPENINGS,
     Said,
@@ -35,9 +36,8 @@ from headcount.agents.hook_words import (
     subagent_began,
     unknown,
 )
-from headcount.agents.label import one_line, plain, redacted
-from headcount.agents.port import Unread
-from headcount.core.report import Background, Details, Opening, Report, Turn, WaitingOn, bare_id
+from headcount.agents.kit.labels import one_line, plain, redacted
+from headcount.core.values.report import Background, Details, Opening, Report, Turn, WaitingOn, bare_id
 
 NAME = "claude-code"
 

@@ -16,17 +16,17 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from headcount.agents import lenient
-from headcount.agents.claude_code.labels import ToolInput, label
-from headcount.agents.claude_code.translate import ASKING_TOOLS, LIMITS, NAME, name_of
+from headcount.agents.claude_code.reports import ASKING_TOOLS, LIMITS, NAME, name_of
 from headcount.agents.fields import count_of, text_of
 from headcount.agents.file_end import read_end
-from headcount.agents.label import plain
+from headcount.agents.kit import safe_reading
+from headcount.agents.kit.claude_style_payload import ToolInput, label
+from headcount.agents.kit.labels import plain
+from headcount.agents.kit.transcripts import TAIL, Tail
 from headcount.agents.moment import moment_of
-from headcount.agents.tail import TAIL, Tail
 from headcount.core.detail import Spent
-from headcount.core.evidence import Glimpse
-from headcount.core.report import Turn
+from headcount.core.values.evidence import Glimpse
+from headcount.core.values.report import Turn
 
 NOT_A_PROMPT = ("<command-", "<local-command", "<bash-", "<system-reminder>", "Caveat:")
 INTERRUPTED = "[Request interrupted"
@@ -111,7 +111,7 @@ def glimpse(path: Path, conversation: str) -> Glimpse | None:
 
 
 def line_of(row: bytes) -> Line | None:
-    return lenient.line_of(_decoder, row)
+    return safe_reading.line_of(_decoder, row)
 
 
 def _after(tail: Tail, line: Line) -> Tail:
@@ -189,4 +189,4 @@ def _spent(line: Line) -> Spent | None:
 
 
 def label_of(tool: str, block: Block, cwd: Any) -> str:
-    return label(tool, lenient.decoded(_input, block.input) or ToolInput(), plain(cwd))
+    return label(tool, safe_reading.decoded(_input, block.input) or ToolInput(), plain(cwd))

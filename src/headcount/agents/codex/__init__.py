@@ -1,1 +1,5 @@
-"""Codex: how its processes, files and hooks become reports."""
+"""Codex: processes, hook events, rollout files and their locks.
+
+Enters: its processes, hook payloads and rollout files.
+Leaves: reports, open conversations, conversation lines.
+"""

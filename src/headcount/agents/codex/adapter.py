@@ -7,19 +7,20 @@ Rules of this file
 from collections.abc import Mapping
 from pathlib import Path
 
-from headcount.agents.adapter import Adapter
-from headcount.agents.codex import hosting, recognise, rollout, translate
+from headcount.agents.base_adapter import Adapter
+from headcount.agents.codex import open_conversations, recognise, reports, transcript
 from headcount.agents.codex.hooks import HOOKS
 from headcount.agents.fields import UUID
-from headcount.agents.port import Hosted, OnFile, Place, Said, Scanned, Unread
-from headcount.core.evidence import Glimpse
-from headcount.core.identity import ProcessFacts
+from headcount.agents.interface import Hosted, OnFile, Place, Scanned, Unread
+from headcount.agents.kit.transcripts import Said
 from headcount.core.open_files import OpenFiles
-from headcount.core.report import Report
+from headcount.core.values.evidence import Glimpse
+from headcount.core.values.process import ProcessFacts
+from headcount.core.values.report import Report
 
 
 class Codex(Adapter):
-    name = translate.NAME
+    name = reports.NAME
     label = "codex"
     marks = frozenset({"CODEX_SESSION_ID", "CODEX_THREAD_ID"})
     hooks = HOOKS
@@ -32,16 +33,16 @@ class Codex(Adapter):
         return recognise.is_helper(facts)
 
     def places(self, env: Mapping[str, str], home: Path) -> list[Place]:
-        return hosting.places(env, home)
+        return open_conversations.places(env, home)
 
     def hosted(self, facts: ProcessFacts, files: OpenFiles) -> tuple[Hosted, ...]:
-        return hosting.hosted(files)
+        return open_conversations.hosted(files)
 
     def translate(self, payload: bytes, at: float, source: str) -> Report | Unread:
-        return translate.translate(payload, at, source)
+        return reports.translate(payload, at, source)
 
     def glimpse(self, path: Path, conversation: str) -> Glimpse | None:
-        return rollout.glimpse(path, conversation)
+        return transcript.glimpse(path, conversation)
 
     def peek(self, path: Path, conversation: str, lines: int) -> list[Said] | None:
         from headcount.agents.codex import peek  # seldom asked for, and dear to load
@@ -57,7 +58,7 @@ class Codex(Adapter):
         return ("codex", "resume", conversation) if UUID.fullmatch(conversation) else None
 
     def unknown_fields(self, payload: bytes) -> tuple[str, ...]:
-        return translate.unknown_fields(payload)
+        return reports.unknown_fields(payload)
 
 
 CODEX = Codex()

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from headcount.agents.codex import known
 from headcount.agents.codex.events import EVENTS
-from headcount.agents.codex.hosting import root
-from headcount.agents.port import OnFile, Scanned
+from headcount.agents.codex.open_conversations import root
+from headcount.agents.interface import OnFile, Scanned
 from headcount.agents.strange import (
     Findings,
     Record,

@@ -5,7 +5,7 @@ Rules of this file
   2. Dropped always: what a session cannot be understood without, at most a few a turn. Dropped only while
      somebody listens: whatever comes with every tool, so that an abandoned install cannot fill the disk.
 
-Not here: what an event means (translate.py).
+Not here: what an event means (reports.py).
 """
 
 from headcount.agents.hook_events import HookEvent, Use

@@ -5,7 +5,7 @@ Rules of this file
      its config.toml: a hash of each entry. We read it and say exactly; we never write it.
   2. Its time limits are seconds, at most 3 for SessionEnd and Interrupt: more makes it print a warning.
 
-Not here: the installing (agents/json_hooks.py), what each event is for (events.py).
+Not here: the installing (agents/installing/json_hooks.py), what each event is for (events.py).
 """
 
 import hashlib
@@ -16,11 +16,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from headcount.agents import drop_line
-from headcount.agents.codex import hosting
+from headcount.agents.codex import open_conversations
 from headcount.agents.codex.events import OBSERVED
-from headcount.agents.codex.translate import NAME
-from headcount.agents.json_hooks import JsonHooks
+from headcount.agents.codex.reports import NAME
+from headcount.agents.installing import shell_lines
+from headcount.agents.installing.json_hooks import JsonHooks
 from headcount.times import CODEX_HOOK_WITHIN
 
 FILE = "hooks.json"
@@ -29,7 +29,7 @@ LARGEST = 1024 * 1024
 
 
 def _roots(env: Mapping[str, str], home: Path) -> list[Path]:
-    return [hosting.root(env, home)]
+    return [open_conversations.root(env, home)]
 
 
 def inactive(root: Path, text: str) -> str:
@@ -55,7 +55,7 @@ def _ours(root: Path, text: str) -> Iterator[tuple[str, str]]:
     for event, groups in groups_of.items():
         for at, group in enumerate(groups):
             for index, handler in enumerate(group["hooks"]):
-                if drop_line.is_ours(handler.get("command")):
+                if shell_lines.is_ours(handler.get("command")):
                     yield f"{root / FILE}:{_snake(event)}:{at}:{index}", fingerprint(event, group, handler)
 
 

@@ -7,7 +7,7 @@ Rules of this file
   3. A subagent has a rollout of its own in the same process: it is no session.
   4. Of a rollout only its first bytes are read here, and only of a regular file of our own user.
 
-Not here: the end of a rollout (rollout.py), reading what a process has open (system/processes).
+Not here: the end of a rollout (transcript.py), reading what a process has open (system/processes).
 """
 
 import json
@@ -19,8 +19,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from headcount.agents.fields import UUID, absolute
+from headcount.agents.interface import Hosted, Place
 from headcount.agents.plain_file import read_plain
-from headcount.agents.port import Hosted, Place
 from headcount.core.open_files import OpenFiles
 
 HEAD = 4 * 1024  # the facts stand before the instructions, which are long

@@ -6,7 +6,7 @@ Rules of this file
      what Codex itself tells the model. A tool is told by its label, its result not at all.
   3. The text is foreign: it leaves here as it was written, and whoever prints it cleans it.
 
-Not here: who may ask (daemon/routes/peek.py), what a session does (rollout.py).
+Not here: who may ask (daemon/routes/peek.py), what a session does (transcript.py).
 """
 
 from pathlib import Path
@@ -14,12 +14,12 @@ from typing import Any
 
 import msgspec
 
-from headcount.agents.codex.rollout import CALLS, is_of, item_of, label_of, line_of
+from headcount.agents.codex.transcript import CALLS, is_of, item_of, label_of, line_of
 from headcount.agents.fields import text_of
 from headcount.agents.file_end import read_end
-from headcount.agents.lenient import Reader
+from headcount.agents.kit.safe_reading import Reader
+from headcount.agents.kit.transcripts import Said
 from headcount.agents.moment import moment_of
-from headcount.agents.port import Said
 from headcount.agents.spoken import last_spoken, spoken
 
 MOST = 512 * 1024

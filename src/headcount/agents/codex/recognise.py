@@ -7,11 +7,11 @@ Rules of this file
      conversations that live in the app server, and an app server may have none or many (decision 0027).
   4. The command line may hold a prompt: it is looked at here and goes no further.
 
-Not here: what a process has open (rollout.py).
+Not here: what a process has open (transcript.py).
 """
 
 from headcount.agents.program import base, name_of
-from headcount.core.identity import ProcessFacts
+from headcount.core.values.process import ProcessFacts
 
 NAME = "codex"
 

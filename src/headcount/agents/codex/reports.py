@@ -6,17 +6,18 @@ Rules of this file
   3. Every report says `beside`: Codex's app server has the conversations of all terminals open at once.
 
 The payloads have the shape of Claude Code's, so they are read by the same reader. Not here: which events are
-registered (events.py), the rollout (rollout.py).
+registered (events.py), the rollout (transcript.py).
 """
 
 from collections.abc import Callable
 
 from headcount.agents.claude_code import payload as reading
-from headcount.agents.claude_code.labels import label
 from headcount.agents.claude_code.payload import Payload
 from headcount.agents.codex.events import EVENTS, FIELDS
 from headcount.agents.fields import UUID, absolute, id_of, text_of
-from headcount.agents.hook_words import (
+from headcount.agents.interface import Unread
+from headcount.agents.kit.claude_style_payload import label
+from headcount.agents.kit.hook_events import (
     NOTHING,
     OPENINGS,
     Said,
@@ -26,9 +27,8 @@ from headcount.agents.hook_words import (
     subagent_began,
     unknown,
 )
-from headcount.agents.label import plain
-from headcount.agents.port import Unread
-from headcount.core.report import Details, Opening, Report, Turn, WaitingOn
+from headcount.agents.kit.labels import plain
+from headcount.core.values.report import Details, Opening, Report, Turn, WaitingOn
 
 NAME = "codex"
 

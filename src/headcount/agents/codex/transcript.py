@@ -9,7 +9,7 @@ Rules of this file
   5. A thread's name is not taken: a client may make it from the first prompt, and the rollout does not say who gave it.
   6. An approval is not written here: while one is open, the rollout shows the tool it is asked for.
 
-Not here: when it is read (daemon/), what follows (core), its first line (hosting.py).
+Not here: when it is read (daemon/), what follows (core), its first line (open_conversations.py).
 """
 
 from pathlib import Path
@@ -18,18 +18,18 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from headcount.agents import lenient
-from headcount.agents.codex.hosting import ROLLOUT
-from headcount.agents.codex.translate import NAME
+from headcount.agents.codex.open_conversations import ROLLOUT
+from headcount.agents.codex.reports import NAME
 from headcount.agents.fields import count_of, text_of
 from headcount.agents.file_end import read_end
-from headcount.agents.hook_words import code_in_words
-from headcount.agents.label import one_line, plain, redacted
+from headcount.agents.kit import safe_reading
+from headcount.agents.kit.hook_events import code_in_words
+from headcount.agents.kit.labels import one_line, plain, redacted
+from headcount.agents.kit.transcripts import TAIL, Tail
 from headcount.agents.moment import moment_of
-from headcount.agents.tail import TAIL, Tail
 from headcount.core.detail import Spent
-from headcount.core.evidence import Glimpse
-from headcount.core.report import Turn
+from headcount.core.values.evidence import Glimpse
+from headcount.core.values.report import Turn
 
 CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call", "web_search_call"})
 OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
@@ -110,11 +110,11 @@ def parse(content: bytes) -> Tail:
 
 
 def line_of(row: bytes) -> Line | None:
-    return lenient.line_of(_line, row)
+    return safe_reading.line_of(_line, row)
 
 
 def item_of(line: Line) -> Item | None:
-    return lenient.decoded(_item, line.payload)
+    return safe_reading.decoded(_item, line.payload)
 
 
 def _after(tail: Tail, kind: str, item: Item, at: float | None) -> Tail:
@@ -169,7 +169,7 @@ def label_of(item: Item) -> str:
     name = item.name if isinstance(item.name, str) else str(item.type)
     if name not in SHELLS:
         return one_line(name)
-    given = lenient.decoded(_arguments, item.arguments) if isinstance(item.arguments, str) else None
+    given = safe_reading.decoded(_arguments, item.arguments) if isinstance(item.arguments, str) else None
     command = None if given is None else given.cmd if isinstance(given.cmd, str) else given.command
     if isinstance(command, list) and command:
         command = command[-1]

@@ -1,1 +1,5 @@
-"""Gemini CLI: a launcher and its session, told by hooks and by its chats."""
+"""Gemini CLI: a launcher process and its session, hook events, chat files.
+
+Enters: its processes, hook payloads and chat files.
+Leaves: reports, conversation lines.
+"""

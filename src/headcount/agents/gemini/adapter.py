@@ -7,18 +7,19 @@ Rules of this file
 from collections.abc import Mapping
 from pathlib import Path
 
-from headcount.agents.adapter import Adapter
+from headcount.agents.base_adapter import Adapter
 from headcount.agents.fields import UUID
-from headcount.agents.gemini import recognise, transcript, translate
+from headcount.agents.gemini import recognise, reports, transcript
 from headcount.agents.gemini.hooks import HOOKS
-from headcount.agents.port import OnFile, Said, Scanned, Unread
-from headcount.core.evidence import Glimpse
-from headcount.core.identity import ProcessFacts
-from headcount.core.report import Report
+from headcount.agents.interface import OnFile, Scanned, Unread
+from headcount.agents.kit.transcripts import Said
+from headcount.core.values.evidence import Glimpse
+from headcount.core.values.process import ProcessFacts
+from headcount.core.values.report import Report
 
 
 class Gemini(Adapter):
-    name = translate.NAME
+    name = reports.NAME
     label = "gemini"
     marks = frozenset({"GEMINI_SESSION_ID"})
     hooks = HOOKS
@@ -34,7 +35,7 @@ class Gemini(Adapter):
         return recognise.is_launcher(facts)
 
     def translate(self, payload: bytes, at: float, source: str) -> Report | Unread:
-        return translate.translate(payload, at, source)
+        return reports.translate(payload, at, source)
 
     def glimpse(self, path: Path, conversation: str) -> Glimpse | None:
         return transcript.glimpse(path, conversation)
@@ -53,7 +54,7 @@ class Gemini(Adapter):
         return ("gemini", "--resume", conversation) if UUID.fullmatch(conversation) else None
 
     def unknown_fields(self, payload: bytes) -> tuple[str, ...]:
-        return translate.unknown_fields(payload)
+        return reports.unknown_fields(payload)
 
 
 GEMINI = Gemini()

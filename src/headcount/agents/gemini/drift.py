@@ -14,7 +14,7 @@ from pathlib import Path
 from headcount.agents.gemini import known
 from headcount.agents.gemini.events import EVENTS
 from headcount.agents.gemini.hooks import roots
-from headcount.agents.port import OnFile, Scanned
+from headcount.agents.interface import OnFile, Scanned
 from headcount.agents.strange import (
     Findings,
     Record,

@@ -6,7 +6,7 @@ Rules of this file
   3. Dropped always: what a session cannot be understood without. Dropped only while somebody listens: whatever comes
      with every tool.
 
-Not here: what an event means (translate.py), the line that is installed (hooks.py).
+Not here: what an event means (reports.py), the line that is installed (hooks.py).
 """
 
 from headcount.agents.hook_events import HookEvent, Use

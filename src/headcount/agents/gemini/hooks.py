@@ -3,15 +3,15 @@
 Rules of this file
   1. Its time limits are in milliseconds.
 
-Not here: the installing (agents/json_hooks.py), what each event is for (events.py).
+Not here: the installing (agents/installing/json_hooks.py), what each event is for (events.py).
 """
 
 from collections.abc import Mapping
 from pathlib import Path
 
 from headcount.agents.gemini.events import OBSERVED
-from headcount.agents.gemini.translate import NAME
-from headcount.agents.json_hooks import JsonHooks
+from headcount.agents.gemini.reports import NAME
+from headcount.agents.installing.json_hooks import JsonHooks
 from headcount.times import HOOK_WITHIN
 
 MILLI = 1000

@@ -4,14 +4,14 @@ Rules of this file
   1. A tool that is not in the table shows its name only: nobody knows what its input holds.
   2. Of an input only the one field in the table is read: no content, no prompt.
 
-Not here: cutting and redacting (agents/label.py).
+Not here: cutting and redacting (agents/kit/labels.py).
 """
 
 from typing import Any
 
 import msgspec
 
-from headcount.agents.label import tool_line, tool_path
+from headcount.agents.kit.labels import tool_line, tool_path
 
 
 class ToolInput(msgspec.Struct):

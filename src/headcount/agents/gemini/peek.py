@@ -12,8 +12,8 @@ Not here: who may ask (daemon/routes/peek.py), what a session does (transcript.p
 from pathlib import Path
 
 from headcount.agents.gemini.transcript import CONTEXT, Line, label_of, lines_of, read
+from headcount.agents.kit.transcripts import Said
 from headcount.agents.moment import moment_of
-from headcount.agents.port import Said
 from headcount.agents.spoken import spoken
 
 MOST = 512 * 1024

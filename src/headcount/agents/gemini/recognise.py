@@ -12,7 +12,7 @@ Not here: walking up from a hook (daemon/).
 from pathlib import PurePosixPath
 
 from headcount.agents.program import name_of
-from headcount.core.identity import ProcessFacts
+from headcount.core.values.process import ProcessFacts
 
 NODES = frozenset({"node", "nodejs"})
 

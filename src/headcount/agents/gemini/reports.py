@@ -18,12 +18,12 @@ import msgspec
 from headcount.agents.fields import absolute, below, id_of, text_of
 from headcount.agents.gemini.events import EVENTS, FIELDS
 from headcount.agents.gemini.labels import ToolInput, label
-from headcount.agents.hook_words import NOTHING, Said, event_of, left, report, unknown
-from headcount.agents.label import plain
-from headcount.agents.lenient import NO_RAW, Reader
+from headcount.agents.interface import Unread
+from headcount.agents.kit.hook_events import NOTHING, Said, event_of, left, report, unknown
+from headcount.agents.kit.labels import plain
+from headcount.agents.kit.safe_reading import NO_RAW, Reader
 from headcount.agents.moment import moment_of
-from headcount.agents.port import Unread
-from headcount.core.report import Details, Opening, Report, Turn, WaitingOn
+from headcount.core.values.report import Details, Opening, Report, Turn, WaitingOn
 
 NAME = "gemini"
 

@@ -20,13 +20,13 @@ from msgspec.structs import replace
 from headcount.agents.fields import count_of
 from headcount.agents.file_end import read_end
 from headcount.agents.gemini.labels import ToolInput, label
-from headcount.agents.gemini.translate import NAME
-from headcount.agents.label import plain
-from headcount.agents.lenient import NO_RAW, Reader
+from headcount.agents.gemini.reports import NAME
+from headcount.agents.kit.labels import plain
+from headcount.agents.kit.safe_reading import NO_RAW, Reader
+from headcount.agents.kit.transcripts import TAIL, Tail
 from headcount.agents.moment import moment_of
-from headcount.agents.tail import TAIL, Tail
-from headcount.core.evidence import Glimpse
-from headcount.core.report import Turn
+from headcount.core.values.evidence import Glimpse
+from headcount.core.values.report import Turn
 
 REWRITE = 40  # bytes within which a `$set` names what it sets
 CANCELLED = "Request cancelled."

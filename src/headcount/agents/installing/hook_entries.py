@@ -8,15 +8,16 @@ Rules of this file
      file: accident H8).
 
 Claude Code, Codex and Gemini share the shape: `hooks: {event: [{matcher?, hooks: [{type, command, timeout}]}]}`.
-Not here: files (settings_file.py), the lines (drop_line.py, ask_line.py).
+Not here: files (settings_file.py), the lines (shell_lines.py, ask_line.py).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from headcount.agents import ask_line, drop_line, json_edit
+from headcount.agents import ask_line, json_edit
 from headcount.agents.ask_line import AskLine
-from headcount.agents.json_text import Invalid, Node, parse
+from headcount.agents.installing import shell_lines
+from headcount.agents.installing.json_edit import Invalid, Node, parse
 from headcount.times import HOOK_WITHIN
 
 Wanted = Mapping[str, str]  # event -> line
@@ -28,7 +29,7 @@ KINDS = (OBSERVE, *ask_line.KINDS)
 
 def kind_of(command: object) -> str | None:
     """Which kind of line of ours that is; None: somebody else's."""
-    return OBSERVE if drop_line.is_ours(command) else ask_line.kind_of(command)
+    return OBSERVE if shell_lines.is_ours(command) else ask_line.kind_of(command)
 
 
 class NotMergeable(Exception):

@@ -5,7 +5,7 @@ Rules of this file
   2. Every node knows where it stands in the text. Nobody re-prints what a person wrote.
   3. Pure: text in, nodes or text out.
 
-Not here: what is edited in it, and why (hooks_text.py), files (settings_file.py).
+Not here: what is edited in it, and why (hook_entries.py), files (settings_file.py).
 """
 
 import json

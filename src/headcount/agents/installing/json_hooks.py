@@ -6,7 +6,7 @@ Rules of this file
      if somebody did, only our entries are taken out.
   3. The agents differ only in what `JsonHooks` holds: the file, the events, the unit of time.
 
-Not here: the edit of the text (hooks_text.py), carrying it out (hook_files.py), files (settings_file.py).
+Not here: the edit of the text (hook_entries.py), carrying it out (file_change.py), files (settings_file.py).
 """
 
 from collections.abc import Callable, Mapping
@@ -14,13 +14,14 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from headcount.agents import ask_line, drop_line, hooks_text, settings_file
+from headcount.agents import ask_line
 from headcount.agents.ask_line import AS_IT_IS, Asking, Questions
-from headcount.agents.drop_line import Unquotable
 from headcount.agents.hook_events import HookEvent, Use
-from headcount.agents.hook_files import Installed, Plan, Standing, refusal_of, written
-from headcount.agents.json_text import Invalid
-from headcount.agents.settings_file import Refusal, Remembered
+from headcount.agents.installing import hook_entries, settings_file, shell_lines
+from headcount.agents.installing.file_change import Installed, Plan, Standing, refusal_of, written
+from headcount.agents.installing.json_edit import Invalid
+from headcount.agents.installing.settings_file import Refusal, Remembered
+from headcount.agents.installing.shell_lines import Unquotable
 from headcount.times import HOOK_WITHIN
 
 BOM = b"\xef\xbb\xbf"
@@ -52,7 +53,7 @@ class JsonHooks(Struct, frozen=True):
     def wanted(self, mailbox: Path) -> dict[str, str]:
         """The line for every event that is observed."""
         return {
-            event.name: drop_line.line(mailbox, only_while_listening=event.use is Use.LISTENING)
+            event.name: shell_lines.line(mailbox, only_while_listening=event.use is Use.LISTENING)
             for event in self.observed
         }
 
@@ -61,7 +62,7 @@ class JsonHooks(Struct, frozen=True):
     def install(self, root: Path, mailbox: Path, state: Path, asking: Asking = AS_IT_IS) -> Plan | Refusal:
         """Try the lines, then plan and write; again when the agent wrote its settings at the same moment."""
         try:
-            trouble = drop_line.why_not(mailbox)
+            trouble = shell_lines.why_not(mailbox)
             for kind in sorted(asking.add & self.questions.keys()):
                 trouble = trouble or ask_line.why_not(kind, self.agent)
         except (OSError, Unquotable) as error:
@@ -83,15 +84,15 @@ class JsonHooks(Struct, frozen=True):
         try:
             text, prefix = _text(before)
             # taking a question out installs nothing
-            lines = self.wanted(mailbox) if not asking.drop or hooks_text.found(text) else {}
+            lines = self.wanted(mailbox) if not asking.drop or hook_entries.found(text) else {}
             asks = asking.lines(_asked(text), self.questions, self.agent)
-            made = hooks_text.merged(text, lines, asks, self.within)
+            made = hook_entries.merged(text, lines, asks, self.within)
             after = prefix + made.encode()
             remembered = self._to_remember(root, before, after, state)
-        except (Invalid, hooks_text.NotMergeable, UnicodeDecodeError, Unquotable) as error:
+        except (Invalid, hook_entries.NotMergeable, UnicodeDecodeError, Unquotable) as error:
             return refusal_of(settings, error)
         there = _all_lines(text)
-        ours = {(event, hooks_text.OBSERVE): command for event, command in lines.items()}
+        ours = {(event, hook_entries.OBSERVE): command for event, command in lines.items()}
         ours |= {(each.event, each.kind): each.command for each in asks}
         return Plan(
             settings=settings,
@@ -128,7 +129,7 @@ class JsonHooks(Struct, frozen=True):
                 after = _cleaned(
                     text, prefix, before, made_by_us=known is not None and known.original is None
                 )
-        except (Invalid, hooks_text.NotMergeable, UnicodeDecodeError) as error:
+        except (Invalid, hook_entries.NotMergeable, UnicodeDecodeError) as error:
             return refusal_of(settings, error)
         return Plan(settings, before, after, memory, None, removed=ours)
 
@@ -139,13 +140,13 @@ class JsonHooks(Struct, frozen=True):
             return Standing(settings, Installed.UNREADABLE, 0, len(lines), before.why)
         try:
             text, _ = _text(before)
-            hooks_text.without(text)
-        except (Invalid, hooks_text.NotMergeable, UnicodeDecodeError) as error:
+            hook_entries.without(text)
+        except (Invalid, hook_entries.NotMergeable, UnicodeDecodeError) as error:
             refusal = refusal_of(settings, error)
             where = f"line {refusal.line}, column {refusal.column}: " if refusal.line else ""
             return Standing(settings, Installed.UNREADABLE, 0, len(lines), where + refusal.why)
-        there = hooks_text.found(text)
-        note = "all hooks are switched off in these settings" if hooks_text.is_switched_off(text) else ""
+        there = hook_entries.found(text)
+        note = "all hooks are switched off in these settings" if hook_entries.is_switched_off(text) else ""
         inactive = self.inactive(root, text) if self.inactive is not None and there else ""
         return Standing(
             settings, _state(there, lines), len(there), len(lines), note, tuple(_asked(text)), inactive
@@ -175,15 +176,15 @@ def _all_lines(text: str) -> dict[tuple[str, str], list[str]]:
     """Our lines of every kind: event and kind -> lines."""
     return {
         (event, kind): lines
-        for kind in hooks_text.KINDS
-        for event, lines in hooks_text.found(text, kind).items()
+        for kind in hook_entries.KINDS
+        for event, lines in hook_entries.found(text, kind).items()
     }
 
 
 def _leads(kind: str, command: str, mailbox: Path, asking: Asking) -> bool:
     """Whether a line that is there leads where we would have it lead."""
-    if kind == hooks_text.OBSERVE:
-        return drop_line.leads_to(command, mailbox)
+    if kind == hook_entries.OBSERVE:
+        return shell_lines.leads_to(command, mailbox)
     return asking.socket is None or ask_line.leads_to(command, asking.socket)
 
 
@@ -201,7 +202,7 @@ def _state(there: dict[str, list[str]], lines: dict[str, str]) -> Installed:
 
 
 def _cleaned(text: str, prefix: bytes, before: bytes, *, made_by_us: bool) -> bytes | None:
-    clean = hooks_text.without(text)
+    clean = hook_entries.without(text)
     if made_by_us and clean.split() in (["{}"], ["{", "}"]):
         return None
     return before if clean == text else prefix + clean.encode()

@@ -6,7 +6,7 @@ Rules of this file
   2. Only agents that are there: one whose directory is missing is left out unless it is asked for by name.
   3. A file that cannot be understood is refused, untouched, with the reason.
 
-Not here: the entry's text (mcp_entry.py), carrying a change out (hook_files.py), files (settings_file.py).
+Not here: the entry's text (mcp_entry.py), carrying a change out (file_change.py), files (settings_file.py).
 """
 
 import json
@@ -20,11 +20,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from headcount.agents import mcp_entry, settings_file
-from headcount.agents.hook_files import Plan, carry_out, refusal_of
-from headcount.agents.json_text import Invalid
+from headcount.agents import mcp_entry
+from headcount.agents.installing import settings_file
+from headcount.agents.installing.file_change import Plan, carry_out, refusal_of
+from headcount.agents.installing.json_edit import Invalid
+from headcount.agents.installing.settings_file import Refusal, Remembered
 from headcount.agents.mcp_entry import NotMergeable, Server
-from headcount.agents.settings_file import Refusal, Remembered
 from headcount.times import OTHER_PROGRAM_WITHIN
 
 CLAUDE = "claude-code"

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from headcount.own_files import check_directory
+from headcount.private_files import check_directory
 
 LARGEST = 8 * 1024 * 1024  # no settings file is so large; what is, is something else
 

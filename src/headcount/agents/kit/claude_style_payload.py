@@ -4,7 +4,7 @@ Rules of this file
   1. A tool that is not in the table shows its name only: nobody knows what its input holds.
   2. No file content, no prompt, no answer: of an input only the one field in the table is read.
 
-Not here: cutting and redacting (agents/label.py).
+Not here: cutting and redacting (agents/kit/labels.py).
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from headcount.agents.label import one_line, tool_line, tool_path
+from headcount.agents.kit.labels import one_line, tool_line, tool_path
 
 
 class ToolInput(msgspec.Struct):

@@ -14,10 +14,10 @@ from typing import Any
 
 import msgspec
 
-from headcount.agents import lenient
 from headcount.agents.fields import id_of, text_of
-from headcount.agents.label import one_line
-from headcount.core.report import Anchor, Background, Details, Opening, Report, Turn, WaitingOn
+from headcount.agents.kit import safe_reading
+from headcount.agents.kit.labels import one_line
+from headcount.core.values.report import Anchor, Background, Details, Opening, Report, Turn, WaitingOn
 
 EVENT_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]{0,39}", re.ASCII)
 CODE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,59}", re.ASCII)
@@ -94,7 +94,7 @@ def unknown(event: Any, payload: bytes, events: Container[str], fields: frozense
     """What the payload has that no table knows, for counting: `event:Name` first, then field names."""
     known = isinstance(event, str) and event in events
     named = () if known else (f"event:{one_line(str(event), 40)}",)
-    strange = sorted(one_line(key, 40) for key in set(lenient.keys(payload)) - fields)
+    strange = sorted(one_line(key, 40) for key in set(safe_reading.keys(payload)) - fields)
     return named + tuple(strange)[:UNKNOWN_MOST]
 
 

@@ -5,7 +5,7 @@ Rules of this file
   2. A mark is a hint: whether its process lives and hosts that conversation is for the daemon to ask.
   3. No terminal, port or directory: those are shared, and name nobody (accident I3).
 
-Not here: reading an environment (system/processes), what a mark is worth (daemon/marks.py).
+Not here: reading an environment (system/processes), what a mark is worth (daemon/identity/environment_marks.py).
 """
 
 from msgspec import Struct

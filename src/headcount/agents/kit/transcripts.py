@@ -10,10 +10,10 @@ Not here: reading the lines (each agent's own transcript.py, rollout.py), what f
 from msgspec import Struct
 from msgspec.structs import replace
 
-from headcount.core.activity import Turned
 from headcount.core.detail import Spent
-from headcount.core.evidence import Glimpse
-from headcount.core.report import Turn, WaitingOn
+from headcount.core.values.activity import Turned
+from headcount.core.values.evidence import Glimpse
+from headcount.core.values.report import Turn, WaitingOn
 
 TAIL = 64 * 1024
 """How much of a file's end is read for it."""
@@ -66,3 +66,11 @@ class Tail(Struct, frozen=True):
             self.spent,
             self.version,
         )
+
+
+class Said(Struct, frozen=True):
+    """One line of a conversation, for a person who asked to see it. Foreign text: whoever prints it cleans it."""
+
+    who: str  # "user", "agent", "tool"
+    text: str
+    at: float | None = None

@@ -1,1 +1,5 @@
-"""OpenCode: many conversations in one process, told by a plugin of ours."""
+"""OpenCode: one process with many conversations, a plugin of ours, an SQLite file of its own.
+
+Enters: its processes, what our plugin reports, its database.
+Leaves: reports, open conversations, conversation lines.
+"""

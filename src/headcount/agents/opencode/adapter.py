@@ -8,21 +8,22 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from headcount.agents.adapter import Adapter
-from headcount.agents.opencode import database, recognise, translate
+from headcount.agents.base_adapter import Adapter
+from headcount.agents.interface import Hosted, OnFile, Place, Scanned, Unread
+from headcount.agents.kit.transcripts import Said
+from headcount.agents.opencode import database, recognise, reports
 from headcount.agents.opencode import hosted as hosting
 from headcount.agents.opencode.hooks import HOOKS
-from headcount.agents.port import Hosted, OnFile, Place, Said, Scanned, Unread
-from headcount.core.evidence import Glimpse
-from headcount.core.identity import ProcessFacts
 from headcount.core.open_files import OpenFiles
-from headcount.core.report import Report
+from headcount.core.values.evidence import Glimpse
+from headcount.core.values.process import ProcessFacts
+from headcount.core.values.report import Report
 
 SESSION = re.compile("ses_[0-9A-Za-z]{8,64}", re.ASCII)
 
 
 class OpenCode(Adapter):
-    name = translate.NAME
+    name = reports.NAME
     label = "opencode"
     marks = frozenset({"OPENCODE_SESSION_ID", "OPENCODE_PID"})
     hooks = HOOKS
@@ -41,7 +42,7 @@ class OpenCode(Adapter):
         return hosting.hosted(facts, files)
 
     def translate(self, payload: bytes, at: float, source: str) -> Report | Unread:
-        return translate.translate(payload, at, source)
+        return reports.translate(payload, at, source)
 
     def glimpse(self, path: Path, conversation: str) -> Glimpse | None:
         return database.glimpse(path, conversation)
@@ -60,7 +61,7 @@ class OpenCode(Adapter):
         return ("opencode", "--session", conversation) if SESSION.fullmatch(conversation) else None
 
     def unknown_fields(self, payload: bytes) -> tuple[str, ...]:
-        return translate.unknown_fields(payload)
+        return reports.unknown_fields(payload)
 
 
 OPENCODE = OpenCode()

@@ -24,13 +24,13 @@ from urllib.parse import quote
 import msgspec
 
 from headcount.agents.fields import COUNT_MOST, count_of
-from headcount.agents.label import plain
-from headcount.agents.lenient import NO_RAW, Reader
-from headcount.agents.opencode.translate import ABORTED, NAME, TOO_MANY
-from headcount.core.activity import Turned
+from headcount.agents.kit.labels import plain
+from headcount.agents.kit.safe_reading import NO_RAW, Reader
+from headcount.agents.opencode.reports import ABORTED, NAME, TOO_MANY
 from headcount.core.detail import Spent
-from headcount.core.evidence import Glimpse
-from headcount.core.report import Turn
+from headcount.core.values.activity import Turned
+from headcount.core.values.evidence import Glimpse
+from headcount.core.values.report import Turn
 from headcount.times import FOREIGN_LOCK_WITHIN
 
 FILE = "opencode.db"

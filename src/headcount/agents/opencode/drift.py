@@ -13,9 +13,9 @@ import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
 
+from headcount.agents.interface import OnFile, Scanned
 from headcount.agents.opencode import known
 from headcount.agents.opencode.database import FILE, directory, opened
-from headcount.agents.port import OnFile, Scanned
 from headcount.agents.strange import Findings, is_known
 
 SESSIONS_MOST, EACH_MOST = 50, 20

@@ -5,7 +5,7 @@ Rules of this file
      docs read it.
   2. What is told always is rare; what comes with every tool is told only while somebody listens.
 
-Not here: the plugin (plugin.js), what an event means (translate.py).
+Not here: the plugin (plugin.js), what an event means (reports.py).
 """
 
 from headcount.agents.hook_events import HookEvent, Use

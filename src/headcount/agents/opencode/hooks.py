@@ -5,19 +5,19 @@ Rules of this file
   2. Uninstalling takes exactly that file, and its directory if we made it.
   3. OpenCode loads plugins when it starts: a running one tells nothing until then, and the plan says so.
 
-Not here: what the plugin does (plugin.js), carrying it out (agents/hook_files.py).
+Not here: what the plugin does (plugin.js), carrying it out (agents/installing/file_change.py).
 """
 
 import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from headcount.agents import settings_file
 from headcount.agents.ask_line import AS_IT_IS, Asking
-from headcount.agents.hook_files import Installed, Plan, Standing, written
+from headcount.agents.installing import settings_file
+from headcount.agents.installing.file_change import Installed, Plan, Standing, written
+from headcount.agents.installing.settings_file import Refusal, Remembered
 from headcount.agents.opencode.events import EVENTS
-from headcount.agents.opencode.translate import NAME
-from headcount.agents.settings_file import Refusal, Remembered
+from headcount.agents.opencode.reports import NAME
 
 FILE = Path("plugin") / "headcount.js"
 MARK = b"// headcount: "

@@ -5,14 +5,14 @@ Rules of this file
      "the newest" are not asked (accidents I2, I4).
   2. What it was started with does: `--session ID`, unless that was to be copied.
 
-Not here: what the plugin tells (translate.py).
+Not here: what the plugin tells (reports.py).
 """
 
 from headcount.agents.fields import id_of
+from headcount.agents.interface import Hosted
 from headcount.agents.opencode.database import FILE
-from headcount.agents.port import Hosted
-from headcount.core.identity import ProcessFacts
 from headcount.core.open_files import OpenFiles
+from headcount.core.values.process import ProcessFacts
 
 ID = "ses_"
 

@@ -4,7 +4,7 @@ Rules of this file
   1. A tool that is not in the table shows its name only: nobody knows what its input holds.
   2. Of an input only the one field in the table is read: no content, no prompt.
 
-Not here: cutting and redacting (agents/label.py).
+Not here: cutting and redacting (agents/kit/labels.py).
 """
 
 from typing import Any
@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 
 from headcount.agents.fields import text_of
-from headcount.agents.label import tool_line, tool_path
-from headcount.agents.lenient import Reader
+from headcount.agents.kit.labels import tool_line, tool_path
+from headcount.agents.kit.safe_reading import Reader
 
 
 class Args(msgspec.Struct):

@@ -14,10 +14,10 @@ from typing import Any
 
 import msgspec
 
-from headcount.agents.lenient import NO_RAW, Reader
+from headcount.agents.kit.safe_reading import NO_RAW, Reader
+from headcount.agents.kit.transcripts import Said
 from headcount.agents.opencode.database import opened, time_of
 from headcount.agents.opencode.labels import label
-from headcount.agents.port import Said
 from headcount.agents.spoken import spoken
 
 MESSAGES_MOST = 100

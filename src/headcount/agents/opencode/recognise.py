@@ -9,7 +9,7 @@ Not here: what a process has open (hosted.py), walking up from a hook (daemon/).
 """
 
 from headcount.agents.program import base, name_of
-from headcount.core.identity import ProcessFacts
+from headcount.core.values.process import ProcessFacts
 
 NAMES = frozenset({"opencode", "opencode.exe"})  # opencode.exe is npm's file name, on Linux too
 

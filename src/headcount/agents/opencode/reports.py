@@ -17,13 +17,13 @@ from typing import Any
 import msgspec
 
 from headcount.agents.fields import absolute, below, count_of, id_of, text_of
-from headcount.agents.hook_words import NOTHING, Said, code_in_words, event_of, report, unknown
-from headcount.agents.label import one_line, plain
-from headcount.agents.lenient import NO_RAW, Reader
+from headcount.agents.interface import Unread
+from headcount.agents.kit.hook_events import NOTHING, Said, code_in_words, event_of, report, unknown
+from headcount.agents.kit.labels import one_line, plain
+from headcount.agents.kit.safe_reading import NO_RAW, Reader
 from headcount.agents.opencode.events import EVENTS, FIELDS
 from headcount.agents.opencode.labels import args_of, label
-from headcount.agents.port import Unread
-from headcount.core.report import Background, Details, Opening, Report, Turn, WaitingOn
+from headcount.core.values.report import Background, Details, Opening, Report, Turn, WaitingOn
 
 NAME = "opencode"
 

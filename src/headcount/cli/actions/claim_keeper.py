@@ -19,10 +19,10 @@ import threading
 import time
 
 from headcount import times
-from headcount.client import ledger
+from headcount.client import requests
+from headcount.client.daemon_access import Client, reach
 from headcount.client.faults import ClientFault, Refused
-from headcount.client.reach import Client, reach
-from headcount.core.plain import said_item
+from headcount.present.clean_text import said_item
 from headcount.system.libc import call
 
 OVER = "claim.released"
@@ -68,7 +68,7 @@ class Keeper:
 
     def _is_stale(self) -> bool:
         try:
-            answer = ledger.ask(self._client, ledger.check(self._item, self._fence))
+            answer = requests.ask(self._client, requests.check(self._item, self._fence))
         except Refused:
             return False
         self._lost_with_store = answer.get("lost") is True

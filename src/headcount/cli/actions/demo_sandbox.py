@@ -22,8 +22,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from headcount.client.daemon_access import Client
 from headcount.client.faults import ClientFault, Unavailable
-from headcount.client.reach import Client
 from headcount.paths import Places
 
 SHELLS = ("/bin/dash", "/bin/bash", "/usr/bin/bash", "/bin/sh")

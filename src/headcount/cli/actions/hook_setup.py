@@ -7,15 +7,20 @@ Rules of this file
 Not here: which files, and the change itself (commands/hooks.py).
 """
 
+import os
+import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headcount.cli.sanitize import clean
+from headcount.client.faults import ClientFault
+from headcount.paths import Places
+from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
-    from headcount.agents.hook_files import Plan, Standing
-    from headcount.agents.port import Agent
-    from headcount.agents.settings_file import Refusal
+    from headcount.agents.installing.file_change import HookFiles, Plan, Standing
+    from headcount.agents.installing.settings_file import Refusal
+    from headcount.agents.interface import Agent
 
 Live = dict[str, list[str]]
 
@@ -23,7 +28,7 @@ Live = dict[str, list[str]]
 def outcome_lines(
     action: str, outcomes: "list[tuple[Agent, Plan | Refusal]]", live: Live, *, dry: bool
 ) -> list[str]:
-    from headcount.agents.hook_files import Plan
+    from headcount.agents.installing.file_change import Plan
 
     width = max((len(home(each.settings)) for _, each in outcomes if isinstance(each, Plan)), default=0)
     lines = []
@@ -44,7 +49,7 @@ def _refused(refusal: "Refusal") -> str:
 
 
 def _shown(plan: "Plan") -> list[str]:
-    from headcount.agents.hook_files import diff
+    from headcount.agents.installing.file_change import diff
 
     shown = [clean(row) for row in diff(plan).splitlines()]
     return shown or [f"{home(plan.settings)}: nothing would change."]
@@ -110,7 +115,7 @@ def standing_document(agent: "Agent", standing: "Standing") -> dict[str, Any]:
 
 
 def document(agent: "Agent", outcome: "Plan | Refusal") -> dict[str, Any]:
-    from headcount.agents.hook_files import Plan
+    from headcount.agents.installing.file_change import Plan
 
     if not isinstance(outcome, Plan):
         refused = {"refused": outcome.why, "line": outcome.line}
@@ -129,3 +134,81 @@ def document(agent: "Agent", outcome: "Plan | Refusal") -> dict[str, Any]:
 def home(path: Path) -> str:
     above, shown = str(Path.home()), str(path)
     return clean("~" + shown[len(above) :] if shown.startswith(above + "/") else shown)
+
+
+FIRST = "claude-code"
+
+
+class Target(NamedTuple):
+    """One agent's settings in one of its places."""
+
+    agent: "Agent"
+    hooks: "HookFiles"
+    root: Path
+
+
+def standings() -> "list[Standing]":
+    """How it stands in each place of each agent that is here."""
+    return [standing for _, standing in labelled_standings()]
+
+
+def labelled_standings() -> "list[tuple[str, Standing]]":
+    places = Places.from_environ(os.environ)
+    return [(agent.label, standing) for agent, standing in _standings(_targets(places, None), places)]
+
+
+def _targets(places: Places, only: str | None) -> list[Target]:
+    from headcount.agents.catalog import AGENTS
+
+    able = {name: agent for name, agent in AGENTS.items() if agent.hooks is not None}
+    if only is not None and only not in able:
+        only = next((name for name, agent in able.items() if agent.label == only), only)
+    if only is not None and only not in able:
+        raise _NoSuchAgent(only, list(able))
+    found = [target for agent in able.values() for target in _of(agent, places)]
+    if only is not None:
+        return [each for each in found if each.agent.name == only]
+    return [each for each in found if _is_here(each)] or [each for each in found if each.agent.name == FIRST]
+
+
+def _of(agent: "Agent", places: Places) -> list[Target]:
+    hooks = agent.hooks
+    assert hooks is not None
+    roots = hooks.roots(os.environ, Path.home())
+    if agent.name == FIRST:
+        roots = [*roots, *_more_roots(places)]
+    return [Target(agent, hooks, root) for root in dict.fromkeys(roots)]
+
+
+def _more_roots(places: Places) -> list[Path]:
+    from headcount.daemon.config import BadSetting, Config
+
+    try:
+        more = Config.read(Path(places.config), os.environ).claude_roots
+    except BadSetting as error:
+        raise ClientFault(str(error)) from error
+    return [Path(each).expanduser() for each in more]
+
+
+def _is_here(target: Target) -> bool:
+    return target.root.is_dir() or any(shutil.which(program) for program in target.hooks.programs)
+
+
+def _asks(hooks: "HookFiles") -> bool:
+    return bool(getattr(hooks, "questions", None))
+
+
+class _NoSuchAgent(ClientFault):
+    exit_code = exit_codes.USAGE
+
+    def __init__(self, asked: str, known: list[str]) -> None:
+        super().__init__(f'"{clean(asked)}" has no hooks here. Known: {", ".join(known)}.', None)
+
+
+def _standings(targets: list[Target], places: Places) -> "list[tuple[Agent, Standing]]":
+    from headcount.agents.installing.shell_lines import directory_of
+
+    return [
+        (each.agent, each.hooks.standing(each.root, directory_of(Path(places.mailbox), each.agent.name)))
+        for each in targets
+    ]

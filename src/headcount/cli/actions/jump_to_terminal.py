@@ -8,7 +8,7 @@ Rules of this file
   3. Tmux inside tmux: the outer pane that shows the inner one is shown too.
   4. Ids and sockets are checked before they reach a command (K10).
 
-Not here: where a session is (daemon/terminals.py), which one (commands/jump.py, commands/next.py).
+Not here: where a session is (daemon/observers/terminals.py), which one (commands/jump.py, commands/next.py).
 """
 
 import os

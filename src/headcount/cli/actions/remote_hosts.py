@@ -6,7 +6,7 @@ Rules of this file
   3. Nothing that a host says is believed further than its own rows: its answer is foreign text.
   4. A host's name is never taken for an option.
 
-Not here: drawing (table.py), shared claims (a fleet).
+Not here: drawing (present/table.py), shared claims (a fleet).
 """
 
 import hashlib
@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from headcount import times
 from headcount.client.faults import ClientFault
 from headcount.paths import Places
-from headcount.wire import codes
+from headcount.wire import exit_codes
 
 HERE = "here"
 SSH = "HEADCOUNT_SSH"  # another program than ssh, with its arguments
@@ -36,7 +36,7 @@ NOT_TEXT = frozenset({"pid", "context_tokens", "context_window", "cost_usd", "pr
 
 
 class BadHost(ClientFault):
-    exit_code = codes.USAGE
+    exit_code = exit_codes.USAGE
 
 
 class Known(NamedTuple):

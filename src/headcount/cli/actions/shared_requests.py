@@ -14,11 +14,13 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from headcount import times
-from headcount.cli import holders, rows
 from headcount.cli.sanitize import clean, said, said_item
+from headcount.client.daemon_access import Client, quoted
 from headcount.client.faults import ClientFault, refusal
-from headcount.client.reach import Client, quoted
-from headcount.wire import codes
+from headcount.present import holders, session_words
+from headcount.present.clean_text import ITEM_MOST, said
+from headcount.present.holders import is_elsewhere, name_of, since, state_of, waiting, what_for
+from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
     import argparse
@@ -28,7 +30,7 @@ CLAIMS_SHOWN = 5
 
 
 class NotAgreed(ClientFault):
-    exit_code = codes.REFUSED
+    exit_code = exit_codes.REFUSED
 
     def __init__(self) -> None:
         super().__init__("Nothing was done: the answer was no.", "Without the question: --yes")
@@ -61,7 +63,7 @@ def told(row: dict[str, Any], taken: str | None = None) -> str:
     more = [f"{len(held) - CLAIMS_SHOWN} more"] if len(held) > CLAIMS_SHOWN else []
     verb = "keeps" if taken else "holds"
     holds = f", which {verb} {', '.join([*held[:CLAIMS_SHOWN], *more])}" if held else ""
-    return f"{rows.who(row)} (pid {clean(row.get('pid'))}){holders.state_of(row)}{holds}"
+    return f"{session_words.who(row)} (pid {clean(row.get('pid'))}){holders.state_of(row)}{holds}"
 
 
 def agree(what: str) -> None:
@@ -87,7 +89,7 @@ def add_kill_after(parser: "argparse.ArgumentParser") -> None:
 def _seconds(text: str) -> float:
     from argparse import ArgumentTypeError
 
-    from headcount.cli.moments import parse_span
+    from headcount.present.time_text import parse_span
 
     span = parse_span(text)
     if span is None:
@@ -107,34 +109,41 @@ def ask(client: Client, path: str, body: dict[str, Any], *, rounds: int = 1) -> 
     return answer.data if isinstance(answer.data, dict) else {}
 
 
-def sentence(result: dict[str, Any]) -> str:
-    who, outcome = subject(result), result.get("outcome")
-    seconds = result.get("seconds")
-    took = f" in {seconds:.1f} s" if isinstance(seconds, int | float) else ""
-    if outcome == "exited":
-        return f"{who} exited{took}."
-    if outcome == "killed":
-        return f"{who} ignored SIGTERM and was killed{took}."
-    if outcome == "survived":
-        return f"{who} ignored SIGTERM and is still alive: --kill-after {SUGGESTED}."
-    if outcome == "over":
-        return f"{who} had ended already."
-    return f"{who} was not signalled: {clean(result.get('because'))}."
-
-
-def subject(result: dict[str, Any]) -> str:
-    """`7f3a auth-refactor (pid 41377)`; of a leftover `node vite (pid 41402, left by 02b7)`."""
-    pid, what = clean(result.get("pid")), clean(result.get("what"))
-    session = clean(result.get("session"))[: rows.SHORTEST_ID]
-    if not what:
-        return f"pid {pid}"
-    if result.get("leftover"):
-        return f"{what} (pid {pid}{f', left by {session}' if session else ''})"
-    return f"{f'{session} {said(what)}'.strip()} (pid {pid})"
-
-
 def code_of(results: list[dict[str, Any]]) -> int:
     outcomes = {result.get("outcome") for result in results}
     if "survived" in outcomes:
-        return codes.FAULT
-    return codes.REFUSED if "refused" in outcomes else codes.DONE
+        return exit_codes.FAULT
+    return exit_codes.REFUSED if "refused" in outcomes else exit_codes.DONE
+
+
+def row_of(client: Client, holder: Any) -> dict[str, Any]:
+    """The holder's session as `ps` shows it; empty when there is none or it cannot be asked."""
+    session = holder.get("session") if isinstance(holder, dict) else None
+    if not session or is_elsewhere(holder):
+        return {}
+    try:
+        row = client.get(f"/v1/sessions/{quoted(str(session))}")
+    except ClientFault:
+        return {}
+    return row if isinstance(row, dict) else {}
+
+
+def held_lines(
+    client: Client, item: str, answer: dict[str, Any], verb: str = "claim", *more: str
+) -> list[str]:
+    """The refusal: who holds it, and that one may wait, by the call that was refused: its verb and its further words."""
+    holder = answer.get("holder")
+    wait = f"Pick other work, or wait: {waiting(item, verb, *more)}"
+    if not isinstance(holder, dict):
+        why = clean(answer.get("because")) or f"{said(item, ITEM_MOST)} cannot be had now."
+        return [why, wait] if answer.get("code") == "held" else [why]
+    if is_elsewhere(holder):  # the daemon's own sentence: how its host stands is a part of it
+        return [clean(answer.get("because")), wait]
+    row = row_of(client, holder)
+    other = answer.get("held_item")
+    what = f" through {said(other, ITEM_MOST)}" if other and other != item else ""
+    return [
+        f"Held by {name_of(holder, row)}{since(answer.get('since'))}{what}{state_of(row)}"
+        f"{what_for(answer.get('note'))}.",
+        wait,
+    ]

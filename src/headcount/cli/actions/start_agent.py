@@ -16,16 +16,17 @@ import time
 from typing import Any
 
 from headcount import times
-from headcount.cli import not_run, printing, rows
+from headcount.cli import not_run, output
 from headcount.cli.sanitize import clean
-from headcount.client import ledger
+from headcount.client import requests
+from headcount.client.daemon_access import Client
 from headcount.client.faults import ClientFault, Refused
-from headcount.client.reach import Client
 from headcount.client.token import VARIABLE
-from headcount.core.plain import said
-from headcount.core.where import Pane
+from headcount.core.values.terminal import Pane
+from headcount.present import session_words
+from headcount.present.clean_text import said
 from headcount.system import tmux
-from headcount.wire import codes
+from headcount.wire import exit_codes
 
 PASSED = ("HEADCOUNT_HOME", "PATH", "CLAUDE_CONFIG_DIR", "CODEX_HOME")
 
@@ -47,7 +48,7 @@ def become(client: Client, program: str, command: list[str], registration: dict[
 
 def alive_elsewhere(raw: dict[str, Any]) -> Refused:
     """Somebody has the conversation: where, and what to do instead."""
-    id = str(raw.get("id"))[: rows.SHORTEST_ID]
+    id = str(raw.get("id"))[: session_words.SHORTEST_ID]
     where = said(raw["where"]) if raw.get("where") else f"pid {raw.get('pid')}"
     return Refused(
         409,
@@ -79,11 +80,11 @@ def in_window(client: Client, session: str | None, directory: str, words: list[s
             f"See why: {' '.join(words[:1])} without --tmux.",
         )
     if as_json:
-        printing.print_document({"session": raw, "tmux": {"socket": opened.socket, "pane": opened.id}})
+        output.print_document({"session": raw, "tmux": {"socket": opened.socket, "pane": opened.id}})
     else:
-        id = clean(raw.get("id"))[: rows.SHORTEST_ID]
+        id = clean(raw.get("id"))[: session_words.SHORTEST_ID]
         print(f"{id} runs in {clean(opened.text)}. Go there: headcount jump {id}")
-    return codes.DONE
+    return exit_codes.DONE
 
 
 def _registered(client: Client, pane: Pane) -> dict[str, Any] | None:
@@ -114,7 +115,7 @@ def _launcher(client: Client) -> list[str]:
     """The session that opens the window, for the headcount in it. Not by the environment: tmux gives that to every later
     window of a new session, too."""
     try:
-        return ["--launched-by", str(ledger.ask(client, ledger.who_am_i())["session"])]
+        return ["--launched-by", str(requests.ask(client, requests.who_am_i())["session"])]
     except ClientFault:  # outside every agent nobody is named
         return []
 

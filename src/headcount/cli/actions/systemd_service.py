@@ -7,9 +7,14 @@ Rules of this file
   3. Stopping it signals the daemon alone: agents are not its children.
 """
 
+import os
 from collections.abc import Sequence
+from typing import Any
 
 from headcount import times
+from headcount.cli import output
+from headcount.client import unit
+from headcount.client.faults import ClientFault
 from headcount.client.unit import first_line
 from headcount.daemon.main import EXIT_BUSY
 from headcount.paths import Places
@@ -59,3 +64,44 @@ def _word(text: str, *, command: bool = False) -> str:
         escaped = escaped.replace("$", "$$")
     plain = all(sign.isalnum() or sign in "/-_.=:+@" for sign in text)
     return escaped if plain else f'"{escaped}"'
+
+
+ASKED = ("ActiveState", "UnitFileState", "MainPID", "NRestarts")
+
+
+def standing(places: Places) -> dict[str, Any]:
+    installed = unit.is_installed(os.environ, places)
+    shown = _shown() if installed else None
+    facts = shown or {}
+    return {
+        "unit": unit.unit_path(os.environ),
+        "installed": installed,
+        "systemd": shown is not None,
+        "enabled": facts.get("UnitFileState") or "unknown",
+        "active": facts.get("ActiveState") or "unknown",
+        "pid": _number(facts.get("MainPID")),
+        "restarts": _number(facts.get("NRestarts")),
+    }
+
+
+def _shown() -> dict[str, str] | None:
+    said = unit.systemctl("show", "--property", ",".join(ASKED), unit.NAME)
+    if not said.ok:
+        return None
+    return dict(line.split("=", 1) for line in said.text.splitlines() if "=" in line)
+
+
+def _main_pid() -> int | None:
+    return _number((_shown() or {}).get("MainPID"))
+
+
+def _daemon_pid() -> int | None:
+    try:
+        health = output.client(autostart=False).get("/healthz")
+    except ClientFault:
+        return None
+    return health.get("pid") if isinstance(health, dict) else None
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text and text.isascii() and text.isdecimal() and int(text) > 0 else None

@@ -1,1 +1,5 @@
-"""One file a verb: `add_arguments(parser)` and `run(args) -> exit code`. Which verbs: cli/verbs.py."""
+"""One file per verb: `add_arguments(parser)` and `run(args) -> exit code`. The list of verbs: cli/command_table.py.
+
+Enters: parsed arguments.
+Leaves: printed answers, an exit code.
+"""

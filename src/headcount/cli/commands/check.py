@@ -10,10 +10,10 @@ import sys
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from headcount.cli import printing
+from headcount.cli import output
 from headcount.cli.sanitize import clean, said_item
-from headcount.client import ledger
-from headcount.wire import codes
+from headcount.client import requests
+from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
     import argparse
@@ -44,20 +44,21 @@ def parse_plain(words: list[str]) -> SimpleNamespace | None:
 
 
 def run(args: Any) -> int:
-    client = printing.client()
-    answer = ledger.ask(client, ledger.check(args.item, args.fence))
+    client = output.client()
+    answer = requests.ask(client, requests.check(args.item, args.fence))
     current = answer.get("current") is True
     if args.json:
-        printing.print_document(answer)
+        output.print_document(answer)
     elif current:
         print(f"{said_item(answer.get('item') or args.item)}: #{args.fence} is the current claim.")
     else:
         print(_stale(client, args, answer), file=sys.stderr)
-    return codes.DONE if current else codes.REFUSED
+    return exit_codes.DONE if current else exit_codes.REFUSED
 
 
 def _stale(client: Any, args: Any, answer: dict[str, Any]) -> str:
-    from headcount.cli.holders import name_of, row_of
+    from headcount.cli.actions.shared_requests import row_of
+    from headcount.present.holders import name_of
 
     item = said_item(answer.get("item") or args.item)
     holder = answer.get("holder")

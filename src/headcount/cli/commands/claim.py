@@ -13,11 +13,12 @@ import sys
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from headcount.cli import printing
+from headcount.cli import output
 from headcount.cli.sanitize import clean, said_item
-from headcount.client import ledger
+from headcount.client import requests
 from headcount.client.faults import ClientFault, WrongCall
-from headcount.wire import codes
+from headcount.client.transport import connection
+from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
     import argparse
@@ -67,7 +68,7 @@ def run(args: Any) -> int:
     wait = seconds(args.wait)
     if wait is None:
         raise no_time(args.wait, "claim")
-    question = ledger.acquire(
+    question = requests.acquire(
         args.item, wait=wait, note=args.note, acting_as=args.acting_as, until_empty=args.until_empty
     )
     try:
@@ -76,22 +77,22 @@ def run(args: Any) -> int:
         return code
     except (KeyboardInterrupt, ClientFault) as fault:
         _signal.signal(_signal.SIGINT, _signal.SIG_IGN)  # a second one does not stop the withdrawal
-        from headcount.client import giving_up
+        from headcount.client import withdrawals
 
-        giving_up.give_up(os.environ, question, fault)
+        withdrawals.give_up(os.environ, question, fault)
         raise
 
 
-def _ask(args: Any, question: ledger.Question, wait: float) -> int:
-    client = printing.client()
-    answer = ledger.ask(client, question)
-    code = codes.DONE if answer.get("granted") else codes.REFUSED
+def _ask(args: Any, question: connection.Question, wait: float) -> int:
+    client = output.client()
+    answer = requests.ask(client, question)
+    code = exit_codes.DONE if answer.get("granted") else exit_codes.REFUSED
     if args.json:
-        printing.print_document(answer)
-    elif code == codes.DONE:
-        printing.print_lines(granted_lines(answer, for_another=args.acting_as is not None))
+        output.print_document(answer)
+    elif code == exit_codes.DONE:
+        output.print_lines(granted_lines(answer, for_another=args.acting_as is not None))
     else:
-        from headcount.cli.holders import held_lines
+        from headcount.cli.actions.shared_requests import held_lines
 
         item = str(answer.get("item") or args.item)
         whom = ("--as", args.acting_as) if args.acting_as else ()
@@ -106,7 +107,7 @@ def seconds(text: str | None) -> float | None:
     """0 without a wait; None when it is no time."""
     if text is None:
         return 0.0
-    from headcount.cli.moments import parse_span
+    from headcount.present.time_text import parse_span
 
     return parse_span(text)
 
@@ -124,7 +125,7 @@ def granted_lines(answer: dict[str, Any], *, for_another: bool = False) -> list[
         return [f"{item} is held by the agent above you ({under[:4]}), claim #{fence}: work under it."]
     whose, end = "yours", "when you release it, or with your process"
     if for_another:
-        from headcount.cli.holders import with_pid
+        from headcount.present.holders import with_pid
 
         whose, end = f"now with {with_pid(answer.get('holder'))}", "when it is released, or with that process"
     lines = [f"{item} is {whose}: claim #{fence}. It ends {end}."]
@@ -139,7 +140,7 @@ def _of_a_directory(item: str) -> list[str]:
     place = item.removeprefix("path:")
     if place == item or place.endswith("/**") or not os.path.isdir(place):  # noqa: PTH112 (a claim imports little)
         return []
-    from headcount.core.plain import command
+    from headcount.present.clean_text import command
 
     below = command("headcount", "claim", f"{item.rstrip('/')}/**")
     return [f"It protects this very path; for all below it: {below}"]

@@ -12,13 +12,14 @@ import time
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from headcount.cli import moments, printing
+from headcount.cli import output
 from headcount.cli.sanitize import clean, cut, cut_middle, pad, width
-from headcount.cli.screen import Screen, standard
-from headcount.client import ledger
-from headcount.client.reach import Client
-from headcount.core.plain import is_word, said_item, word_of_command
-from headcount.wire import codes
+from headcount.client import requests
+from headcount.client.daemon_access import Client
+from headcount.present import time_text
+from headcount.present.clean_text import is_word, said_item, word_of_command
+from headcount.present.screen import Screen, standard
+from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
     import argparse
@@ -49,33 +50,33 @@ def parse_plain(words: list[str]) -> SimpleNamespace | None:
 
 
 def run(args: Any) -> int:
-    client = printing.client()
+    client = output.client()
     if args.accept_loss:
         return _accept(client, as_json=args.json)
-    answer = ledger.ask(client, ledger.held(args.history))
+    answer = requests.ask(client, requests.held(args.history))
     if args.json:
-        printing.print_document(answer)
+        output.print_document(answer)
     elif args.history:
-        printing.print_lines(history_lines(answer, args.history, time.time()))
+        output.print_lines(history_lines(answer, args.history, time.time()))
     else:
         claims, lost = answer.get("claims") or [], loss_lines(answer)
         names = _names(client) if claims else {}
         rows = table(claims, names, time.time(), standard()) if claims or not lost else []
-        printing.print_lines([*lost, *rows])
+        output.print_lines([*lost, *rows])
         for line in doubts(answer):
-            printing.note(line)
-    return codes.DONE
+            output.note(line)
+    return exit_codes.DONE
 
 
 def _accept(client: Client, *, as_json: bool) -> int:
     answer = client.post("/v1/claims/accept-loss")
     if as_json:
-        printing.print_document(answer)
+        output.print_document(answer)
     elif not answer.get("loss"):
         print("No store was lost; there is nothing to accept.")
     else:
         print("Claims are granted again. Who held what before the loss is not known: ask your agents.")
-    return codes.DONE
+    return exit_codes.DONE
 
 
 def _names(client: Client) -> dict[str, str]:
@@ -87,7 +88,7 @@ def table(claims: list[dict[str, Any]], names: dict[str, str], now: float, scree
     if not claims:
         return ["Nothing is claimed."]
     ordered = sorted(
-        claims, key=lambda claim: (moments.parse(claim.get("since")) or now, str(claim.get("item")))
+        claims, key=lambda claim: (time_text.parse(claim.get("since")) or now, str(claim.get("item")))
     )
     rows = [TITLES, *(_row(claim, names, now) for claim in ordered)]
     if not any(claim.get("waiting") for claim in ordered):
@@ -134,15 +135,15 @@ def _drawn(rows: list[tuple[str, ...]]) -> list[str]:
 
 
 def _row(claim: dict[str, Any], names: dict[str, str], now: float) -> tuple[str, ...]:
-    from headcount.cli.holders import is_elsewhere, name_of
+    from headcount.present.holders import is_elsewhere, name_of
 
     holder = claim.get("holder") or {}
-    since = moments.parse(claim.get("since"))
+    since = time_text.parse(claim.get("since"))
     return (
         word_of_command(str(claim.get("item"))),
         f"#{clean(claim.get('fence'))}",
         name_of(holder, {} if is_elsewhere(holder) else {"name": names.get(str(holder.get("session")))}),
-        "-" if since is None else moments.span(now - since),
+        "-" if since is None else time_text.span(now - since),
         clean(claim.get("waiting") or "-"),
         clean(claim.get("note")),
     )
@@ -170,17 +171,17 @@ def doubts(answer: dict[str, Any]) -> list[str]:
 def _doubt(row: dict[str, Any]) -> str:
     host = clean((row.get("holder") or {}).get("host")) or "its host"
     left = row.get("free_in_s")
-    when = f"in {moments.span(float(left))}" if left else "to whoever asks"
+    when = f"in {time_text.span(float(left))}" if left else "to whoever asks"
     return f"{said_item(row.get('item'))} is in doubt: {host} is not heard of. It is free {when}, unless {host} comes back."
 
 
 def history_lines(answer: dict[str, Any], item: str, now: float) -> list[str]:
-    from headcount.cli.holders import name_of
+    from headcount.present.holders import name_of
 
     lines = []
     for event in answer.get("history") or ():
-        at = moments.parse(event.get("at"))
-        when = "-" if at is None else moments.clock(at, now)
+        at = time_text.parse(event.get("at"))
+        when = "-" if at is None else time_text.clock(at, now)
         what = clean(event.get("type")).removeprefix("claim.")
         because = clean(event.get("because"))
         lines.append(

@@ -5,9 +5,11 @@ Not here: the order of things and what is verified (the daemon).
 
 from typing import TYPE_CHECKING, Any
 
-from headcount.cli import endings, printing
+from headcount.cli import output
+from headcount.cli.actions import shared_requests
 from headcount.cli.sanitize import clean
-from headcount.client.reach import quoted
+from headcount.client.daemon_access import quoted
+from headcount.present import event_lines
 
 if TYPE_CHECKING:
     import argparse
@@ -30,29 +32,29 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
         help="also other live processes of the conversation, and sessions beside it",
     )
     parser.add_argument("--close-window", action="store_true", help="its tmux window too, whoever opened it")
-    endings.add_kill_after(parser)
-    endings.add_yes(parser)
+    shared_requests.add_kill_after(parser)
+    shared_requests.add_yes(parser)
 
 
 def run(args: Any) -> int:
     wish = {"all": args.all, "close_window": args.close_window, "kill_after": args.kill_after}
-    client = printing.client()
-    session = endings.agreed(client, args.session, "close", yes=args.yes, all=args.all)
+    client = output.client()
+    session = shared_requests.agreed(client, args.session, "close", yes=args.yes, all=args.all)
     path = f"/v1/sessions/{quoted(session)}/close"
-    answer = endings.ask(client, path, wish, rounds=ROUNDS)
+    answer = shared_requests.ask(client, path, wish, rounds=ROUNDS)
     results = answer.get("results") or []
     if args.json:
-        printing.print_document(answer)
+        output.print_document(answer)
     else:
-        printing.print_lines(lines_of(answer, results))
-    return endings.code_of(results)
+        output.print_lines(lines_of(answer, results))
+    return shared_requests.code_of(results)
 
 
 def lines_of(answer: dict[str, Any], results: list[dict[str, Any]]) -> list[str]:
     session = clean(answer.get("session"))[:4]
     if answer.get("again") and not results:
         return [f"{session} was closed before; nothing was left to end."]
-    lines = [endings.sentence(result) for result in results]
+    lines = [event_lines.sentence(result) for result in results]
     if not answer.get("closed"):
         return [*lines, f"{session} is not closed; nothing else was touched."]
     others = answer.get("others") or []

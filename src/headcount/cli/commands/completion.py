@@ -10,9 +10,9 @@ Not here: the verbs (verbs.py).
 import re
 from typing import TYPE_CHECKING, Any
 
-from headcount.cli import printing
+from headcount.cli import output
 from headcount.client.faults import ClientFault
-from headcount.wire import codes
+from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
     import argparse
@@ -90,24 +90,24 @@ def run(args: Any) -> int:
         words = session_words() if args.shell == "sessions" else item_words()
         plain = [word for word in words if PLAIN_WORD.fullmatch(word)]
         if args.json:
-            printing.print_document({args.shell: plain})
+            output.print_document({args.shell: plain})
         else:
-            printing.print_lines(plain)
-        return codes.DONE
+            output.print_lines(plain)
+        return exit_codes.DONE
     text = {"bash": bash, "zsh": zsh, "fish": fish}[args.shell]()
     if args.json:
-        printing.print_document({"shell": args.shell, "script": text})
+        output.print_document({"shell": args.shell, "script": text})
     else:
         print(text)
-    return codes.DONE
+    return exit_codes.DONE
 
 
 def session_words() -> list[str]:
-    from headcount.cli.rows import short_ids
-    from headcount.core.session import looks_like_an_id
+    from headcount.core.values.session import looks_like_an_id
+    from headcount.present.session_words import short_ids
 
     try:
-        sessions = printing.client(autostart=False).get("/v1/sessions")["sessions"]
+        sessions = output.client(autostart=False).get("/v1/sessions")["sessions"]
     except ClientFault:
         return []
     names = [name for raw in sessions if (name := raw.get("name")) and not looks_like_an_id(name)]
@@ -117,7 +117,7 @@ def session_words() -> list[str]:
 def item_words() -> list[str]:
     """What is held now."""
     try:
-        claims = printing.client(autostart=False).get("/v1/claims")["claims"]
+        claims = output.client(autostart=False).get("/v1/claims")["claims"]
     except ClientFault:
         return []
     return [str(each["item"]) for each in claims]
@@ -125,7 +125,7 @@ def item_words() -> list[str]:
 
 def options() -> dict[str, list[str]]:
     """Each verb's option strings and fixed words."""
-    from headcount.cli.parsing import all_parsers
+    from headcount.cli.options import all_parsers
 
     found = {}
     for name, parser in all_parsers().items():
@@ -152,11 +152,11 @@ def fixed(kind: str) -> list[str] | None:
 
         return list(STATES)
     if kind == "types":
-        from headcount.core.events import EventType
+        from headcount.core.values.events import EventType
 
         return [each.value for each in EventType]
     if kind == "agents":
-        from headcount.agents.table import AGENTS
+        from headcount.agents.catalog import AGENTS
 
         return [name for name in AGENTS if PLAIN_WORD.fullmatch(name)]
     return None
@@ -180,7 +180,7 @@ def bash() -> str:
 
 
 def zsh() -> str:
-    from headcount.cli.verbs import VERBS
+    from headcount.cli.command_table import VERBS
 
     def offered(words: list[str], kinds: tuple[str, ...]) -> str:
         asked = [
@@ -195,7 +195,7 @@ def zsh() -> str:
 
 
 def fish() -> str:
-    from headcount.cli.verbs import VERBS
+    from headcount.cli.command_table import VERBS
 
     def offered(kind: str) -> str:
         return "-a " + _quoted(" ".join(fixed(kind) or [f"(headcount completion {kind} 2>/dev/null)"]))

@@ -19,16 +19,17 @@ import time
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from headcount import times
-from headcount.cli import moments, play, printing, story
-from headcount.cli.rows import rows_of
+from headcount.cli import output, play
+from headcount.cli.actions.demo_sandbox import Stage
 from headcount.cli.sanitize import clean
-from headcount.cli.screen import Screen, standard
-from headcount.cli.stage import Stage
-from headcount.cli.table import draw
-from headcount.client.connection import Connection
 from headcount.client.faults import ClientFault
+from headcount.client.transport.connection import Connection
 from headcount.paths import Places
-from headcount.wire import codes
+from headcount.present import event_lines, time_text
+from headcount.present.screen import Screen, standard
+from headcount.present.session_words import rows_of
+from headcount.present.table import draw
+from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
     import argparse
@@ -49,7 +50,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
 def seconds(text: str) -> float:
     from argparse import ArgumentTypeError
 
-    span = moments.parse_span(text)
+    span = time_text.parse_span(text)
     if not span:
         raise ArgumentTypeError(f'"{clean(text)}" is no length; write 20 or 1m')
     return span
@@ -69,8 +70,8 @@ def run(args: Any) -> int:
     finally:
         stage.close()
     if not args.json:
-        printing.print_lines(show.farewell())
-    return codes.DONE
+        output.print_lines(show.farewell())
+    return exit_codes.DONE
 
 
 def _is_watched() -> bool:
@@ -171,11 +172,11 @@ class Show:
         ):
             self._latency = at - self._killed_at
         if self._json:
-            printing.print_line(event)
+            output.print_line(event)
             return
-        if not story.is_told(event) or event["type"] == "session.examined":
+        if not event_lines.is_told(event) or event["type"] == "session.examined":
             return  # a stand-in holds and leaves nothing: its aftermath would say the resume once more
-        lines = story.lines_of(event, self._screen, time.time())
+        lines = event_lines.lines_of(event, self._screen, time.time())
         if self._in_place:
             self._told = [*self._told, *lines][-TOLD_MOST:]
             self._frame()

@@ -9,13 +9,13 @@ Not here: the daemon and its files (examine.py, findings.py), what is around it 
 import os
 from typing import TYPE_CHECKING, Any
 
-from headcount.cli import printing
-from headcount.cli.examine import examine
-from headcount.cli.findings import Finding, findings_of
+from headcount.cli import output
+from headcount.cli.doctor.environment_checks import surroundings
+from headcount.cli.doctor.facts import examine
+from headcount.cli.doctor.findings import Finding, findings_of
 from headcount.cli.sanitize import clean
-from headcount.cli.screen import Screen, standard
-from headcount.cli.surroundings import surroundings
-from headcount.wire import codes
+from headcount.present.screen import Screen, standard
+from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
     import argparse
@@ -40,10 +40,10 @@ def run(args: Any) -> int:
     checks = [*findings_of(facts), *surroundings(os.environ, facts.status)]
     found = [check for check in checks if check.level == "finding"]
     if args.json:
-        printing.print_document({"findings": _plain(found), "checks": _plain(checks)})
+        output.print_document({"findings": _plain(found), "checks": _plain(checks)})
     else:
-        printing.print_lines(lines_of(checks, standard()))
-    return codes.FAULT if found else codes.DONE
+        output.print_lines(lines_of(checks, standard()))
+    return exit_codes.FAULT if found else exit_codes.DONE
 
 
 def lines_of(checks: list[Finding], screen: Screen) -> list[str]:

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headcount import times
-from headcount.cli import printing
-from headcount.cli.people import refuse_below_agents
+from headcount.cli import output
+from headcount.cli.humans_only import refuse_below_agents
 from headcount.paths import Places
-from headcount.wire import codes
+from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
     import argparse
@@ -27,11 +27,11 @@ def _is_joined() -> bool:
 
 
 def run(args: Any) -> int:
-    client = printing.client(autostart=False)
+    client = output.client(autostart=False)
     client.before_signal = lambda: refuse_below_agents("down")
     stopped = client.stop()
     if args.json:
-        printing.print_document({"stopped": stopped})
+        output.print_document({"stopped": stopped})
     elif stopped:
         print("headcount is down. Your agents go on; nothing is watched until: headcount up")
         if _is_joined():
@@ -39,4 +39,4 @@ def run(args: Any) -> int:
             print(f"This host is in a fleet: what its agents hold of it is open to others in {left:.0f} s.")
     else:
         print("headcount was not running.")
-    return codes.DONE
+    return exit_codes.DONE

@@ -10,10 +10,11 @@ Not here: what joining does (the daemon), other hosts over ssh (remote.py).
 import sys
 from typing import TYPE_CHECKING, Any
 
-from headcount.cli import moments, printing
+from headcount.cli import output
 from headcount.cli.sanitize import clean, pad, width
 from headcount.client.faults import WrongCall
-from headcount.wire import codes
+from headcount.present import time_text
+from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
     import argparse
@@ -55,19 +56,19 @@ def _join(args: Any) -> int:
     if not address:
         raise WrongCall("headcount: join needs an address. See: headcount fleet --help")
     body = {"address": address} | ({"name": args.name} if args.name else {})
-    answer = printing.client().post("/v1/fleet/join", body)
+    answer = output.client().post("/v1/fleet/join", body)
     if args.json:
-        printing.print_document(answer)
+        output.print_document(answer)
     else:
         others = len(answer.get("hosts") or ()) - 1
         print(f"Joined as {clean(answer.get('name'))}; {others} other host{'' if others == 1 else 's'}.")
-    return codes.DONE
+    return exit_codes.DONE
 
 
 def _leave(args: Any) -> int:
-    answer = printing.client().post("/v1/fleet/leave", {"anyway": args.anyway})
+    answer = output.client().post("/v1/fleet/leave", {"anyway": args.anyway})
     if args.json:
-        printing.print_document(answer)
+        output.print_document(answer)
     else:
         freed = answer.get("freed") or 0
         print(f"Left. {freed} claim{'' if freed == 1 else 's'} of this host freed.")
@@ -76,17 +77,17 @@ def _leave(args: Any) -> int:
                 f"{closed} could not be told of: the others get {'it' if closed == 1 else 'them'} when this host's "
                 "lease there and the lock-delay are over, in under a minute."
             )
-    return codes.DONE
+    return exit_codes.DONE
 
 
 def _status(args: Any) -> int:
-    answer = printing.client().get("/v1/fleet")
+    answer = output.client().get("/v1/fleet")
     if args.json:
-        printing.print_document(answer)
+        output.print_document(answer)
     else:
-        printing.print_lines(lines_of(answer))
+        output.print_lines(lines_of(answer))
     is_well = answer.get("vouched") and not answer.get("fault")
-    return codes.UNAVAILABLE if answer.get("joined") and not is_well else codes.DONE
+    return exit_codes.UNAVAILABLE if answer.get("joined") and not is_well else exit_codes.DONE
 
 
 def lines_of(answer: dict[str, Any]) -> list[str]:
@@ -119,7 +120,7 @@ def _row(host: dict[str, Any]) -> tuple[str, ...]:
     return (
         name,
         clean(host.get("state")),
-        f"{moments.span(age)} ago",
+        f"{time_text.span(age)} ago",
         clean(host.get("sessions")),
         clean(host.get("claims")),
         clean(host.get("version")),

@@ -13,12 +13,14 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headcount.cli import git_hooks, git_intent, holders, printing
-from headcount.cli.people import refuse_agents
+from headcount.cli import git_intent, output
+from headcount.cli.actions import git
+from headcount.cli.humans_only import refuse_agents
 from headcount.cli.sanitize import clean
 from headcount.client.faults import ClientFault, WrongCall
-from headcount.core.plain import ITEM_MOST, said
-from headcount.wire import codes
+from headcount.present import holders
+from headcount.present.clean_text import ITEM_MOST, said
+from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
     import argparse
@@ -37,7 +39,7 @@ NOTE = (
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument("what", choices=["git"])
     parser.add_argument(
-        "hook", nargs="?", choices=git_hooks.HOOKS, help="without one: what a commit would be told now"
+        "hook", nargs="?", choices=git.HOOKS, help="without one: what a commit would be told now"
     )
     parser.add_argument(
         "rest", nargs="*", metavar="ARG", default=[], help="what git gives its hooks; not used"
@@ -61,12 +63,12 @@ def run(args: Any) -> int:
     except Exception as error:  # whatever is wrong with us, the commit is not ours to stop
         return _could_not_ask(error, strict=args.strict)
     if args.json:
-        printing.print_document({"conflicts": conflicts})
+        output.print_document({"conflicts": conflicts})
     elif conflicts:
         print("\n".join(lines_of(conflicts, hook)), file=sys.stderr)
     elif args.hook is None:  # somebody asked; git's hooks are silent when all is well
         print("Nothing in the way.")
-    return codes.REFUSED if conflicts else codes.DONE
+    return exit_codes.REFUSED if conflicts else exit_codes.DONE
 
 
 def _intent(hook: str) -> git_intent.Intent:
@@ -77,7 +79,7 @@ def _intent(hook: str) -> git_intent.Intent:
 
 def ask(intent: git_intent.Intent) -> list[dict[str, Any]]:
     """What of it others hold."""
-    client = printing.client(autostart=False)
+    client = output.client(autostart=False)
     found: list[dict[str, Any]] = []
     for start in range(0, max(len(intent.paths), 1), PATHS_AT_ONCE):
         body = {
@@ -115,32 +117,28 @@ def _could_not_ask(error: Exception, *, strict: bool) -> int:
     else:
         from headcount.cli.crash import write_traceback
 
-        why, code = f"{type(error).__name__}; the traceback is in {write_traceback(error)}", codes.FAULT
+        why, code = f"{type(error).__name__}; the traceback is in {write_traceback(error)}", exit_codes.FAULT
     after = "Refused, since the guard is strict." if strict else "Going on without it."
     print(f"headcount: the guard could not ask: {clean(why)} {after}", file=sys.stderr)
-    return code if strict else codes.DONE
+    return code if strict else exit_codes.DONE
 
 
 def _change(args: Any) -> int:
     directory = Path(git_intent.hooks_directory())
     if args.uninstall:
         refuse_agents("guard git --uninstall")
-    elif git_hooks.weakens(directory, strict=args.strict):
+    elif git.weakens(directory, strict=args.strict):
         refuse_agents("weakening a guard that is installed, or pointing it to another program,")
     try:
-        outcomes = (
-            git_hooks.install(directory, strict=args.strict)
-            if args.install
-            else git_hooks.uninstall(directory)
-        )
+        outcomes = git.install(directory, strict=args.strict) if args.install else git.uninstall(directory)
     except OSError as error:
         raise ClientFault(f"{directory} cannot be changed: {error.strerror}.") from error
-    foreign = [hook for hook, outcome in outcomes.items() if outcome is git_hooks.Outcome.FOREIGN]
+    foreign = [hook for hook, outcome in outcomes.items() if outcome is git.Outcome.FOREIGN]
     if args.json:
         document = {hook: outcome.value for hook, outcome in outcomes.items()}
-        printing.print_document({"directory": str(directory), "hooks": document})
+        output.print_document({"directory": str(directory), "hooks": document})
     else:
-        printing.print_lines([f"{hook:<11} {outcome.value}" for hook, outcome in outcomes.items()])
+        output.print_lines([f"{hook:<11} {outcome.value}" for hook, outcome in outcomes.items()])
         if args.install and foreign:
             print(f"To guard with your own hook, add to it: headcount guard git {foreign[0]} || exit $?")
-    return codes.REFUSED if args.install and foreign else codes.DONE
+    return exit_codes.REFUSED if args.install and foreign else exit_codes.DONE

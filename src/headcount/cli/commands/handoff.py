@@ -5,12 +5,12 @@ Not here: who may (the daemon decides).
 
 from typing import TYPE_CHECKING, Any
 
-from headcount.cli import printing
+from headcount.cli import output
 from headcount.cli.commands.check import fence
-from headcount.cli.holders import with_pid
 from headcount.cli.sanitize import clean, said, said_item
-from headcount.client import ledger
-from headcount.wire import codes
+from headcount.client import requests
+from headcount.present.holders import with_pid
+from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
     import argparse
@@ -29,13 +29,13 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
 
 
 def run(args: Any) -> int:
-    question = ledger.hand_off(args.item, args.to, fence=args.fence, acting_as=args.acting_as)
-    answer = ledger.ask(printing.client(), question)
+    question = requests.hand_off(args.item, args.to, fence=args.fence, acting_as=args.acting_as)
+    answer = requests.ask(output.client(), question)
     if args.json:
-        printing.print_document(answer)
-        return codes.DONE
+        output.print_document(answer)
+        return exit_codes.DONE
     holder = answer.get("holder")
     to = with_pid(holder) if isinstance(holder, dict) else said(args.to)
     item = said_item(answer.get("item") or args.item)
     print(f"{item} is now with {to}: claim #{clean(answer.get('fence'))}.")
-    return codes.DONE
+    return exit_codes.DONE

@@ -18,13 +18,13 @@ from functools import partial
 from types import FrameType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from headcount.cli import not_run, printing
+from headcount.cli import not_run, output
+from headcount.cli.actions.claim_keeper import BY_SIGNAL, Keeper, end_with
+from headcount.cli.actions.shared_requests import held_lines
 from headcount.cli.commands.claim import no_time, seconds
-from headcount.cli.holders import held_lines
-from headcount.cli.keeping import BY_SIGNAL, Keeper, end_with
-from headcount.client import ledger
+from headcount.client import requests
 from headcount.client.faults import ClientFault, WrongCall
-from headcount.wire import codes
+from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
     import argparse
@@ -70,15 +70,15 @@ def run(args: Any) -> int:
         raise no_time(args.wait, "hold")
     if not args.command:
         raise WrongCall("headcount: hold needs a command after --. See: headcount hold --help")
-    client = printing.client()
-    answer = ledger.ask(client, ledger.acquire(args.item, wait=wait, note=args.note, own=True))
+    client = output.client()
+    answer = requests.ask(client, requests.acquire(args.item, wait=wait, note=args.note, own=True))
     if not answer.get("granted"):
         item = str(answer.get("item") or args.item)
         if args.json:
-            printing.print_document(answer)
-            return codes.REFUSED
+            output.print_document(answer)
+            return exit_codes.REFUSED
         print("\n".join(held_lines(client, item, answer, "hold", "--", "CMD")), file=sys.stderr)
-        return codes.REFUSED
+        return exit_codes.REFUSED
     item, fence = str(answer.get("item")), int(answer["fence"])
     try:
         return _run(args.command, item, fence)
@@ -121,6 +121,6 @@ def _pass_signals_on(child: "subprocess.Popen[bytes]") -> dict[int, Any]:
 def _give_back(client: Any, item: str, fence: int) -> None:
     """Our end frees it too; this is for the next in line, who need not wait for it."""
     try:
-        ledger.ask(client, ledger.release(item, fence=fence))
+        requests.ask(client, requests.release(item, fence=fence))
     except ClientFault:
         return  # lost before, or the daemon is away: our death will say it

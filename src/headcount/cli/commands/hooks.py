@@ -5,43 +5,33 @@ Rules of this file
   2. Taking hooks out, and pointing those that are there to another home, is for people: an agent is refused.
   3. Without `--agent`: every agent that is on this machine.
 
-Not here: the words (cli/hook_lines.py), the edit and the writing (agents/json_hooks.py), the line
-(agents/drop_line.py).
+Not here: the words (cli/actions/hook_setup.py), the edit and the writing (agents/installing/json_hooks.py), the line
+(agents/installing/shell_lines.py).
 """
 
 import os
-import shutil
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from headcount.cli import hook_lines, printing
-from headcount.cli.people import refuse_agents
-from headcount.cli.sanitize import clean
+from headcount.cli import output
+from headcount.cli.actions import hook_setup
+from headcount.cli.actions.hook_setup import Target, _asks, _standings, _targets
+from headcount.cli.humans_only import refuse_agents
 from headcount.client.faults import ClientFault
 from headcount.paths import Places
-from headcount.wire import codes
+from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
     import argparse
 
-    from headcount.agents.hook_files import HookFiles, Plan, Standing
-    from headcount.agents.port import Agent
-    from headcount.agents.settings_file import Refusal
+    from headcount.agents.installing.file_change import Plan
+    from headcount.agents.installing.settings_file import Refusal
 
 NOTE = (
     "Inside an agent: install and status only. Uninstalling, or pointing hooks to another home, is for people.\n"
     "Exit codes: 0 done, 1 a settings file cannot be read or is invalid (it is left as it is), 3 for people only."
 )
-FIRST = "claude-code"
-
-
-class Target(NamedTuple):
-    """One agent's settings in one of its places."""
-
-    agent: "Agent"
-    hooks: "HookFiles"
-    root: Path
 
 
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
@@ -78,80 +68,22 @@ def run(args: Any) -> int:
         _make(places, targets)
     outcomes = [(each.agent, _change(args.action, each, places, asks, dry=args.dry_run)) for each in targets]
     if args.json:
-        printing.print_document({"files": [hook_lines.document(*each) for each in outcomes]})
+        output.print_document({"files": [hook_setup.document(*each) for each in outcomes]})
     else:
         live = _live_sessions() if args.action == "install" else {}
-        printing.print_lines(hook_lines.outcome_lines(args.action, outcomes, live, dry=args.dry_run))
-    return codes.FAULT if any(_is_refusal(outcome) for _, outcome in outcomes) else codes.DONE
-
-
-def standings() -> "list[Standing]":
-    """How it stands in each place of each agent that is here."""
-    return [standing for _, standing in labelled_standings()]
-
-
-def labelled_standings() -> "list[tuple[str, Standing]]":
-    places = Places.from_environ(os.environ)
-    return [(agent.label, standing) for agent, standing in _standings(_targets(places, None), places)]
+        output.print_lines(hook_setup.outcome_lines(args.action, outcomes, live, dry=args.dry_run))
+    return exit_codes.FAULT if any(_is_refusal(outcome) for _, outcome in outcomes) else exit_codes.DONE
 
 
 # --- which agents --------------------------------------------------------------------------------------
-
-
-def _targets(places: Places, only: str | None) -> list[Target]:
-    from headcount.agents.table import AGENTS
-
-    able = {name: agent for name, agent in AGENTS.items() if agent.hooks is not None}
-    if only is not None and only not in able:
-        only = next((name for name, agent in able.items() if agent.label == only), only)
-    if only is not None and only not in able:
-        raise _NoSuchAgent(only, list(able))
-    found = [target for agent in able.values() for target in _of(agent, places)]
-    if only is not None:
-        return [each for each in found if each.agent.name == only]
-    return [each for each in found if _is_here(each)] or [each for each in found if each.agent.name == FIRST]
-
-
-def _of(agent: "Agent", places: Places) -> list[Target]:
-    hooks = agent.hooks
-    assert hooks is not None
-    roots = hooks.roots(os.environ, Path.home())
-    if agent.name == FIRST:
-        roots = [*roots, *_more_roots(places)]
-    return [Target(agent, hooks, root) for root in dict.fromkeys(roots)]
-
-
-def _more_roots(places: Places) -> list[Path]:
-    from headcount.daemon.config import BadSetting, Config
-
-    try:
-        more = Config.read(Path(places.config), os.environ).claude_roots
-    except BadSetting as error:
-        raise ClientFault(str(error)) from error
-    return [Path(each).expanduser() for each in more]
-
-
-def _is_here(target: Target) -> bool:
-    return target.root.is_dir() or any(shutil.which(program) for program in target.hooks.programs)
-
-
-def _asks(hooks: "HookFiles") -> bool:
-    return bool(getattr(hooks, "questions", None))
-
-
-class _NoSuchAgent(ClientFault):
-    exit_code = codes.USAGE
-
-    def __init__(self, asked: str, known: list[str]) -> None:
-        super().__init__(f'"{clean(asked)}" has no hooks here. Known: {", ".join(known)}.', None)
 
 
 # --- changing ------------------------------------------------------------------------------------------
 
 
 def _make(places: Places, targets: list[Target]) -> None:
-    from headcount.agents.drop_line import directory_of
-    from headcount.client.start import make
+    from headcount.agents.installing.shell_lines import directory_of
+    from headcount.client.start_daemon import make
 
     make(places)
     for each in targets:
@@ -162,7 +94,7 @@ def _change(
     action: str, target: Target, places: Places, asks: frozenset[str], *, dry: bool
 ) -> "Plan | Refusal":
     from headcount.agents.ask_line import Asking
-    from headcount.agents.drop_line import directory_of
+    from headcount.agents.installing.shell_lines import directory_of
 
     hooks, root, state = target.hooks, target.root, Path(places.state)
     mailbox = directory_of(Path(places.mailbox), target.agent.name)
@@ -175,7 +107,7 @@ def _change(
 
 
 def _is_refusal(outcome: object) -> bool:
-    from headcount.agents.settings_file import Refusal
+    from headcount.agents.installing.settings_file import Refusal
 
     return isinstance(outcome, Refusal)
 
@@ -185,7 +117,7 @@ def _live_sessions() -> dict[str, list[str]]:
     is not counted, and nothing is promised of it."""
     found: dict[str, list[str]] = {}
     with suppress(ClientFault, KeyError):
-        client = printing.client(autostart=False)
+        client = output.client(autostart=False)
         for each in client.get("/v1/sessions")["sessions"]:
             if each.get("liveness") == "alive":
                 detail = client.get(f"/v1/sessions/{each['id']}")
@@ -196,19 +128,10 @@ def _live_sessions() -> dict[str, list[str]]:
 # --- how it stands -------------------------------------------------------------------------------------
 
 
-def _standings(targets: list[Target], places: Places) -> "list[tuple[Agent, Standing]]":
-    from headcount.agents.drop_line import directory_of
-
-    return [
-        (each.agent, each.hooks.standing(each.root, directory_of(Path(places.mailbox), each.agent.name)))
-        for each in targets
-    ]
-
-
 def _status(targets: list[Target], places: Places, *, as_json: bool) -> int:
     found = _standings(targets, places)
     if as_json:
-        printing.print_document({"files": [hook_lines.standing_document(*each) for each in found]})
+        output.print_document({"files": [hook_setup.standing_document(*each) for each in found]})
     else:
-        printing.print_lines(hook_lines.standing_lines(found))
-    return codes.FAULT if any(each.state.value == "unreadable" for _, each in found) else codes.DONE
+        output.print_lines(hook_setup.standing_lines(found))
+    return exit_codes.FAULT if any(each.state.value == "unreadable" for _, each in found) else exit_codes.DONE

@@ -13,12 +13,14 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from headcount.cli import going, printing, rows
+from headcount.cli import output
+from headcount.cli.actions import jump_to_terminal
 from headcount.cli.sanitize import clean
+from headcount.client.daemon_access import Client, quoted
 from headcount.client.faults import ClientFault, NotFound
-from headcount.client.reach import Client, quoted
-from headcount.core.plain import command
-from headcount.wire import codes
+from headcount.present import session_words
+from headcount.present.clean_text import command
+from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
     import argparse
@@ -31,7 +33,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
 
 
 def run(args: Any) -> int:
-    return to(printing.client(), args.session, as_json=args.json)
+    return to(output.client(), args.session, as_json=args.json)
 
 
 def to(client: Client, wanted: str, *, as_json: bool) -> int:
@@ -39,11 +41,11 @@ def to(client: Client, wanted: str, *, as_json: bool) -> int:
     raw = place["session"]
     if raw.get("liveness") == "ended":
         raise NotFound(410, "ended", *_ended(raw))
-    went = going.go(place, os.environ)
+    went = jump_to_terminal.go(place, os.environ)
     if went.shown and raw.get("activity") == "done":
         _visited(client, raw)
     if as_json:
-        printing.print_document(
+        output.print_document(
             {
                 "session": raw,
                 "shown": went.shown,
@@ -54,7 +56,7 @@ def to(client: Client, wanted: str, *, as_json: bool) -> int:
         )
     else:
         _tell(went, raw, place)
-    return codes.DONE if went.shown else codes.FAULT
+    return exit_codes.DONE if went.shown else exit_codes.FAULT
 
 
 def _visited(client: Client, raw: dict[str, Any]) -> None:
@@ -62,8 +64,8 @@ def _visited(client: Client, raw: dict[str, Any]) -> None:
         client.post(f"/v1/sessions/{quoted(str(raw['id']))}/visited")
 
 
-def _tell(went: going.Went, raw: dict[str, Any], place: dict[str, Any]) -> None:
-    print(f"{rows.who(raw)}: {went.how}", file=sys.stdout if went.shown else sys.stderr)
+def _tell(went: jump_to_terminal.Went, raw: dict[str, Any], place: dict[str, Any]) -> None:
+    print(f"{session_words.who(raw)}: {went.how}", file=sys.stdout if went.shown else sys.stderr)
     if not place.get("known"):
         print(
             f"Where it was last; it cannot be found out now: {clean(place.get('because'))}.", file=sys.stderr
@@ -73,6 +75,6 @@ def _tell(went: going.Went, raw: dict[str, Any], place: dict[str, Any]) -> None:
 
 
 def _ended(raw: dict[str, Any]) -> tuple[str, str]:
-    id = clean(raw.get("id"))[: rows.SHORTEST_ID]
+    id = clean(raw.get("id"))[: session_words.SHORTEST_ID]
     verb = "resume" if raw.get("resume") else "show"  # not every agent can go on
-    return f"{id} has ended: {rows.end_of(raw.get('ended') or {})}.", f"headcount {verb} {id}"
+    return f"{id} has ended: {session_words.end_of(raw.get('ended') or {})}.", f"headcount {verb} {id}"

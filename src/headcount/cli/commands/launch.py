@@ -12,9 +12,10 @@ import shutil
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from headcount.cli import not_run, printing, starting
+from headcount.cli import not_run, output
+from headcount.cli.actions import start_agent
+from headcount.client.daemon_access import Client, quoted
 from headcount.client.faults import NotFound, Refused, WrongCall
-from headcount.client.reach import Client, quoted
 
 if TYPE_CHECKING:
     import argparse
@@ -89,16 +90,16 @@ def run(args: Any) -> int:
         return not_run.no_such(args.command[0])
     if args.name:
         _check_name(args.name)
-    client = printing.client()
+    client = output.client()
     if args.name and not args.window:  # who opened the window has said it
         _warn_of_namesake(client, args.name)
     if args.agent and not args.window:
         _warn_of_stranger(agent_of(args))
     if args.tmux is None:
-        return starting.become(client, program, args.command, registration(args))
+        return start_agent.become(client, program, args.command, registration(args))
     _check_free(client, args)
     words = ["launch", *_own_words(args), "--", *args.command]
-    return starting.in_window(client, args.tmux, os.getcwd(), words, as_json=args.json)  # noqa: PTH109
+    return start_agent.in_window(client, args.tmux, os.getcwd(), words, as_json=args.json)  # noqa: PTH109
 
 
 def _own_words(args: Any) -> list[str]:
@@ -111,7 +112,7 @@ def _own_words(args: Any) -> list[str]:
 
 def _check_name(name: str) -> None:
     """Before a window is opened, as the daemon would."""
-    from headcount.core.session import looks_like_an_id
+    from headcount.core.values.session import looks_like_an_id
 
     if looks_like_an_id(name):
         better = f"a name is not only hex digits, for instance fix-{name}."
@@ -128,7 +129,7 @@ def _check_free(client: Client, args: Any) -> None:
     except NotFound:
         return
     if raw.get("liveness") != "ended" and raw.get("conversation") == conversation:
-        raise starting.alive_elsewhere(raw)
+        raise start_agent.alive_elsewhere(raw)
 
 
 def _warn_of_namesake(client: Client, name: str) -> None:
@@ -142,15 +143,15 @@ def _warn_of_namesake(client: Client, name: str) -> None:
             raise
         raw = {"name": name}
     if raw.get("name") == name and raw.get("liveness") != "ended":
-        printing.note(f'"{name}" fits another live session too: only its id tells them apart.')
+        output.note(f'"{name}" fits another live session too: only its id tells them apart.')
 
 
 def _warn_of_stranger(agent: str) -> None:
     """Whoever embeds an agent of their own gives it a name of their own, so it is no fault; a slip looks the same."""
-    from headcount.agents.table import AGENTS as known
+    from headcount.agents.catalog import AGENTS as known
 
     if agent not in known:
-        printing.note(
+        output.note(
             f'Nobody here can read the agent "{agent}": whether it lives is known, what it does is not.'
             f" Known are {', '.join(known)}."
         )

@@ -9,13 +9,14 @@ Not here: the words of an event (story.py), the journal (store/).
 import time
 from typing import TYPE_CHECKING, Any
 
-from headcount.cli import moments, output, printing
+from headcount.cli import output, standard_streams
 from headcount.cli.sanitize import clean
-from headcount.cli.screen import standard
-from headcount.cli.story import is_told, lines_of
-from headcount.client.following import follow
-from headcount.client.reach import quoted
-from headcount.wire import codes
+from headcount.client.daemon_access import quoted
+from headcount.client.event_stream import follow
+from headcount.present import time_text
+from headcount.present.event_lines import is_told, lines_of
+from headcount.present.screen import standard
+from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
     import argparse
@@ -43,25 +44,25 @@ def count(text: str) -> int:
 def moment(text: str) -> float:
     from argparse import ArgumentTypeError
 
-    span = moments.parse_span(text)
+    span = time_text.parse_span(text)
     if span is None:
         raise ArgumentTypeError(f'"{clean(text)}" is no time; write 90s, 5m, 2h or 3d')
     return time.time() - span
 
 
 def run(args: Any) -> int:
-    client = printing.client()
+    client = output.client()
     session = client.get(f"/v1/sessions/{quoted(args.session)}")["id"] if args.session else None
     events = client.get(question(args, session))["events"]
     last = max((event["seq"] for event in events), default=None)
     for event in [event for event in events if is_shown(event, args)][-args.n :]:
         tell(event, args)
     if args.follow:
-        output.stream()
-        for event in follow(client, last, stay=printing.note):
+        standard_streams.stream()
+        for event in follow(client, last, stay=output.note):
             if event["type"] != "snapshot" and is_wanted(event, args, session) and is_shown(event, args):
                 tell(event, args)
-    return codes.DONE
+    return exit_codes.DONE
 
 
 def question(args: Any, session: str | None) -> str:
@@ -86,7 +87,7 @@ def is_shown(event: dict[str, Any], args: Any) -> bool:
 
 def tell(event: dict[str, Any], args: Any) -> None:
     if args.json:
-        printing.print_line(event)
+        output.print_line(event)
     else:
         for line in lines_of(event, standard(), time.time()):
             print(line, flush=args.follow)

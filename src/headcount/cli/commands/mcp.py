@@ -5,7 +5,7 @@ Rules of this file
   2. The SDK is an extra and takes a second to import: nobody else pays for it, and its absence names the way out.
   3. Says for each agent what became of it; taking it back is for people.
 
-Not here: the tools (mcp/), the agents' settings (agents/mcp_install.py).
+Not here: the tools (mcp/), the agents' settings (agents/installing/mcp_server.py).
 """
 
 import os
@@ -15,21 +15,21 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headcount.cli import printing
-from headcount.cli.people import refuse_agents
-from headcount.cli.rows import AGENTS_CALLED
+from headcount.cli import output
+from headcount.cli.humans_only import refuse_agents
 from headcount.cli.sanitize import clean
 from headcount.client.faults import ClientFault
-from headcount.core.plain import command
 from headcount.paths import Places
-from headcount.wire import codes
+from headcount.present.clean_text import command
+from headcount.present.session_words import AGENTS_CALLED
+from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.agents.installing.mcp_server import Done
+    from headcount.agents.installing.settings_file import Refusal
     from headcount.agents.mcp_entry import Server
-    from headcount.agents.mcp_install import Done
-    from headcount.agents.settings_file import Refusal
 
 AGENTS = ("claude-code", "codex", "opencode", "gemini")
 PASSED_ON = ("HEADCOUNT_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME")
@@ -63,7 +63,7 @@ def run(args: Any) -> int:
         return _serve()
     if args.action == "skill":
         print(import_module("headcount.mcp.skill").SKILL, end="")
-        return codes.DONE
+        return exit_codes.DONE
     return _status(args) if args.action == "status" else _change(args)
 
 
@@ -76,7 +76,7 @@ def _serve() -> int:
     if not is_possible():
         raise ClientFault("The MCP server needs the MCP SDK, which is an extra.", f"Install it {EXTRA}")
     import_module("headcount.mcp.server").run()
-    return codes.DONE
+    return exit_codes.DONE
 
 
 def is_possible() -> bool:
@@ -85,8 +85,8 @@ def is_possible() -> bool:
 
 
 def _change(args: Any) -> int:
-    from headcount.agents import mcp_install
-    from headcount.agents.settings_file import Refusal
+    from headcount.agents.installing import mcp_server
+    from headcount.agents.installing.settings_file import Refusal
 
     if args.action == "uninstall" and not args.dry_run:
         refuse_agents("mcp uninstall")
@@ -95,25 +95,25 @@ def _change(args: Any) -> int:
             "The MCP server needs the MCP SDK, which is an extra. Nothing written.", f"Install it {EXTRA}"
         )
     is_install = args.action == "install" and not args.dry_run
-    if is_install and any(mcp_install.repoints(each, server()) for each in _wanted(args.agent)):
+    if is_install and any(mcp_server.repoints(each, server()) for each in _wanted(args.agent)):
         refuse_agents("pointing an MCP entry that is installed elsewhere")
     state = Path(Places.from_environ(os.environ).state)
     outcomes: list[tuple[str, Done | Refusal]] = []
     for target in _wanted(args.agent):
         if args.action == "install":
-            outcomes.append((target.agent, mcp_install.install(target, server(), state, dry=args.dry_run)))
+            outcomes.append((target.agent, mcp_server.install(target, server(), state, dry=args.dry_run)))
         else:
-            outcomes.append((target.agent, mcp_install.uninstall(target, state, dry=args.dry_run)))
+            outcomes.append((target.agent, mcp_server.uninstall(target, state, dry=args.dry_run)))
     if args.json:
-        printing.print_document({"agents": [_document(agent, each) for agent, each in outcomes]})
+        output.print_document({"agents": [_document(agent, each) for agent, each in outcomes]})
     else:
         none = [f"No agent that headcount knows was used here; name one: --agent {AGENTS[0]}"]
         lines = [
             line for agent, each in outcomes for line in _lines(args.action, agent, each, dry=args.dry_run)
         ]
-        printing.print_lines(lines or none)
+        output.print_lines(lines or none)
     undone = [each for _, each in outcomes if isinstance(each, Refusal) or not (each.ran or args.dry_run)]
-    return codes.FAULT if undone else codes.DONE
+    return exit_codes.FAULT if undone else exit_codes.DONE
 
 
 def server() -> "Server":
@@ -130,14 +130,14 @@ def server() -> "Server":
 
 
 def _wanted(agent: str | None) -> list[Any]:
-    from headcount.agents import mcp_install
+    from headcount.agents.installing import mcp_server
 
-    targets = mcp_install.targets(os.environ, Path.home())
-    return [targets[agent]] if agent else [each for each in targets.values() if mcp_install.is_there(each)]
+    targets = mcp_server.targets(os.environ, Path.home())
+    return [targets[agent]] if agent else [each for each in targets.values() if mcp_server.is_there(each)]
 
 
 def _lines(action: str, agent: str, outcome: "Done | Refusal", *, dry: bool) -> list[str]:
-    from headcount.agents.settings_file import Refusal
+    from headcount.agents.installing.settings_file import Refusal
 
     place = _home(outcome.path)
     if isinstance(outcome, Refusal):
@@ -167,22 +167,22 @@ def _diff(done: "Done") -> list[str]:
 
 
 def _status(args: Any) -> int:
-    from headcount.agents import mcp_install
+    from headcount.agents.installing import mcp_server
 
-    found = [(each, mcp_install.standing(each)) for each in _wanted(args.agent)]
+    found = [(each, mcp_server.standing(each)) for each in _wanted(args.agent)]
     if args.json:
         rows = [{"agent": each.agent, "path": str(each.path), "state": state} for each, state in found]
-        printing.print_document({"agents": rows, "sdk": is_possible()})
+        output.print_document({"agents": rows, "sdk": is_possible()})
     else:
         lines = [f"{each.agent:<12} {_home(each.path)}   {clean(state)}" for each, state in found]
-        printing.print_lines(
+        output.print_lines(
             [*lines, "the SDK is installed" if is_possible() else f"the SDK is missing: {EXTRA}"]
         )
-    return codes.DONE
+    return exit_codes.DONE
 
 
 def _document(agent: str, outcome: "Done | Refusal") -> dict[str, Any]:
-    from headcount.agents.settings_file import Refusal
+    from headcount.agents.installing.settings_file import Refusal
 
     if isinstance(outcome, Refusal):
         return {"agent": agent, "path": str(outcome.path), "refused": outcome.why, "line": outcome.line}

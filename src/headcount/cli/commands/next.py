@@ -10,9 +10,10 @@ Not here: how one gets there (going.py).
 import time
 from typing import TYPE_CHECKING, Any
 
-from headcount.cli import printing, rows
+from headcount.cli import output
 from headcount.cli.commands import jump
-from headcount.wire import codes
+from headcount.present import session_words
+from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
     import argparse
@@ -25,20 +26,20 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
 
 
 def run(args: Any) -> int:
-    client = printing.client()
+    client = output.client()
     sessions = client.get("/v1/sessions")["sessions"]
-    waiting = [row for row in rows.rows_of(sessions, time.time()) if row.group == "needs you"]
+    waiting = [row for row in session_words.rows_of(sessions, time.time()) if row.group == "needs you"]
     if not waiting:
         if args.json:
-            printing.print_document({"session": None})
+            output.print_document({"session": None})
         else:
             print("Nobody waits for you.")
-        return codes.NOT_FOUND
+        return exit_codes.NOT_FOUND
     first = waiting[0]
     if args.print:
         if args.json:
-            printing.print_document({"session": next(raw for raw in sessions if raw["id"] == first.full_id)})
+            output.print_document({"session": next(raw for raw in sessions if raw["id"] == first.full_id)})
         else:
             print(f"{first.id}  {first.state} for {first.age}  {first.name}  {first.doing}")
-        return codes.DONE
+        return exit_codes.DONE
     return jump.to(client, first.full_id, as_json=args.json)

@@ -6,10 +6,10 @@ Not here: what is notified of (the daemon), where channels are set (config.toml)
 from typing import TYPE_CHECKING, Any
 
 from headcount import times
-from headcount.cli import printing
+from headcount.cli import output
 from headcount.cli.sanitize import clean
 from headcount.client.faults import refusal
-from headcount.wire import codes
+from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
     import argparse
@@ -29,17 +29,17 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
 
 def run(args: Any) -> int:
     within = times.NOTICE_WITHIN + times.CALL_WITHIN  # a slow webhook is an answer too
-    said = printing.client().answer("POST", "/v1/notify/test", {}, within=within)
+    said = output.client().answer("POST", "/v1/notify/test", {}, within=within)
     if said.status >= 400:
         raise refusal(said.status, said.data)
     answer = said.data
     channels = answer.get("channels") or []
     if args.json:
-        printing.print_document(answer)
+        output.print_document(answer)
     elif channels:
-        printing.print_lines([_line(each) for each in channels])
+        output.print_lines([_line(each) for each in channels])
     else:
-        printing.print_lines(
+        output.print_lines(
             [
                 "No channel is set, so nobody is notified of anything.",
                 f"Set one in {clean(answer.get('config'))}, for example:",
@@ -49,10 +49,10 @@ def run(args: Any) -> int:
             ]
         )
     if answer.get("drift") and not args.json:
-        printing.print_lines([f"! {clean(answer['drift'])}"])
+        output.print_lines([f"! {clean(answer['drift'])}"])
     if not channels:
-        return codes.NOT_FOUND
-    return codes.DONE if all(each.get("ok") for each in channels) else codes.FAULT
+        return exit_codes.NOT_FOUND
+    return exit_codes.DONE if all(each.get("ok") for each in channels) else exit_codes.FAULT
 
 
 def _line(channel: dict[str, Any]) -> str:

@@ -8,10 +8,10 @@ Not here: who may look (the daemon decides).
 
 from typing import TYPE_CHECKING, Any
 
-from headcount.cli import printing
+from headcount.cli import output
 from headcount.cli.sanitize import clean
-from headcount.client.reach import quoted
-from headcount.wire import codes
+from headcount.client.daemon_access import quoted
+from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
     import argparse
@@ -45,12 +45,12 @@ def count(text: str) -> int:
 
 def run(args: Any) -> int:
     pane = "&pane=1" if args.pane else ""
-    answer = printing.client().get(f"/v1/sessions/{quoted(args.session)}/peek?lines={args.lines}{pane}")
+    answer = output.client().get(f"/v1/sessions/{quoted(args.session)}/peek?lines={args.lines}{pane}")
     if args.json:
-        printing.print_document(answer)
+        output.print_document(answer)
     else:
-        printing.print_lines(lines_of(answer))
-    return codes.DONE
+        output.print_lines(lines_of(answer))
+    return exit_codes.DONE
 
 
 def lines_of(answer: dict[str, Any]) -> list[str]:

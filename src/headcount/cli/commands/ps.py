@@ -11,14 +11,14 @@ import time
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from headcount.cli import printing
-from headcount.wire import codes
+from headcount.cli import output
+from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.client.daemon_access import Client
     from headcount.client.faults import WrongCall
-    from headcount.client.reach import Client
 
 NOTE = "A host that does not answer is unknown, with its last rows and why; the others are shown, and the exit code is 0."
 SWITCHES = {
@@ -57,7 +57,7 @@ def run(args: Any) -> int:
         raise _wrong("headcount: --fleet and --host are two lists; ask for one. See: headcount ps --help")
     if args.where and not os.path.isdir(args.where):  # noqa: PTH112
         raise _no_directory(args.where)
-    client = printing.client()
+    client = output.client()
     answer = _asked(client, args)
     sessions = answer["sessions"]
     if args.where:
@@ -67,31 +67,31 @@ def run(args: Any) -> int:
         here = {os.path.abspath(args.where), os.path.realpath(args.where)}  # noqa: PTH100
         sessions = [raw for raw in sessions if any(repo.is_within(raw.get("cwd"), each) for each in here)]
     if args.json:
-        printing.print_document({**answer, "sessions": sessions})
-        return codes.DONE
-    from headcount.cli.rows import rows_of
-    from headcount.cli.screen import standard
-    from headcount.cli.table import draw
+        output.print_document({**answer, "sessions": sessions})
+        return exit_codes.DONE
+    from headcount.present.screen import standard
+    from headcount.present.session_words import rows_of
+    from headcount.present.table import draw
 
     if answer.get("rebooted"):
-        from headcount.cli.reboot import tell_once
+        from headcount.cli.reboot_notice import tell_once
 
         tell_once(client)
     rows = rows_of(sessions, time.time())
     if not rows and answer["sessions"]:
-        from headcount.cli.table import NOBODY_THERE
+        from headcount.present.table import NOBODY_THERE
 
-        printing.print_lines([NOBODY_THERE])
+        output.print_lines([NOBODY_THERE])
     elif args.wide:
         from headcount.cli.wide import columns_of
 
-        printing.print_lines(draw(rows, standard(), everything=True, more=columns_of(sessions)))
+        output.print_lines(draw(rows, standard(), everything=True, more=columns_of(sessions)))
     else:
-        printing.print_lines(draw(rows, standard()))
+        output.print_lines(draw(rows, standard()))
     for host in answer.get("hosts") or ():
         if host.get("state") != "alive":
-            printing.note(_silent(host))
-    return codes.DONE
+            output.note(_silent(host))
+    return exit_codes.DONE
 
 
 def _wrong(message: str) -> "WrongCall":
@@ -102,7 +102,7 @@ def _wrong(message: str) -> "WrongCall":
 
 def _no_directory(where: str) -> "WrongCall":
     from headcount.client.faults import WrongCall
-    from headcount.core.plain import command, in_quotes
+    from headcount.present.clean_text import command, in_quotes
 
     return WrongCall(
         f"headcount: no directory {in_quotes(where)}.", f"One session: {command('headcount', 'show', where)}"
@@ -117,12 +117,12 @@ def _asked(client: "Client", args: Any) -> dict[str, Any]:
 
 
 def _with_hosts(here: dict[str, Any], args: Any) -> dict[str, Any]:
-    from headcount.cli import remote
+    from headcount.cli.actions import remote_hosts
 
-    hosts = remote.parse_hosts(args.host)
+    hosts = remote_hosts.parse_hosts(args.host)
     known = [
-        remote.Known(remote.HERE, here["sessions"], time.time(), None),
-        *remote.ask_all(hosts, ended=args.all),
+        remote_hosts.Known(remote_hosts.HERE, here["sessions"], time.time(), None),
+        *remote_hosts.ask_all(hosts, ended=args.all),
     ]
     now = time.time()
     sessions = [row for each in known for row in each.marked(now)]
@@ -130,7 +130,7 @@ def _with_hosts(here: dict[str, Any], args: Any) -> dict[str, Any]:
 
 
 def _silent(host: dict[str, Any]) -> str:
-    from headcount.cli.moments import span
+    from headcount.present.time_text import span
 
     age = host.get("age_s")
     since = "nothing is known of it" if age is None else f"its rows are {span(float(age))} old"

@@ -8,12 +8,13 @@ Not here: the cap, and who may (the daemon decides).
 
 from typing import TYPE_CHECKING, Any
 
-from headcount.cli import moments, printing
+from headcount.cli import output
 from headcount.cli.sanitize import clean, said
+from headcount.client.daemon_access import Client, quoted
 from headcount.client.faults import ClientFault, Refused, WrongCall
-from headcount.client.reach import Client, quoted
+from headcount.present import time_text
 from headcount.times import MINUTE, QUIET_MOST
-from headcount.wire import codes
+from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
     import argparse
@@ -34,7 +35,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
 def seconds(text: str) -> float:
     from argparse import ArgumentTypeError
 
-    span = moments.parse_span(text)
+    span = time_text.parse_span(text)
     if not span:
         raise ArgumentTypeError(f'"{clean(text)}" is no time; write 20m, 90s or 1h')
     return span
@@ -43,7 +44,7 @@ def seconds(text: str) -> float:
 def run(args: Any) -> int:
     if (args.duration is None) != args.off:
         raise WrongCall("headcount: how long? Write: headcount quiet 20m, or: headcount quiet --off")
-    client = printing.client()
+    client = output.client()
     session = args.acting_as or _myself(client)
     if session is None:
         typed = "--off" if args.off else _as_typed(args.duration)
@@ -56,22 +57,22 @@ def run(args: Any) -> int:
     wish = {"off": True} if args.off else {"seconds": args.duration, "why": args.why}
     answer = client.post(f"/v1/sessions/{quoted(session)}/quiet", wish)
     if args.json:
-        printing.print_document(answer)
+        output.print_document(answer)
     else:
-        print(told(answer, moments.parse(answer.get("until"))))
-    return codes.DONE
+        print(told(answer, time_text.parse(answer.get("until"))))
+    return exit_codes.DONE
 
 
 def _as_typed(duration: float) -> str:
     """`5m`, not `5m00s`."""
-    return moments.exact_span(duration).removesuffix("00s").removesuffix("00m")
+    return time_text.exact_span(duration).removesuffix("00s").removesuffix("00m")
 
 
 def _myself(client: Client) -> str | None:
     try:
         me = client.get("/v1/sessions/me")
     except ClientFault as fault:
-        if fault.exit_code == codes.UNAVAILABLE:
+        if fault.exit_code == exit_codes.UNAVAILABLE:
             raise
         return None
     return me.get("session")  # type: ignore[no-any-return]
@@ -83,4 +84,4 @@ def told(answer: dict[str, Any], until: float | None) -> str:
     if until is None:
         return f"{who} is no longer quiet."
     capped = f" ({QUIET_MOST / MINUTE:.0f} minutes are the most at once)" if answer.get("capped") else ""
-    return f"{who} is quiet until {moments.clock(until, until)}{capped}."
+    return f"{who} is quiet until {time_text.clock(until, until)}{capped}."

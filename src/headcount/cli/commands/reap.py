@@ -5,10 +5,12 @@ Not here: what is verified before a signal (the daemon), listing (leftovers.py).
 
 from typing import TYPE_CHECKING, Any
 
-from headcount.cli import endings, printing
+from headcount.cli import output
+from headcount.cli.actions import shared_requests
 from headcount.cli.commands.leftovers import KINDS
 from headcount.cli.sanitize import clean
-from headcount.wire import codes
+from headcount.present import event_lines
+from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
     import argparse
@@ -29,7 +31,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     )
     parser.add_argument("--id", action="append", metavar="ID", help="only that leftover, as --json lists it")
     parser.add_argument("--kind", choices=KINDS, help="only of that kind; of all only processes are ended")
-    endings.add_kill_after(parser)
+    shared_requests.add_kill_after(parser)
 
 
 def run(args: Any) -> int:
@@ -41,13 +43,13 @@ def run(args: Any) -> int:
         "kind": args.kind,
         "kill_after": args.kill_after,
     }
-    answer = endings.ask(printing.client(), "/v1/leftovers/reap", wish, rounds=ROUNDS)
+    answer = shared_requests.ask(output.client(), "/v1/leftovers/reap", wish, rounds=ROUNDS)
     results = answer.get("results") or []
     if args.json:
-        printing.print_document(answer)
+        output.print_document(answer)
     else:
-        printing.print_lines(lines_of(answer, results))
-    return endings.code_of(results) if args.yes else codes.DONE
+        output.print_lines(lines_of(answer, results))
+    return shared_requests.code_of(results) if args.yes else exit_codes.DONE
 
 
 def lines_of(answer: dict[str, Any], results: list[dict[str, Any]]) -> list[str]:
@@ -55,9 +57,9 @@ def lines_of(answer: dict[str, Any], results: list[dict[str, Any]]) -> list[str]
     if not results:
         return [*alone, "No process to end. Nothing done."]
     if not answer.get("dry"):
-        return [*(endings.sentence(result) for result in results), *alone]
-    would = [endings.subject(each) for each in results if each.get("outcome") == "would"]
-    others = [endings.sentence(each) for each in results if each.get("outcome") != "would"]
+        return [*(event_lines.sentence(result) for result in results), *alone]
+    would = [event_lines.subject(each) for each in results if each.get("outcome") == "would"]
+    others = [event_lines.sentence(each) for each in results if each.get("outcome") != "would"]
     plan = (
         [f"Would send SIGTERM to {', '.join(would)}. Nothing done; add --yes."]
         if would

@@ -6,12 +6,12 @@ Not here: who may (the daemon decides), asking for one (claim.py).
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from headcount.cli import printing
+from headcount.cli import output
 from headcount.cli.commands.check import fence
 from headcount.cli.sanitize import clean, said_item
-from headcount.client import ledger
-from headcount.client.reach import Client
-from headcount.wire import codes
+from headcount.client import requests
+from headcount.client.daemon_access import Client
+from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
     import argparse
@@ -39,43 +39,44 @@ def parse_plain(words: list[str]) -> SimpleNamespace | None:
 
 
 def run(args: Any) -> int:
-    client = printing.client()
+    client = output.client()
     shown = _agree(client, args.item) if args.force and not args.yes else None
     fence_of = shown if args.fence is None else args.fence
-    answer = ledger.ask(
+    answer = requests.ask(
         client,
-        ledger.release(args.item, fence=fence_of, force=args.force, acting_as=args.acting_as),
+        requests.release(args.item, fence=fence_of, force=args.force, acting_as=args.acting_as),
     )
     if args.json:
-        printing.print_document(answer)
-        return codes.DONE
+        output.print_document(answer)
+        return exit_codes.DONE
     item = said_item(answer.get("item") or args.item)
     number = f" (claim #{clean(answer.get('fence'))})" if answer.get("fence") is not None else ""
     print(f"{item} {_became(answer)}{number}.{_elsewhere(answer)}")
-    return codes.DONE
+    return exit_codes.DONE
 
 
 def _agree(client: Client, item: str) -> int | None:
     """A person at a terminal sees whose claim it is, and what else that session holds. Returns the number of the
     claim that was shown: no other is released."""
-    from headcount.cli import endings
-    from headcount.cli.holders import row_of, with_pid
+    from headcount.cli.actions import shared_requests
+    from headcount.cli.actions.shared_requests import row_of
+    from headcount.present.holders import with_pid
 
-    if not endings.is_asked():
+    if not shared_requests.is_asked():
         return None
-    here = ledger.ask(client, ledger.check(item, 0)).get("item")  # as the daemon follows its links
-    held = ledger.ask(client, ledger.held())["claims"]
+    here = requests.ask(client, requests.check(item, 0)).get("item")  # as the daemon follows its links
+    held = requests.ask(client, requests.held())["claims"]
     claim = next((each for each in held if each.get("item") == here), None)
     if claim is None:
         return None
     row = row_of(client, claim.get("holder"))
-    whom = endings.told(row, taken=here) if row else with_pid(claim.get("holder"))
-    endings.agree(f"release --force: take {said_item(here)} from {whom}")
+    whom = shared_requests.told(row, taken=here) if row else with_pid(claim.get("holder"))
+    shared_requests.agree(f"release --force: take {said_item(here)} from {whom}")
     return int(claim["fence"])
 
 
 def _became(answer: dict[str, Any]) -> str:
-    from headcount.cli.holders import name_of, with_pid
+    from headcount.present.holders import name_of, with_pid
 
     was, now = answer.get("holder"), answer.get("next")
     whose = f"was taken from {with_pid(was)}, and " if isinstance(was, dict) else ""

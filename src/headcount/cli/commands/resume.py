@@ -6,7 +6,7 @@ Rules of this file
      without a shell.
   3. What it held before is not its own again: claims were freed at the death.
 
-Not here: how it is started (starting.py), who has it (daemon/routes/places.py).
+Not here: how it is started (starting.py), who has it (daemon/routes/terminals.py).
 """
 
 import os
@@ -14,12 +14,13 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headcount.cli import not_run, printing, starting
+from headcount.cli import not_run, output
+from headcount.cli.actions import start_agent
+from headcount.client.daemon_access import quoted
 from headcount.client.faults import ClientFault
-from headcount.client.reach import quoted
-from headcount.core.plain import command as to_paste
-from headcount.core.plain import said
-from headcount.wire import codes
+from headcount.present.clean_text import command as to_paste
+from headcount.present.clean_text import said
+from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
     import argparse
@@ -40,11 +41,11 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
 
 
 def run(args: Any) -> int:
-    client = printing.client()
+    client = output.client()
     found = client.get(f"/v1/sessions/{quoted(args.session)}/resume")
     raw, command, cwd = found["session"], [str(word) for word in found["command"]], found.get("cwd")
     if found.get("alive_in") and not args.anyway:
-        raise starting.alive_elsewhere(found["alive_in"])
+        raise start_agent.alive_elsewhere(found["alive_in"])
     if args.print:
         return _say(found, as_json=args.json)
     if not cwd or not Path(cwd).is_dir():
@@ -56,9 +57,9 @@ def run(args: Any) -> int:
         return not_run.no_such(command[0])
     if args.tmux is not None:
         words = ["resume", "--window", *(["--anyway"] if args.anyway else []), str(raw["id"])]
-        return starting.in_window(client, args.tmux, cwd, words, as_json=args.json)
+        return start_agent.in_window(client, args.tmux, cwd, words, as_json=args.json)
     os.chdir(cwd)
-    return starting.become(client, program, command, registration(raw, args))
+    return start_agent.become(client, program, command, registration(raw, args))
 
 
 def registration(raw: dict[str, Any], args: Any) -> dict[str, Any]:
@@ -76,7 +77,7 @@ def registration(raw: dict[str, Any], args: Any) -> dict[str, Any]:
 
 def _say(found: dict[str, Any], *, as_json: bool) -> int:
     if as_json:
-        printing.print_document(found)
+        output.print_document(found)
     else:
         print(f"{to_paste('cd', found.get('cwd') or '.')} && {to_paste(*found['command'])}")
-    return codes.DONE
+    return exit_codes.DONE

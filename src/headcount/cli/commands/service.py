@@ -14,12 +14,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headcount.cli import printing
+from headcount.cli import output
+from headcount.cli.actions.systemd_service import _daemon_pid, _main_pid, standing
 from headcount.cli.sanitize import clean
 from headcount.client import unit
 from headcount.client.faults import ClientFault, Unavailable, WrongCall
 from headcount.paths import Places
-from headcount.wire import codes
+from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
     import argparse
@@ -28,7 +29,6 @@ NOTE = (
     "To keep it running while you are logged out: loginctl enable-linger\n"
     "Exit codes: 0 done, 1 a unit that is not ours, 3 inside an agent, 4 no user systemd here."
 )
-ASKED = ("ActiveState", "UnitFileState", "MainPID", "NRestarts")
 
 
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
@@ -42,24 +42,24 @@ def run(args: Any) -> int:
         if args.action != "install":
             raise WrongCall(f"headcount: service {args.action} prints no unit; service install --print does.")
         print(_text(places), end="")
-        return codes.DONE
+        return exit_codes.DONE
     if args.action == "status":
         return _status(places, as_json=args.json)
-    from headcount.cli.people import refuse_agents
+    from headcount.cli.humans_only import refuse_agents
 
     refuse_agents(f"service {args.action}")
     if args.action == "install" or Path(unit.unit_path(os.environ)).exists():
         _need_systemd()
     done = _install(places) if args.action == "install" else _uninstall(places)
     if args.json:
-        printing.print_document(done)
+        output.print_document(done)
     else:
-        printing.print_lines([clean(line) for line in done["says"]])
-    return codes.DONE
+        output.print_lines([clean(line) for line in done["says"]])
+    return exit_codes.DONE
 
 
 def _text(places: Places) -> str:
-    from headcount.cli.unit_text import NAMED, Unwritable, unit_text
+    from headcount.cli.actions.systemd_service import NAMED, Unwritable, unit_text
 
     named = {name: value for name in NAMED if (value := os.environ.get(name))}
     if places.home is not None:
@@ -80,7 +80,7 @@ def _need_systemd() -> None:
 
 
 def _install(places: Places) -> dict[str, Any]:
-    from headcount.agents import settings_file
+    from headcount.agents.installing import settings_file
 
     path, text = Path(unit.unit_path(os.environ)), _text(places)
     before = settings_file.read(path)
@@ -95,7 +95,7 @@ def _install(places: Places) -> dict[str, Any]:
         raise ClientFault(str(refusal))
     _asked("daemon-reload")
     _asked("enable", unit.NAME)
-    moved = _main_pid() != _daemon_pid() and printing.client(autostart=False).stop()
+    moved = _main_pid() != _daemon_pid() and output.client(autostart=False).stop()
     _asked("restart", unit.NAME)
     pid = _daemon_pid()
     says = [f"{path}   {'written' if before is None else 'up to date'}; it starts with your login"]
@@ -120,40 +120,18 @@ def _uninstall(places: Places) -> dict[str, Any]:
 def _status(places: Places, *, as_json: bool) -> int:
     found = standing(places)
     if as_json:
-        printing.print_document(found)
-        return codes.DONE
+        output.print_document(found)
+        return exit_codes.DONE
     if not found["installed"]:
         next_step = "Next: headcount service install"
         if not unit.systemctl("show-environment").ok:
             next_step = "There is no user systemd to ask here, so it cannot be installed."
-        printing.print_lines(["not installed; the daemon starts on first use", next_step])
+        output.print_lines(["not installed; the daemon starts on first use", next_step])
     else:
         pid = f", pid {found['pid']}" if found["pid"] else ""
         word = f"{clean(found['active'])}{pid}" if found["systemd"] else "systemd does not answer"
-        printing.print_lines([f"{clean(found['unit'])}   {clean(found['enabled'])}, {word}"])
-    return codes.DONE
-
-
-def standing(places: Places) -> dict[str, Any]:
-    installed = unit.is_installed(os.environ, places)
-    shown = _shown() if installed else None
-    facts = shown or {}
-    return {
-        "unit": unit.unit_path(os.environ),
-        "installed": installed,
-        "systemd": shown is not None,
-        "enabled": facts.get("UnitFileState") or "unknown",
-        "active": facts.get("ActiveState") or "unknown",
-        "pid": _number(facts.get("MainPID")),
-        "restarts": _number(facts.get("NRestarts")),
-    }
-
-
-def _shown() -> dict[str, str] | None:
-    said = unit.systemctl("show", "--property", ",".join(ASKED), unit.NAME)
-    if not said.ok:
-        return None
-    return dict(line.split("=", 1) for line in said.text.splitlines() if "=" in line)
+        output.print_lines([f"{clean(found['unit'])}   {clean(found['enabled'])}, {word}"])
+    return exit_codes.DONE
 
 
 def _asked(*words: str) -> None:
@@ -163,19 +141,3 @@ def _asked(*words: str) -> None:
             f"systemctl --user {' '.join(words)} failed: {said.text or 'no word why'}.",
             f"See: systemctl --user status {unit.NAME}, and: headcount doctor",
         )
-
-
-def _main_pid() -> int | None:
-    return _number((_shown() or {}).get("MainPID"))
-
-
-def _daemon_pid() -> int | None:
-    try:
-        health = printing.client(autostart=False).get("/healthz")
-    except ClientFault:
-        return None
-    return health.get("pid") if isinstance(health, dict) else None
-
-
-def _number(text: str | None) -> int | None:
-    return int(text) if text and text.isascii() and text.isdecimal() and int(text) > 0 else None

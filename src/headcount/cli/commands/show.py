@@ -9,10 +9,11 @@ Not here: on which evidence (explain.py).
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from headcount.cli import moments, printing, rows, wide
+from headcount.cli import output, wide
 from headcount.cli.sanitize import clean, pad, said_item, width
-from headcount.client.reach import quoted
-from headcount.wire import codes
+from headcount.client.daemon_access import quoted
+from headcount.present import session_words, time_text
+from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
     import argparse
@@ -25,16 +26,16 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
 
 
 def run(args: Any) -> int:
-    raw = printing.client().get(f"/v1/sessions/{quoted(args.session)}")
+    raw = output.client().get(f"/v1/sessions/{quoted(args.session)}")
     if args.json:
-        printing.print_document(raw)
+        output.print_document(raw)
     else:
-        printing.print_lines(lines_of(raw, time.time()))
-    return codes.DONE
+        output.print_lines(lines_of(raw, time.time()))
+    return exit_codes.DONE
 
 
 def lines_of(raw: dict[str, Any], now: float) -> list[str]:
-    row = rows.row_of(raw, str(raw.get("id")), now)
+    row = session_words.row_of(raw, str(raw.get("id")), now)
     sources = raw.get("sources") or {}
     facts = [fact for fact in (*_now(raw, row, now), *_about(raw, row, now), *_ended(raw, now)) if fact.text]
     told = [_source(sources, fact.field, now) for fact in facts]
@@ -53,12 +54,12 @@ class Fact(NamedTuple):
     field: str = ""  # whose source is shown beside it
 
 
-def _now(raw: dict[str, Any], row: rows.Row, now: float) -> list[Fact]:
+def _now(raw: dict[str, Any], row: session_words.Row, now: float) -> list[Fact]:
     background = [
         " ".join(part for part in (clean(work.get("kind")), clean(work.get("label"))) if part)
         for work in raw.get("background") or ()
     ]
-    quiet = f"until {_moment(raw.get('quiet_until'), now)}" if rows.is_quiet(raw, now) else ""
+    quiet = f"until {_moment(raw.get('quiet_until'), now)}" if session_words.is_quiet(raw, now) else ""
     return [
         Fact("id", row.full_id),
         Fact("state", f"{row.state} for {row.age}", "ended" if raw.get("ended") else "activity"),
@@ -70,7 +71,7 @@ def _now(raw: dict[str, Any], row: rows.Row, now: float) -> list[Fact]:
     ]
 
 
-def _about(raw: dict[str, Any], row: rows.Row, now: float) -> list[Fact]:
+def _about(raw: dict[str, Any], row: session_words.Row, now: float) -> list[Fact]:
     def plain(title: str, field: str) -> Fact:
         return Fact(title, clean(raw.get(field)), field)
 
@@ -81,7 +82,7 @@ def _about(raw: dict[str, Any], row: rows.Row, now: float) -> list[Fact]:
         plain("conversation", "conversation"),
         plain("title", "title"),
         plain("directory", "cwd"),
-        Fact("repository", row.repo if rows.is_in_repo(raw) else "", "repo"),
+        Fact("repository", row.repo if session_words.is_in_repo(raw) else "", "repo"),
         plain("worktree", "worktree"),
         Fact("terminal", "" if row.where == "-" else row.where),
         plain("model", "model"),
@@ -120,13 +121,13 @@ def _source(sources: dict[str, Any], field: str, now: float) -> str:
     told = sources.get(field)
     if not isinstance(told, dict):
         return ""
-    at = moments.parse(told.get("at"))
-    return clean(told.get("source")) + ("" if at is None else f", {moments.exact_span(now - at)}")
+    at = time_text.parse(told.get("at"))
+    return clean(told.get("source")) + ("" if at is None else f", {time_text.exact_span(now - at)}")
 
 
 def _moment(stamp: object, now: float) -> str:
-    at = moments.parse(stamp)
+    at = time_text.parse(stamp)
     if at is None:
         return ""
-    ago = f"{moments.exact_span(now - at)} ago" if at <= now else f"in {moments.exact_span(at - now)}"
-    return f"{moments.clock(at, now)} ({ago})"
+    ago = f"{time_text.exact_span(now - at)} ago" if at <= now else f"in {time_text.exact_span(at - now)}"
+    return f"{time_text.clock(at, now)} ({ago})"

@@ -5,13 +5,14 @@ Not here: what is wrong and what to do (doctor.py).
 
 from typing import TYPE_CHECKING, Any
 
-from headcount.cli import moments, printing
+from headcount.cli import output
 from headcount.cli.sanitize import clean
 from headcount.client.faults import NotRunning, Unavailable
-from headcount.client.start import deaf_holder
-from headcount.daemon.witness import why_lost
+from headcount.client.start_daemon import deaf_holder
+from headcount.daemon.home.store_marks import why_lost
 from headcount.paths import Places
-from headcount.wire import codes
+from headcount.present import time_text
+from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
     import argparse
@@ -22,7 +23,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
 
 
 def run(args: Any) -> int:
-    client = printing.client(autostart=False)
+    client = output.client(autostart=False)
     try:
         status = client.get("/v1/status")
     except NotRunning as fault:
@@ -31,10 +32,10 @@ def run(args: Any) -> int:
         client.daemon_pid or status["pid"]
     )  # as seen from here: it may run in another pid namespace
     if args.json:
-        printing.print_document(status)
+        output.print_document(status)
     else:
-        printing.print_lines(lines_of(status))
-    return codes.DONE
+        output.print_lines(lines_of(status))
+    return exit_codes.DONE
 
 
 def _why_away(places: Places, fault: NotRunning) -> Unavailable:
@@ -54,7 +55,7 @@ def lines_of(status: dict[str, Any]) -> list[str]:
     )
     lines = [
         f"headcount {clean(status.get('version'))}, pid {clean(status.get('pid'))}, "
-        f"up {moments.exact_span(float(status.get('uptime_s') or 0))}",
+        f"up {time_text.exact_span(float(status.get('uptime_s') or 0))}",
         f"  sessions   {status.get('sessions')}{f' ({counts})' if counts else ''}",
         f"  processes  {clean(status.get('processes'))}: {status.get('watched')} watched"
         + (f", {polled} of them by polling" if polled else ""),

@@ -5,7 +5,7 @@ Rules of this file
      say, or nobody to ask, it says nothing and exits 0.
   2. It reads no stdin (Claude Code writes its own report there) and imports next to nothing.
 
-Not here: the characters (core/glance.py).
+Not here: the characters (present/summary.py).
 """
 
 import os
@@ -14,11 +14,11 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from headcount import times
-from headcount.client.connection import Connection
 from headcount.client.faults import ClientFault
-from headcount.core.glance import glance
+from headcount.client.transport.connection import Connection
 from headcount.paths import Places
-from headcount.wire import codes
+from headcount.present.summary import glance
+from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
     import argparse
@@ -37,16 +37,16 @@ def parse_plain(words: list[str]) -> SimpleNamespace | None:
 def run(args: Any) -> int:
     counts = _counts()
     if args.json:
-        from headcount.cli.printing import print_document
+        from headcount.cli.output import print_document
 
         print_document({"text": glance(counts), "counts": counts})
-        return codes.DONE
-    from headcount.cli.screen import screen_of
+        return exit_codes.DONE
+    from headcount.present.screen import screen_of
 
     line = glance(counts, unicode=screen_of(sys.stdout, os.environ).unicode)
     if line:
         print(line)
-    return codes.DONE
+    return exit_codes.DONE
 
 
 def _counts() -> dict[str, int]:

@@ -5,8 +5,10 @@ Not here: what is verified before a signal (the daemon).
 
 from typing import TYPE_CHECKING, Any
 
-from headcount.cli import endings, printing
-from headcount.client.reach import quoted
+from headcount.cli import output
+from headcount.cli.actions import shared_requests
+from headcount.client.daemon_access import quoted
+from headcount.present import event_lines
 
 if TYPE_CHECKING:
     import argparse
@@ -25,18 +27,18 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument(
         "--all", action="store_true", help="also if other living sessions are in its process, or run below it"
     )
-    endings.add_kill_after(parser)
-    endings.add_yes(parser)
+    shared_requests.add_kill_after(parser)
+    shared_requests.add_yes(parser)
 
 
 def run(args: Any) -> int:
-    client = printing.client()
-    session = endings.agreed(client, args.session, "stop", yes=args.yes, all=args.all)
+    client = output.client()
+    session = shared_requests.agreed(client, args.session, "stop", yes=args.yes, all=args.all)
     path = f"/v1/sessions/{quoted(session)}/stop"
-    answer = endings.ask(client, path, {"kill_after": args.kill_after, "all": args.all})
+    answer = shared_requests.ask(client, path, {"kill_after": args.kill_after, "all": args.all})
     results = answer.get("results") or []
     if args.json:
-        printing.print_document(answer)
+        output.print_document(answer)
     else:
-        printing.print_lines([endings.sentence(result) for result in results])
-    return endings.code_of(results)
+        output.print_lines([event_lines.sentence(result) for result in results])
+    return shared_requests.code_of(results)

@@ -14,9 +14,9 @@ from importlib import import_module
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from headcount.cli import printing
+from headcount.cli import output
 from headcount.client.faults import ClientFault
-from headcount.wire import codes
+from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
     import argparse
@@ -41,14 +41,14 @@ def run(args: Any) -> int:
         return int(ps.run(ps.parse_plain(["--json"])))
     if not is_possible():
         raise NoTerminal("There is no terminal to draw on.", "See: headcount ps, or headcount watch")
-    client = printing.client()
+    client = output.client()
     client.get("/healthz")
     client.close()
-    from headcount.cli.screen import standard
+    from headcount.present.screen import standard
 
     import_module("headcount.tui.app").run(os.environ, unicode=standard().unicode)
-    return codes.DONE
+    return exit_codes.DONE
 
 
 class NoTerminal(ClientFault):
-    exit_code = codes.USAGE
+    exit_code = exit_codes.USAGE

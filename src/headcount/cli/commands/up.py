@@ -1,6 +1,6 @@
 """`headcount up`: start the daemon openly.
 
-Not here: starting itself (client/start.py), the daemon (daemon/main.py).
+Not here: starting itself (client/start_daemon.py), the daemon (daemon/main.py).
 """
 
 import os
@@ -11,10 +11,11 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from headcount import __version__
-from headcount.cli import printing, rows
-from headcount.cli.people import refuse_below_agents
+from headcount.cli import output
+from headcount.cli.humans_only import refuse_below_agents
 from headcount.cli.sanitize import clean
-from headcount.wire import codes
+from headcount.present import session_words
+from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
     import argparse
@@ -35,7 +36,7 @@ def run(args: Any) -> int:
     if args.foreground:
         return _foreground()
     began = time.monotonic()
-    client = printing.client()
+    client = output.client()
     client.openly = True
     client.before_signal = lambda: refuse_below_agents("up")
     client.meanwhile = None if args.json else _hooks_are_there
@@ -43,8 +44,8 @@ def run(args: Any) -> int:
     took = time.monotonic() - began
     status = client.get("/v1/status?settled=1")  # after the first look at all processes
     if args.json:
-        printing.print_document({**status, "started": client.started})
-        return codes.DONE
+        output.print_document({**status, "started": client.started})
+        return exit_codes.DONE
     if client.started:
         print(f"headcount {__version__} is up ({took:.1f} s). A unix socket of your own, no telemetry.")
     else:
@@ -53,20 +54,20 @@ def run(args: Any) -> int:
     for warning in status.get("warnings") or ():
         print(f"  ! {clean(warning)}")
     if status.get("rebooted"):
-        from headcount.cli.reboot import tell_once
+        from headcount.cli.reboot_notice import tell_once
 
         tell_once(client)
     if not _hooks_are_there():
         print("Next: headcount hooks install      (sharper states; undo with: headcount hooks uninstall)")
-    return codes.DONE
+    return exit_codes.DONE
 
 
 @cache
 def _hooks_are_there() -> bool:
     """Whether any agent's settings hold our line; where that cannot be told, nothing is suggested. Looked up once:
     while the daemon starts, if it has to, for it takes as long as a fourth of such a start."""
-    from headcount.agents.hook_files import Installed
-    from headcount.cli.commands.hooks import standings
+    from headcount.agents.installing.file_change import Installed
+    from headcount.cli.actions.hook_setup import standings
     from headcount.client.faults import ClientFault
 
     try:
@@ -83,14 +84,14 @@ def found(agents: dict[str, int], already: bool) -> str:
     if not total:
         return "No agents are running yet; when one starts, it is seen. To try it out: headcount demo"
     ordered = sorted(agents.items(), key=lambda item: (-item[1], item[0]))
-    kinds = ", ".join(f"{count} {rows.agent_name({'agent': agent})}" for agent, count in ordered)
+    kinds = ", ".join(f"{count} {session_words.agent_name({'agent': agent})}" for agent, count in ordered)
     verb = "Found" if already else "Watching"
     running = " already running" if already else ""
     return f"{verb} {total} agent{'s' if total != 1 else ''}{running}: {kinds}."
 
 
 def _foreground() -> int:
-    from headcount.client.start import allowed, daemon_command, make
+    from headcount.client.start_daemon import allowed, daemon_command, make
     from headcount.paths import Places
 
     places = Places.from_environ(os.environ)

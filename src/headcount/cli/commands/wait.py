@@ -12,12 +12,13 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from headcount.cli import moments, printing, rows
+from headcount.cli import output
 from headcount.cli.sanitize import clean, said
+from headcount.client.daemon_access import Client, quoted
+from headcount.client.event_stream import follow
 from headcount.client.faults import TimedOut
-from headcount.client.following import follow
-from headcount.client.reach import Client, quoted
-from headcount.wire import codes
+from headcount.present import session_words, time_text
+from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
     import argparse
@@ -54,22 +55,22 @@ def states(text: str) -> frozenset[str]:
 def seconds(text: str) -> float:
     from argparse import ArgumentTypeError
 
-    span = moments.parse_span(text)
+    span = time_text.parse_span(text)
     if span is None:
         raise ArgumentTypeError(f'"{clean(text)}" is no time; write 90, 5m or 2h')
     return span
 
 
 def run(args: Any) -> int:
-    client = printing.client()
+    client = output.client()
     until = None if args.timeout is None else time.monotonic() + args.timeout
     raw = client.get(f"/v1/sessions/{quoted(args.session)}")
     try:
         raw = _awaited(client, raw, args.until, until)
     except TimedOut:
-        return _report(args, client.get(f"/v1/sessions/{quoted(raw['id'])}"), codes.FAULT)
+        return _report(args, client.get(f"/v1/sessions/{quoted(raw['id'])}"), exit_codes.FAULT)
     reached = is_reached(raw, args.until)
-    return _report(args, raw, codes.DONE if reached else codes.NOT_FOUND)
+    return _report(args, raw, exit_codes.DONE if reached else exit_codes.NOT_FOUND)
 
 
 def is_reached(raw: dict[str, Any], wanted: frozenset[str]) -> bool:
@@ -113,18 +114,19 @@ def _rows(event: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _report(args: Any, raw: dict[str, Any], code: int) -> int:
     if args.json:
-        printing.print_document({"reached": code == codes.DONE, "session": raw})
+        output.print_document({"reached": code == exit_codes.DONE, "session": raw})
         return code
-    who = said(raw.get("name")) or clean(raw.get("id"))[: rows.SHORTEST_ID]
-    state = rows.state_of(raw, time.time())
-    if code == codes.DONE:
+    who = said(raw.get("name")) or clean(raw.get("id"))[: session_words.SHORTEST_ID]
+    state = session_words.state_of(raw, time.time())
+    if code == exit_codes.DONE:
         print(f"{who} is {state}." if raw.get("liveness") != "ended" else f"{who}: {state}.")
-    elif code == codes.NOT_FOUND:
+    elif code == exit_codes.NOT_FOUND:
         print(f"{who} ended before it was {' or '.join(sorted(args.until))}: {state}.", file=sys.stderr)
-        print(f"See: headcount show {clean(raw.get('id'))[: rows.SHORTEST_ID]}", file=sys.stderr)
+        print(f"See: headcount show {clean(raw.get('id'))[: session_words.SHORTEST_ID]}", file=sys.stderr)
     else:
         wanted = " or ".join(sorted(args.until))
         print(
-            f"{who} is still {state} after {moments.exact_span(args.timeout)}, not {wanted}.", file=sys.stderr
+            f"{who} is still {state} after {time_text.exact_span(args.timeout)}, not {wanted}.",
+            file=sys.stderr,
         )
     return code

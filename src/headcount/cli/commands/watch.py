@@ -13,16 +13,17 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from headcount.cli import moments, output, printing
+from headcount.cli import output, standard_streams
 from headcount.cli.aftermath import Deaths, text_of
-from headcount.cli.reboot import tell_once
-from headcount.cli.rows import rows_of
+from headcount.cli.reboot_notice import tell_once
 from headcount.cli.sanitize import clean
-from headcount.cli.screen import Screen, standard
-from headcount.cli.story import is_told, lines_of
-from headcount.cli.table import summary
-from headcount.client.following import follow
-from headcount.wire import codes
+from headcount.client.event_stream import follow
+from headcount.present import time_text
+from headcount.present.event_lines import is_told, lines_of
+from headcount.present.screen import Screen, standard
+from headcount.present.session_words import rows_of
+from headcount.present.table import summary
+from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
     import argparse
@@ -48,24 +49,24 @@ def _sequence(text: str) -> int:
 
 
 def run(args: Any) -> int:
-    output.stream()
+    standard_streams.stream()
     screen, deaths = standard(), Deaths()
     for event in _followed(args):
         if args.json:
-            printing.print_line(_dated(event))
+            output.print_line(_dated(event))
         else:
             for line in told(event, screen, deaths):
                 print(line, flush=True)
-    return codes.DONE
+    return exit_codes.DONE
 
 
 def _followed(args: Any) -> Iterator[dict[str, Any]]:
     if args.host is None:
-        client = printing.client()
+        client = output.client()
         if not args.json:
             tell_once(client)
-        return follow(client, args.since, stay=None if args.once else printing.note)
-    from headcount.cli.remote import parse_hosts
+        return follow(client, args.since, stay=None if args.once else output.note)
+    from headcount.cli.actions.remote_hosts import parse_hosts
     from headcount.cli.remote_watch import follow_hosts
 
     return follow_hosts(parse_hosts(args.host))
@@ -82,7 +83,7 @@ def _lines(event: dict[str, Any], screen: Screen, deaths: Deaths) -> list[str]:
     if deaths.takes(event) or not is_told(event):
         return []
     if event["type"] == "snapshot":
-        return [f"{moments.clock(now, now)}   {summary(rows_of(event.get('sessions') or [], now))}"]
+        return [f"{time_text.clock(now, now)}   {summary(rows_of(event.get('sessions') or [], now))}"]
     lines = [under(event, now)] if deaths.follows(event) else lines_of(event, screen, now)
     deaths.is_over(event)
     lines = [line for line in lines if line]
@@ -93,11 +94,11 @@ def _lines(event: dict[str, Any], screen: Screen, deaths: Deaths) -> list[str]:
 
 def under(event: dict[str, Any], now: float) -> str:
     """The second line of a death, under its first."""
-    at = moments.parse(event.get("at"))
+    at = time_text.parse(event.get("at"))
     text = text_of(event)
-    return f"{' ' * len(moments.clock(now if at is None else at, now))} {text}" if text else ""
+    return f"{' ' * len(time_text.clock(now if at is None else at, now))} {text}" if text else ""
 
 
 def _dated(event: dict[str, Any]) -> dict[str, Any]:
     """A snapshot has no time of its own; every line of the stream has one."""
-    return event if "at" in event else {**event, "at": moments.stamp(time.time())}
+    return event if "at" in event else {**event, "at": time_text.stamp(time.time())}

@@ -4,7 +4,7 @@ Rules of this file
   1. The link is shown, or given to a browser; it is written nowhere.
   2. A browser is asked in the background: one that does not start is no fault, the link is on the screen.
 
-Not here: what the page shows (web/static), who may open it (daemon/authority.py).
+Not here: what the page shows (web/static), who may open it (daemon/api/permissions.py).
 """
 
 import os
@@ -13,11 +13,11 @@ import sys
 from shutil import which
 from typing import TYPE_CHECKING, Any
 
-from headcount.cli import printing
+from headcount.cli import output
 from headcount.client.faults import WrongCall
-from headcount.core.plain import word_of_command
 from headcount.paths import Places
-from headcount.wire import codes
+from headcount.present.clean_text import word_of_command
+from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
     import argparse
@@ -33,18 +33,18 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
 def run(args: Any) -> int:
     if args.print and args.close:
         raise WrongCall("headcount: --print opens the page and --close closes it. See: headcount web --help")
-    client = printing.client(autostart=not args.close)
+    client = output.client(autostart=not args.close)
     if args.close:
         closed = client.delete("/v1/web")
         if args.json:
-            printing.print_document(closed)
+            output.print_document(closed)
         else:
             print("The page is closed; its tabs are logged out." if closed["closed"] else "It was not open.")
-        return codes.DONE
+        return exit_codes.DONE
     link = client.post("/v1/web")
     if args.json:
-        printing.print_document(link)
-        return codes.DONE
+        output.print_document(link)
+        return exit_codes.DONE
     print(link["url"])
     opened = False
     if not args.print:
@@ -52,12 +52,12 @@ def run(args: Any) -> int:
         print("Opening your browser." if opened else "Open it in your browser.", end=" ", file=sys.stderr)
     print("The link is good once, for a minute.", file=sys.stderr)
     if opened and sys.platform != "darwin":
-        return codes.DONE
+        return exit_codes.DONE
     config = word_of_command(Places.from_environ(os.environ).config)
     other = f"remove web_port from {config}, then: headcount down && headcount up"
     way = f"open {link['plain_url']}" if link.get("plain_url") else other
     print(f"If your browser does not resolve *.localhost (Safari), {way}", file=sys.stderr)
-    return codes.DONE
+    return exit_codes.DONE
 
 
 def _open(url: str) -> bool:

@@ -5,18 +5,18 @@ Rules of this file
   2. Exit 5 outside any agent: "nobody" is an answer that scripts can test. Exit 3 where what was offered does not
      hold, with and without --explain.
 
-Not here: the rungs themselves (daemon/actor.py).
+Not here: the rungs themselves (daemon/identity/caller.py).
 """
 
 import sys
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from headcount.cli import printing
+from headcount.cli import output
 from headcount.cli.sanitize import clean
-from headcount.client import ledger
+from headcount.client import requests
 from headcount.client.faults import NotFound
-from headcount.wire import codes
+from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
     import argparse
@@ -42,25 +42,25 @@ def parse_plain(words: list[str]) -> SimpleNamespace | None:
 
 
 def run(args: Any) -> int:
-    client = printing.client()
+    client = output.client()
     try:
-        me = ledger.ask(client, ledger.who_am_i(explain=args.explain))
+        me = requests.ask(client, requests.who_am_i(explain=args.explain))
     except NotFound as nobody:
         if args.json:
-            printing.print_document(
+            output.print_document(
                 {"session": None, "agent": None, "conversation": None, "pid": None, "resolved_by": None}
             )
         print(clean(nobody.message), file=sys.stderr)
         if nobody.hint:
             print(clean(nobody.hint), file=sys.stderr)
-        return codes.NOT_FOUND
+        return exit_codes.NOT_FOUND
     if args.json:
-        printing.print_document(me)
+        output.print_document(me)
     else:
-        printing.print_lines(lines_of(me, explain=args.explain))
+        output.print_lines(lines_of(me, explain=args.explain))
     if me.get("session"):
-        return codes.DONE
-    return codes.REFUSED if me.get("refusal") else codes.NOT_FOUND
+        return exit_codes.DONE
+    return exit_codes.REFUSED if me.get("refusal") else exit_codes.NOT_FOUND
 
 
 def lines_of(me: dict[str, Any], *, explain: bool) -> list[str]:

@@ -5,7 +5,7 @@ Rules of this file
   2. What was installed and does not work any more is a finding with its next step.
   3. Each check stands alone: one that fails is said, and the others are made.
 
-Not here: the daemon, its files and the agents' hooks (examine.py, findings.py), the measuring (hook_cost.py).
+Not here: the daemon, its files and the agents' hooks (facts.py, findings.py), the measuring (hook_cost.py).
 """
 
 import os
@@ -15,10 +15,10 @@ from shutil import which
 from typing import TYPE_CHECKING, Any
 
 from headcount import times
-from headcount.cli.findings import Finding
+from headcount.cli.doctor.findings import Finding
 from headcount.cli.hook_cost import HookCost, measure
-from headcount.core.plain import command
 from headcount.paths import Places
+from headcount.present.clean_text import command
 
 if TYPE_CHECKING:
     from headcount.daemon.config import Config
@@ -82,11 +82,11 @@ def cost_finding(cost: HookCost | None) -> Finding:
 
 
 def _mcp() -> list[Finding]:
-    from headcount.agents import mcp_install
+    from headcount.agents.installing import mcp_server
     from headcount.cli.commands.mcp import EXTRA, is_possible
 
-    targets = mcp_install.targets(os.environ, Path.home()).values()
-    states = {each.agent: mcp_install.standing(each) for each in targets if mcp_install.is_there(each)}
+    targets = mcp_server.targets(os.environ, Path.home()).values()
+    states = {each.agent: mcp_server.standing(each) for each in targets if mcp_server.is_there(each)}
     return [mcp_finding(states, is_possible(), EXTRA)]
 
 
@@ -107,7 +107,7 @@ def mcp_finding(states: Mapping[str, str], is_possible: bool, extra: str) -> Fin
 
 
 def _service(places: Places) -> dict[str, Any]:
-    from headcount.cli.commands.service import standing
+    from headcount.cli.actions.systemd_service import standing
 
     return standing(places)
 
@@ -169,7 +169,7 @@ def notices_finding(config: "Config", find: Callable[[str], str | None]) -> Find
 
 
 def _inside() -> Finding:
-    from headcount.cli.people import ForPeople, refuse_agents
+    from headcount.cli.humans_only import ForPeople, refuse_agents
 
     try:
         refuse_agents("doctor")

@@ -16,12 +16,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from headcount import origin
-from headcount.client.connection import Connection
+from headcount import build_and_namespaces
+from headcount.client.daemon_access import VERSION_HEADER
 from headcount.client.faults import ClientFault, NotRunning
-from headcount.client.reach import VERSION_HEADER
-from headcount.daemon.singleton import holder_of
-from headcount.daemon.witness import why_lost
+from headcount.client.transport.connection import Connection
+from headcount.daemon.home.single_instance import holder_of
+from headcount.daemon.home.store_marks import why_lost
 from headcount.paths import Places
 
 TAIL = 65_536
@@ -51,7 +51,7 @@ class Facts:
     fault: ClientFault | None = None  # why there was no answer
     took: float = 0.0  # seconds to the answer
     version: str | None = None
-    origin: "origin.Origin | None" = None
+    origin: "build_and_namespaces.Origin | None" = None
     pid: int | None = None  # of the daemon, as seen from here
     status: dict[str, Any] = field(default_factory=dict)
     socket: FileFacts | None
@@ -140,7 +140,7 @@ def _asked(places: Places) -> dict[str, Any]:
         "running": True,
         "took": time.monotonic() - began,
         "version": answer.headers.get(VERSION_HEADER),
-        "origin": origin.from_header(answer.headers.get(origin.HEADER)),
+        "origin": build_and_namespaces.from_header(answer.headers.get(build_and_namespaces.HEADER)),
         "pid": connection.daemon_pid or status.get("pid"),
         "status": status,
     }
@@ -189,7 +189,7 @@ def _free(directory: str) -> int | None:
 
 
 def _hooks() -> tuple[HookFacts, ...]:
-    from headcount.cli.commands.hooks import labelled_standings
+    from headcount.cli.actions.hook_setup import labelled_standings
 
     try:
         return tuple(

@@ -5,17 +5,17 @@ Rules of this file
   2. `finding` is something to do, `note` something to know, `ok` neither. A finding names the next step.
   3. One check, one function, in the order in which they are read.
 
-Not here: looking (examine.py), printing (commands/doctor.py).
+Not here: looking (facts.py), printing (commands/doctor.py).
 """
 
 from typing import NamedTuple
 
-from headcount import __version__, origin, times
-from headcount.cli import moments
-from headcount.cli.examine import Facts, FileFacts, HookFacts
+from headcount import __version__, build_and_namespaces, times
+from headcount.cli.doctor.facts import Facts, FileFacts, HookFacts
+from headcount.client.daemon_access import order
 from headcount.client.faults import Deaf
-from headcount.client.reach import order
-from headcount.core.plain import command
+from headcount.present import time_text
+from headcount.present.clean_text import command
 
 FREE_LEAST = 100 * 1024 * 1024  # bytes; a store that meets a full disk has to hold its evidence in memory
 WAITING_MOST = 500  # files; a daemon that listens reads as many in a tenth of a second
@@ -89,7 +89,7 @@ def _daemon(facts: Facts) -> Finding:
         return todo(
             "daemon", "whoever answers on the socket is not headcount", f"look at {facts.places.socket}"
         )
-    if origin.is_enclosed(facts.origin, facts.pid or 0):
+    if build_and_namespaces.is_enclosed(facts.origin, facts.pid or 0):
         return todo(
             "daemon",
             f"pid {facts.pid} runs in a sandbox or container and does not see the agents out here",
@@ -104,13 +104,17 @@ def _daemon(facts: Facts) -> Finding:
 
 def _version(facts: Facts) -> Finding:
     theirs = facts.version or str(facts.status.get("version"))
-    if facts.origin is not None and facts.origin.installation != origin.installation():
+    if facts.origin is not None and facts.origin.installation != build_and_namespaces.installation():
         return todo(
             "version",
             f"the daemon is {theirs} of another installation (see: which -a headcount)",
             "to run this one: headcount down, then headcount up",
         )
-    if theirs == __version__ and facts.origin is not None and facts.origin.build != origin.installed():
+    if (
+        theirs == __version__
+        and facts.origin is not None
+        and facts.origin.build != build_and_namespaces.installed()
+    ):
         return todo(
             "version", f"{theirs}, but of another build than is installed", "headcount up restarts it"
         )
@@ -179,7 +183,7 @@ def _mailbox(facts: Facts) -> Finding:
         return Finding("mailbox", "note", "could not be listed")
     if not facts.waiting:
         return Finding("mailbox", "ok", "empty")
-    age = moments.span(facts.oldest or 0)
+    age = time_text.span(facts.oldest or 0)
     says = f"{facts.waiting} reports wait, the oldest for {age}"
     if not facts.running:
         return Finding("mailbox", "note", says, "headcount up reads them")

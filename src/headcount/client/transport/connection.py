@@ -8,7 +8,7 @@ Rules of this file
   4. A connection belongs to the process that opened it: the daemon takes whoever speaks on it for that one. A forked
      copy closes its own descriptor, speaks on a connection of its own and ends nobody else's.
 
-Not here: starting a daemon, versions (reach.py), the format of answers (response.py) and events (sse.py).
+Not here: starting a daemon, versions (client/daemon_access.py), the format of answers (response.py) and events (sse.py).
 """
 
 import _socket  # the same sockets without the 4 ms that `import socket` spends on enums
@@ -21,8 +21,9 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from headcount import times
+from headcount.client.daemon_access import rest, time_left
 from headcount.client.faults import Broken, Deaf, NotRunning, TimedOut, Unavailable, refusal
-from headcount.client.response import Head, Reader
+from headcount.client.transport.response import Head, Reader
 
 if TYPE_CHECKING:
     from socket import socket
@@ -121,7 +122,7 @@ class Connection:
 
     def terminate_listener(self) -> None:
         """Ask whoever listens to end, by a signal through the kernel's handle of that very process."""
-        from headcount.core.plain import command
+        from headcount.present.clean_text import command
         from headcount.system.signals import Sent, terminate_listener  # lazy import: rarely used, slow
 
         assert self._socket is not None
@@ -304,3 +305,30 @@ def parsed(content: bytes) -> Any:
     except ValueError:
         return text  # /metrics, and whoever is not headcount
     return data if end == len(text) else text
+
+
+class Question:
+    """One call of the wire. `again`: asking it twice is asking it once. (Plain: the class of a NamedTuple or a dataclass is
+    made anew at each import, which takes as long as a claim takes to be decided.)"""
+
+    __slots__ = ("again", "body", "method", "path", "within")
+
+    def __init__(
+        self,
+        method: str,
+        path: str,
+        body: dict[str, Any] | None = None,
+        within: float = times.CALL_WITHIN,
+        again: bool = False,
+    ) -> None:
+        self.method = method
+        self.path = path
+        self.body = body
+        self.within = within
+        self.again = again
+
+    def after(self, spent: float) -> "Question":
+        """The same question, asked again when that much of its time has gone."""
+        return Question(
+            self.method, self.path, rest(self.body, spent), time_left(self.within, spent), self.again
+        )

@@ -8,17 +8,17 @@ Rules of this file
   4. One process holds at most CLAIMS_MOST. What it holds already it may ask for again.
   5. The fence is bumped with the grant: each one is higher than all before, of any item.
 
-Not here: the order of those who wait (waiting.py), releasing (ledger.py).
+Not here: the order of those who wait (queue.py), releasing (ledger.py).
 """
 
-from headcount.core.claim import Claim, Freed, Granted, Refused
 from headcount.core.commands import Acquire, Caller
 from headcount.core.effects import Watch
-from headcount.core.events import EventType
-from headcount.core.identity import Match, ProcessIdentity, same_process
-from headcount.core.item import Item, covers, overlaps
-from headcount.core.verdict import Standing
-from headcount.core.world import Draft
+from headcount.core.state.world import Draft
+from headcount.core.values.claim import Claim, Freed, Granted, Refused
+from headcount.core.values.events import EventType
+from headcount.core.values.item import Item, covers, overlaps
+from headcount.core.values.process import Match, ProcessIdentity, same_process
+from headcount.core.values.verdict import Standing
 
 CLAIMS_MOST = 1_000  # of one process; each is a row that every listing shows
 

@@ -7,13 +7,10 @@ Rules of this file
   3. The death of a process frees all that it holds. Doubt frees nothing, and time frees nothing.
   4. Claims on different items never touch each other.
 
-Not here: who is alive (verdict.py), the grant itself (granting.py), the order of waiters (waiting.py).
+Not here: who is alive (core/values/verdict.py), the grant itself (grants.py), the order of waiters (queue.py).
 """
 
-from headcount.core.claim import Accepted, Answer, Claim, Freed, Granted, Held, Refused, Released
-from headcount.core.commands import AcceptLoss, Acquire, Caller, CallerKind, HandOff, Release
-from headcount.core.events import EventType
-from headcount.core.granting import (
+from headcount.core.claims.grants import (
     claim_above,
     closed,
     free,
@@ -25,9 +22,12 @@ from headcount.core.granting import (
     own_claim,
     refuse,
 )
-from headcount.core.identity import Match, ProcessIdentity, same_process
-from headcount.core.waiting import REUSED, WITHDRAWN, ahead_of, enqueue, held, is_its_own
-from headcount.core.world import Draft
+from headcount.core.claims.queue import REUSED, WITHDRAWN, ahead_of, enqueue, held, is_its_own
+from headcount.core.commands import AcceptLoss, Acquire, Caller, CallerKind, HandOff, Release
+from headcount.core.state.world import Draft
+from headcount.core.values.claim import Accepted, Answer, Claim, Freed, Granted, Held, Refused, Released
+from headcount.core.values.events import EventType
+from headcount.core.values.process import Match, ProcessIdentity, same_process
 
 NOT_AN_AGENT = Refused("not-an-agent", "No agent is above this process, so there is nobody to hold a claim.")
 OPERATOR_ONLY = Refused("operator-only", "Releasing by force is for people.")

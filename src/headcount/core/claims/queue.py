@@ -7,15 +7,28 @@ Rules of this file
      place, and is looked at again soon.
   3. A waiter has a deadline, and at it the answer is who holds the item.
 
-Not here: what a grant is (granting.py), who is proved before (proving.py).
+Not here: what a grant is (grants.py), who is proved before (core/required_proofs.py).
 """
 
 from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from headcount.core.book import Waiter
-from headcount.core.claim import (
+from headcount.core.claims.grants import (
+    claim_above,
+    closed,
+    free,
+    full,
+    grant,
+    others_in_the_way,
+    own_claim,
+    refuse,
+)
+from headcount.core.commands import Acquire, Withdraw
+from headcount.core.effects import Watch
+from headcount.core.state.claims import Waiter
+from headcount.core.state.world import Draft, World
+from headcount.core.values.claim import (
     Accepted,
     Answer,
     Claim,
@@ -27,22 +40,9 @@ from headcount.core.claim import (
     Waiting,
     Waits,
 )
-from headcount.core.commands import Acquire, Withdraw
-from headcount.core.effects import Watch
-from headcount.core.granting import (
-    claim_above,
-    closed,
-    free,
-    full,
-    grant,
-    others_in_the_way,
-    own_claim,
-    refuse,
-)
-from headcount.core.identity import Match, ProcessIdentity, same_process
-from headcount.core.item import Item, is_path, overlaps
-from headcount.core.verdict import Standing
-from headcount.core.world import Draft, World
+from headcount.core.values.item import Item, is_path, overlaps
+from headcount.core.values.process import Match, ProcessIdentity, same_process
+from headcount.core.values.verdict import Standing
 from headcount.times import WAITER_LOOKED_AT_AGAIN
 
 REUSED = Refused("request-reused", "That request id was used for another claim. Each takes a new one.")

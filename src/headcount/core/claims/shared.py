@@ -12,18 +12,18 @@ Not here: the shared rows (store/), leases of hosts (daemon/), how the freeing r
 
 from msgspec import Struct
 
-from headcount.core.book import Book, Page, Remembered
-from headcount.core.claim import Accepted, Answer, Claim, Freed, Granted
-from headcount.core.claim import freed as ended
+from headcount.core.claims.grants import free
+from headcount.core.claims.ledger import acquire, free_all_of, hand_off, release
+from headcount.core.claims.queue import withdraw
 from headcount.core.commands import Acquire, HandOff, Release, SharedFreed, SharedGranted, Withdraw
 from headcount.core.effects import Watch
-from headcount.core.events import EventType
-from headcount.core.granting import free
-from headcount.core.item import is_shared
-from headcount.core.ledger import acquire, free_all_of, hand_off, release
-from headcount.core.verdict import Standing
-from headcount.core.waiting import withdraw
-from headcount.core.world import Draft, Verdicts, World
+from headcount.core.state.claims import Book, Page, Remembered
+from headcount.core.state.world import Draft, Verdicts, World
+from headcount.core.values.claim import Accepted, Answer, Claim, Freed, Granted
+from headcount.core.values.claim import freed as ended
+from headcount.core.values.events import EventType
+from headcount.core.values.item import is_shared
+from headcount.core.values.verdict import Standing
 
 SharedCommand = Acquire | Release | HandOff | Withdraw
 

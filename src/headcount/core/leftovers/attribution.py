@@ -11,7 +11,7 @@ Rules of this file
   4. Carrying the marks of two agents, one inside the other, a process is the inner one's; and nobody's leftover as long
      as that one lives.
 
-Not here: reading environments (system/processes), what an agent is (agents/), the tree (daemon/descendants.py).
+Not here: reading environments (system/processes), what an agent is (agents/), the tree (daemon/leftovers/descendants.py).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,8 +21,8 @@ from types import MappingProxyType
 from msgspec import Struct
 from msgspec.structs import replace
 
-from headcount.core.identity import Match, ProcessIdentity, same_process
-from headcount.core.session import IN_A_LIVING_PROCESS, EndKind, Session, SessionId
+from headcount.core.values.process import Match, ProcessIdentity, same_process
+from headcount.core.values.session import IN_A_LIVING_PROCESS, EndKind, Session, SessionId
 
 TICK = 1
 NO_TOKENS: Mapping[str, ProcessIdentity] = MappingProxyType({})

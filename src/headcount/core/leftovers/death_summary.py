@@ -5,35 +5,15 @@ Rules of this file
   2. The counts are of leftovers that are there, by the rows, not by who looked.
   3. A notice changes nothing: it is there so that nobody is surprised.
 
-Not here: looking (daemon/aftermath.py), closing (daemon/idle_close.py).
+Not here: looking (daemon/leftovers/collect.py), closing (daemon/ending/idle_close.py).
 """
 
 from collections import Counter
 
-from msgspec import Struct
-
-from headcount.core.events import EventType
-from headcount.core.leftover import Leftover
-from headcount.core.session import SessionId
-from headcount.core.world import Draft
-
-
-class Examined(Struct, frozen=True):
-    """What an ended session left was looked for, all of it."""
-
-    session: SessionId
-    at: float
-    freed: tuple[str, ...] = ()  # items that its death freed
-    resumable: bool = False
-
-
-class Noticed(Struct, frozen=True):
-    """A session is about to be closed because it has been idle for long."""
-
-    session: SessionId
-    at: float
-    idle_since: float
-    closes_at: float
+from headcount.core.state.world import Draft
+from headcount.core.values.events import EventType
+from headcount.core.values.evidence import Examined, Noticed
+from headcount.core.values.leftover import Leftover
 
 
 def examined(draft: Draft, examined: Examined, now: float) -> None:

@@ -13,12 +13,12 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from headcount.core.events import Event, EventType
-from headcount.core.identity import ProcessIdentity
-from headcount.core.leftover import Find, Gone, Kind, Left, Leftover, gone, leftover_id
-from headcount.core.session import Session
-from headcount.core.verdict import Standing
-from headcount.core.world import Draft
+from headcount.core.state.world import Draft
+from headcount.core.values.events import Event, EventType
+from headcount.core.values.leftover import Find, Gone, Kind, Left, Leftover, gone, leftover_id
+from headcount.core.values.process import ProcessIdentity
+from headcount.core.values.session import Session
+from headcount.core.values.verdict import Standing
 
 MOVES = frozenset({"process", "conversation", "liveness"})
 

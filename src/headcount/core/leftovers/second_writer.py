@@ -5,18 +5,18 @@ Rules of this file
      which was heard last. Both are derived from the rows, so that any order of words comes to the same.
   2. Doubt raises nothing. The end of either clears it. Nobody is ended for it.
 
-Not here: the transcript's branches (agents/, daemon/forks.py), registering one on purpose (registration.py).
+Not here: the transcript's branches (agents/, daemon/observers/transcript_forks.py), registering one on purpose (core/sessions/registration.py).
 """
 
 import re
 from collections.abc import Sequence
 from itertools import combinations
 
-from headcount.core.behind import hear_gone, hear_left
-from headcount.core.events import EventType
-from headcount.core.leftover import Find, Gone, Kind, Left, Leftover, leftover_id
-from headcount.core.session import Liveness, Session, SessionId
-from headcount.core.world import Draft
+from headcount.core.leftovers.lifecycle import hear_gone, hear_left
+from headcount.core.state.world import Draft
+from headcount.core.values.events import EventType
+from headcount.core.values.leftover import Find, Gone, Kind, Left, Leftover, leftover_id
+from headcount.core.values.session import Liveness, Session, SessionId
 
 OURS = re.compile(r"conversation also open in [0-9]+(?: .*)?")
 

@@ -6,22 +6,23 @@ Rules of this file
   2. A subagent's words never set the main activity.
   3. One word makes one event; what only shows life makes the smallest.
 
-Not here: to which session it belongs (placement.py), liveness by proof (decide.py).
+Not here: to which session it belongs (match_session.py), liveness by proof (decide.py).
 """
 
 from typing import Any
 
-from headcount.core import delta
-from headcount.core.activity import Activity, Status, Turned, heard_status, judge, newer
-from headcount.core.begin import begin, make_room, retell_swap, supersede
 from headcount.core.detail import traced
 from headcount.core.earlier import counted
-from headcount.core.ending import told_late
-from headcount.core.events import EventType
-from headcount.core.evidence import Closed, Glimpse
-from headcount.core.placement import Existing, Fresh, Misfit, place_record, place_report
-from headcount.core.report import Found, Record, Report
-from headcount.core.session import (
+from headcount.core.sessions import field_changes
+from headcount.core.sessions.end_reason import told_late
+from headcount.core.sessions.match_session import Existing, Fresh, Misfit, place_record, place_report
+from headcount.core.sessions.start import begin, make_room, retell_swap, supersede
+from headcount.core.state.world import Draft
+from headcount.core.values.activity import Activity, Status, Turned, heard_status, judge, newer
+from headcount.core.values.events import EventType
+from headcount.core.values.evidence import Closed, Glimpse
+from headcount.core.values.report import Found, Record, Report
+from headcount.core.values.session import (
     Ended,
     EndKind,
     Leaving,
@@ -32,7 +33,6 @@ from headcount.core.session import (
     after,
     can,
 )
-from headcount.core.world import Draft
 
 
 def hear_report(draft: Draft, report: Report, now: float) -> SessionId | None:
@@ -72,10 +72,10 @@ def hear_record(draft: Draft, record: Record, now: float) -> SessionId | None:
         session = supersede(draft, seat.supersedes, seat.session, at, None)
     else:
         session = seat.session
-    changes = delta.identified(draft, session, record.conversation) | delta.bound(
+    changes = field_changes.identified(draft, session, record.conversation) | field_changes.bound(
         draft, session, record.anchor, beside=record.beside
     )
-    changes |= delta.details(session, record.details, level=True)
+    changes |= field_changes.details(session, record.details, level=True)
     if record.entrypoint and record.entrypoint != session.entrypoint:
         changes["entrypoint"] = record.entrypoint
     if record.status is not None:
@@ -93,7 +93,7 @@ def hear_glimpse(draft: Draft, glimpse: Glimpse, now: float) -> SessionId | None
     if len(living) != 1:
         return _summed_up(draft, known[-1], glimpse, now) if known and not living else None
     session = living[0]
-    changes = delta.seen(session, glimpse)
+    changes = field_changes.seen(session, glimpse)
     turned = glimpse.turned
     if turned is not None and session.status is None and newer(turned, session.turned, now):
         changes["turned"] = turned  # where the registry speaks it knows better
@@ -112,7 +112,7 @@ def _last_heard(session: Session, changes: dict[str, Any], now: float) -> float:
 
 
 def _summed_up(draft: Draft, session: Session, glimpse: Glimpse, now: float) -> SessionId | None:
-    changes = delta.seen(session, glimpse)
+    changes = field_changes.seen(session, glimpse)
     if not changes:
         return None
     changes |= traced(session.origins, changes, "transcript", now)
@@ -138,7 +138,7 @@ def hear_found(draft: Draft, found: Found, now: float) -> SessionId | None:
         hosted_at=found.at,
         cwd=found.cwd,
         **traced((), {"cwd": found.cwd} if found.cwd else {}, "scan", found.at),
-        parent=delta.parent_of(draft, found.parent),
+        parent=field_changes.parent_of(draft, found.parent),
     ).id
 
 
@@ -166,13 +166,15 @@ def _why_closed(session: Session) -> str:
 
 def _open(draft: Draft, report: Report, seat: Fresh, now: float) -> Session:
     fields: dict[str, Any] = {}
-    turned = delta.turned(report)
+    turned = field_changes.turned(report)
     if turned is not None and report.subagent is None:
         fields["turned"] = turned
         fields["activity"] = judge(turned, None, Activity())
-    fields |= {key: value for key, value in delta.details(None, report.details).items() if value is not None}
+    fields |= {
+        key: value for key, value in field_changes.details(None, report.details).items() if value is not None
+    }
     fields |= traced((), fields, report.source, report.at)
-    fields |= delta.background((), report)
+    fields |= field_changes.background((), report)
     if report.leaving is not None:
         fields["leaving"] = Leaving(report.at, report.leaving)
     session = begin(
@@ -192,21 +194,21 @@ def _open(draft: Draft, report: Report, seat: Fresh, now: float) -> Session:
 
 
 def _change(draft: Draft, session: Session, report: Report, now: float) -> Session:
-    changes = delta.identified(draft, session, report.conversation) | delta.bound(
+    changes = field_changes.identified(draft, session, report.conversation) | field_changes.bound(
         draft, session, report.anchor, beside=report.beside
     )
     if report.at >= counted(
         session.last_event_at, now
     ):  # the newest word on what it does not order by itself
-        changes |= delta.details(session, report.details)
-        changes |= delta.background(session.background, report)
+        changes |= field_changes.details(session, report.details)
+        changes |= field_changes.background(session.background, report)
     elif report.background is not None and _is_newest_word(session, report, now):
-        changes |= delta.background(
+        changes |= field_changes.background(
             session.background, report
         )  # the whole list, only the registry was read before
-    changes |= delta.noted(session, report)
+    changes |= field_changes.noted(session, report)
     if report.subagent is None:
-        turned = delta.turned(report)
+        turned = field_changes.turned(report)
         if turned is not None and newer(turned, session.turned, now):
             changes["turned"] = turned
     at = min(report.at, now)
@@ -224,7 +226,7 @@ def _change(draft: Draft, session: Session, report: Report, now: float) -> Sessi
 
 def _is_newest_word(session: Session, report: Report, now: float) -> bool:
     """Nothing that a hook said of the main turn is as new."""
-    turned = delta.turned(report) if report.subagent is None else None
+    turned = field_changes.turned(report) if report.subagent is None else None
     return turned is not None and newer(turned, session.turned, now)
 
 

@@ -7,13 +7,13 @@ Rules of this file
      conversation in another process does not.
   3. A process is not below itself.
 
-Not here: what the kernel shows now, and marks (daemon/actor.py).
+Not here: what the kernel shows now, and marks (daemon/identity/caller.py).
 """
 
 from collections.abc import Mapping
 
-from headcount.core.identity import Match, ProcessIdentity, same_process
-from headcount.core.session import Session, SessionId
+from headcount.core.values.process import Match, ProcessIdentity, same_process
+from headcount.core.values.session import Session, SessionId
 
 
 def is_of(session: Session, process: ProcessIdentity) -> bool:

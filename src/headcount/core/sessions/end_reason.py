@@ -11,8 +11,8 @@ import signal
 
 from msgspec.structs import replace
 
-from headcount.core.session import Ended, EndKind, Leaving
-from headcount.core.verdict import Proof, Verdict
+from headcount.core.values.session import Ended, EndKind, Leaving
+from headcount.core.values.verdict import Proof, Verdict
 
 SIGNALLED = 128
 UNSAID = "other"  # an agent's word for no reason

@@ -2,19 +2,19 @@
 
 Rules of this file
   1. Each function looks at one part and returns only what differs; nothing new, no entry.
-  2. None of them makes an event; hear.py puts the parts together into one.
+  2. None of them makes an event; apply_report.py puts the parts together into one.
 
-Not here: to which session a word belongs (placement.py), what follows from the change (hear.py).
+Not here: to which session a word belongs (match_session.py), what follows from the change (apply_report.py).
 """
 
 from typing import Any
 
-from headcount.core.activity import Turned
-from headcount.core.evidence import Glimpse
-from headcount.core.identity import ProcessIdentity
-from headcount.core.report import Anchor, Background, Details, Report, Turn
-from headcount.core.session import Liveness, Note, Session, SessionId, Turnpoint, after
-from headcount.core.world import Draft
+from headcount.core.state.world import Draft
+from headcount.core.values.activity import Turned
+from headcount.core.values.evidence import Glimpse
+from headcount.core.values.process import ProcessIdentity
+from headcount.core.values.report import Anchor, Background, Details, Report, Turn
+from headcount.core.values.session import Liveness, Note, Session, SessionId, Turnpoint, after
 
 NOTES_KEPT = 4
 DETAILS = ("cwd", "name", "model", "transcript", "permission_mode", "version")

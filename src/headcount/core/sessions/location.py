@@ -5,15 +5,15 @@ Rules of this file
   2. It is a word on the main turn like any other, with a time of its own: an older report that comes late does not
      bring `done` back, the next turn that ends does.
 
-Not here: who went there (cli/commands/jump.py), what words mean (activity.py).
+Not here: who went there (cli/commands/jump.py), what words mean (core/values/activity.py).
 """
 
-from headcount.core.activity import Doing, Turned, judge
-from headcount.core.events import EventType
-from headcount.core.evidence import Visited
-from headcount.core.report import Turn
-from headcount.core.session import SessionId
-from headcount.core.world import Draft
+from headcount.core.state.world import Draft
+from headcount.core.values.activity import Doing, Turned, judge
+from headcount.core.values.events import EventType
+from headcount.core.values.evidence import Located, Visited
+from headcount.core.values.report import Turn
+from headcount.core.values.session import SessionId
 
 BECAUSE, SOURCE = "visited", "person"
 
@@ -29,3 +29,10 @@ def visit(draft: Draft, visited: Visited, now: float) -> SessionId | None:
         activity = judge(turned, session.status, session.activity)
         draft.emit(EventType.SESSION_ACTIVITY, visited.at, session.id, turned=turned, activity=activity)
     return visited.session
+
+
+def locate(draft: Draft, found: Located, now: float) -> None:
+    session = draft.sessions.get(found.session)
+    if session is None or not session.is_open or session.where == found.where:
+        return
+    draft.emit(EventType.SESSION_CHANGED, min(found.at, now), session.id, where=found.where)

@@ -10,16 +10,16 @@ Rules of this file
   5. An agent may register under a name of its own before it takes the conversation it continues: a
      conversation of which nothing was heard but its name gives that name up, and is no session.
 
-Not here: what the word changes (hear.py).
+Not here: what the word changes (apply_report.py).
 """
 
 from msgspec import Struct
 
 from headcount.core.earlier import counted
-from headcount.core.identity import ProcessIdentity
-from headcount.core.report import Anchor, Opening, Record, Report
-from headcount.core.session import EndKind, Liveness, Session
-from headcount.core.world import Draft
+from headcount.core.state.world import Draft
+from headcount.core.values.process import ProcessIdentity
+from headcount.core.values.report import Anchor, Opening, Record, Report
+from headcount.core.values.session import EndKind, Liveness, Session
 from headcount.times import RENAMED_WITHIN
 
 

@@ -7,17 +7,17 @@ Rules of this file
   3. Taking a registration back ends no session: only its process does that.
   4. Name, role and groups belong to the process: they stay through a swap of its conversation.
 
-Not here: whether the process lives and who may register it (daemon/routes/register.py), tokens (daemon/).
+Not here: whether the process lives and who may register it (daemon/routes/registration.py), tokens (daemon/).
 """
 
 from typing import Any
 
-from msgspec import Struct
-
 from headcount.core.detail import traced
-from headcount.core.events import EventType
-from headcount.core.identity import Match, ProcessIdentity, same_process
-from headcount.core.session import (
+from headcount.core.state.world import Draft
+from headcount.core.values.events import EventType
+from headcount.core.values.evidence import Register, TurnedAway, Unregister
+from headcount.core.values.process import Match, same_process
+from headcount.core.values.session import (
     IN_A_LIVING_PROCESS,
     Ended,
     EndKind,
@@ -28,30 +28,9 @@ from headcount.core.session import (
     Turnpoint,
     after,
 )
-from headcount.core.world import Draft
 
 BECAUSE = "registered, and its process lives"
 BY = "registration"
-
-
-class Register(Struct, frozen=True):
-    agent: str
-    conversation: str | None  # None: the agent will make one and tell
-    process: ProcessIdentity  # seen alive at the edge
-    given: Registration
-    cwd: str | None = None
-    parent: ProcessIdentity | None = None  # the nearest agent process above it
-    anyway: bool = False
-
-
-class Unregister(Struct, frozen=True):
-    session: SessionId
-    at: float
-
-
-class TurnedAway(Struct, frozen=True):
-    code: str  # "dead-process", "alive-elsewhere", "hosts-another"
-    session: SessionId  # the one in the way
 
 
 def register(draft: Draft, asked: Register, now: float) -> SessionId | TurnedAway:

@@ -4,18 +4,18 @@ Rules of this file
   1. A hint, never an end: nothing here touches liveness, and the activity stays `working`.
   2. All three sources must be quiet: no event, no growth of the transcript, no processor time of the process and
      what it started. One that cannot be read is doubt, and doubt marks nothing.
-  3. Whatever stirs ends it: an event (hear.py), or a later look.
+  3. Whatever stirs ends it: an event (apply_report.py), or a later look.
   4. A declared silence is believed until its time is over.
 
-Not here: looking (daemon/stalls.py), how long is long (times.py).
+Not here: looking (daemon/observers/stalls.py), how long is long (times.py).
 """
 
-from headcount.core.activity import Doing
 from headcount.core.detail import Quiet, Stall
-from headcount.core.events import EventType
-from headcount.core.evidence import Declared, Looked
-from headcount.core.session import Liveness, Session, SessionId
-from headcount.core.world import Draft
+from headcount.core.state.world import Draft
+from headcount.core.values.activity import Doing
+from headcount.core.values.events import EventType
+from headcount.core.values.evidence import Declared, Looked
+from headcount.core.values.session import Liveness, Session, SessionId
 
 
 def is_watched(session: Session) -> bool:

@@ -8,7 +8,7 @@ Rules of this file
      session with a process never gives way.
   4. The registry tells of a swap before the hook that says by which command: the word is put right then.
 
-Not here: whether it begins (placement.py), what it was told since (hear.py).
+Not here: whether it begins (match_session.py), what it was told since (apply_report.py).
 """
 
 from itertools import islice
@@ -16,13 +16,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from headcount.core.delta import parent_of
-from headcount.core.events import EventType
-from headcount.core.placement import Fresh
-from headcount.core.registration import carried
-from headcount.core.report import Anchor, Opening
-from headcount.core.session import Ended, EndKind, Liveness, Note, Session, Turnpoint, after
-from headcount.core.world import UNPROVEN, Draft
+from headcount.core.sessions.field_changes import parent_of
+from headcount.core.sessions.match_session import Fresh
+from headcount.core.sessions.registration import carried
+from headcount.core.state.world import UNPROVEN, Draft
+from headcount.core.values.events import EventType
+from headcount.core.values.report import Anchor, Opening
+from headcount.core.values.session import Ended, EndKind, Liveness, Note, Session, Turnpoint, after
 
 UNPROVEN_MOST = 500
 SWAP_WORDS = {"clear": "/clear", "resume": "/resume", "fork": "/branch"}

@@ -6,7 +6,7 @@ Rules of this file
   3. Requests that were granted or withdrawn are remembered, the newest of them: a retry is the same question, and what
      was withdrawn is not granted.
 
-Not here: what is granted to whom (ledger.py, granting.py, waiting.py), storage (store/).
+Not here: what is granted to whom (core/claims/ledger.py, core/claims/grants.py, core/claims/queue.py), storage (store/).
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,11 +15,11 @@ from itertools import islice
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from headcount.core.claim import Answer, Claim, Freed
 from headcount.core.commands import Acquire
-from headcount.core.identity import ProcessIdentity
-from headcount.core.item import Item, is_path, overlaps
-from headcount.core.layer import Layer, add_to, take_from
+from headcount.core.state.overlay_map import Layer, add_to, take_from
+from headcount.core.values.claim import Answer, Claim, Freed
+from headcount.core.values.item import Item, is_path, overlaps
+from headcount.core.values.process import ProcessIdentity
 
 REQUESTS_MOST = 20_000  # far more than can be on their way at one time; retries come within seconds
 

@@ -4,15 +4,15 @@ Rules of this file
   1. Rows say what was left; indices are derived from them, here and only here.
   2. Which dead processes were searched for is known in memory only: a start searches again.
 
-Not here: what is a leftover (leftover.py), when one is found or gone (behind.py), storage (store/).
+Not here: what is a leftover (core/values/leftover.py), when one is found or gone (core/leftovers/lifecycle.py), storage (store/).
 """
 
 from collections.abc import Iterable, Iterator
 
-from headcount.core.identity import Match, ProcessIdentity, same_process
-from headcount.core.layer import Layer, add_to, take_from
-from headcount.core.leftover import Kind, Leftover, LeftoverId
-from headcount.core.session import SessionId
+from headcount.core.state.overlay_map import Layer, add_to, take_from
+from headcount.core.values.leftover import Kind, Leftover, LeftoverId
+from headcount.core.values.process import Match, ProcessIdentity, same_process
+from headcount.core.values.session import SessionId
 
 
 class Remains:

@@ -5,15 +5,15 @@ Rules of this file
   2. A batch notes on layers above it, which become true with its commit, or are dropped.
   3. Bounded: of more than TRACES_MOST places those longest untouched are dropped when a batch settles.
 
-Not here: what follows from a trace (collision.py).
+Not here: what follows from a trace (core/collisions.py).
 """
 
 from itertools import islice
 
 from msgspec import Struct, field
 
-from headcount.core.layer import Layer
-from headcount.core.session import SessionId
+from headcount.core.state.overlay_map import Layer
+from headcount.core.values.session import SessionId
 
 TRACES_MOST = 10_000
 WISHES_MOST = 100  # of one session; what it is about to edit beyond that counts as edited

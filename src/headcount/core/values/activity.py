@@ -15,8 +15,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from headcount.core.earlier import counted
-from headcount.core.report import TURN_RANK, Turn, WaitingOn
-from headcount.core.vocabulary import Vocabulary
+from headcount.core.values.fast_enum import Vocabulary
+from headcount.core.values.report import TURN_RANK, Turn, WaitingOn
 
 
 class Doing(Vocabulary):

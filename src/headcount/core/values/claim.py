@@ -6,7 +6,7 @@ Rules of this file
   3. A fence is given once. Not after release, death or restart is it given again.
   4. A refusal is an answer. `Granted` says that the asker holds it now, and nothing else does.
 
-Not here: who is alive (verdict.py), when something is granted (ledger.py), storage.
+Not here: who is alive (verdict.py), when something is granted (core/claims/ledger.py), storage.
 """
 
 from enum import Enum
@@ -14,9 +14,9 @@ from enum import Enum
 from msgspec import Struct
 from msgspec.structs import replace
 
-from headcount.core.identity import Match, ProcessIdentity, same_process
-from headcount.core.item import Item
-from headcount.core.session import SessionId
+from headcount.core.values.item import Item
+from headcount.core.values.process import Match, ProcessIdentity, same_process
+from headcount.core.values.session import SessionId
 
 
 class Freed(Enum):

@@ -8,7 +8,7 @@ Rules of this file
   4. A claim's event carries the claim as it was held; its row follows from that alone. A leftover's event
      carries its row.
 
-Not here: why something became true (decide.py), how events are stored (store/) or shown (daemon/view.py).
+Not here: why something became true (decide.py), how events are stored (store/) or shown (daemon/views/session_row.py).
 """
 
 from typing import Any
@@ -16,11 +16,11 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from headcount.core.claim import Claim, Freed, freed
-from headcount.core.item import Item
-from headcount.core.leftover import Leftover
-from headcount.core.session import Session, SessionId
-from headcount.core.vocabulary import Vocabulary
+from headcount.core.values.claim import Claim, Freed, freed
+from headcount.core.values.fast_enum import Vocabulary
+from headcount.core.values.item import Item
+from headcount.core.values.leftover import Leftover
+from headcount.core.values.session import Session, SessionId
 
 
 class EventType(Vocabulary):

@@ -9,17 +9,61 @@ from typing import Any
 
 from msgspec import Struct
 
-from headcount.core.activity import Turned
-from headcount.core.aftermath import Examined, Noticed
 from headcount.core.commands import Command
 from headcount.core.detail import Checkout, Spent
-from headcount.core.identity import ProcessIdentity
-from headcount.core.leftover import Find, Gone, Left
-from headcount.core.registration import Register, Unregister
-from headcount.core.report import Found, Record, Report
-from headcount.core.session import SessionId
-from headcount.core.verdict import Verdict
-from headcount.core.where import Located
+from headcount.core.terminal import Where
+from headcount.core.values.activity import Turned
+from headcount.core.values.leftover import Find, Gone, Left
+from headcount.core.values.process import ProcessIdentity
+from headcount.core.values.report import Found, Record, Report
+from headcount.core.values.session import Registration, SessionId
+from headcount.core.values.verdict import Verdict
+
+
+class Located(Struct, frozen=True):
+    """Where a session was found; None: in no terminal that is known, and all that could say so were asked."""
+
+    session: SessionId
+    where: Where | None
+    at: float
+
+
+class Examined(Struct, frozen=True):
+    """What an ended session left was looked for, all of it."""
+
+    session: SessionId
+    at: float
+    freed: tuple[str, ...] = ()  # items that its death freed
+    resumable: bool = False
+
+
+class Noticed(Struct, frozen=True):
+    """A session is about to be closed because it has been idle for long."""
+
+    session: SessionId
+    at: float
+    idle_since: float
+    closes_at: float
+
+
+class Register(Struct, frozen=True):
+    agent: str
+    conversation: str | None  # None: the agent will make one and tell
+    process: ProcessIdentity  # seen alive at the edge
+    given: Registration
+    cwd: str | None = None
+    parent: ProcessIdentity | None = None  # the nearest agent process above it
+    anyway: bool = False
+
+
+class Unregister(Struct, frozen=True):
+    session: SessionId
+    at: float
+
+
+class TurnedAway(Struct, frozen=True):
+    code: str  # "dead-process", "alive-elsewhere", "hosts-another"
+    session: SessionId  # the one in the way
 
 
 class Judged(Struct, frozen=True):

@@ -6,7 +6,7 @@ Rules of this file
   2. One find is one leftover: its id follows from whose it is, its kind, and what tells it from others.
   3. It is reported, and gone when it is gone. Nothing here ends or deletes anything.
 
-Not here: looking for them (daemon/), what is kept of them (remains.py), what a find changes (behind.py).
+Not here: looking for them (daemon/), what is kept of them (core/state/leftovers.py), what a find changes (core/leftovers/lifecycle.py).
 """
 
 from enum import Enum
@@ -16,8 +16,8 @@ from typing import Any, NewType
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from headcount.core.identity import ProcessIdentity
-from headcount.core.session import SessionId
+from headcount.core.values.process import ProcessIdentity
+from headcount.core.values.session import SessionId
 
 LeftoverId = NewType("LeftoverId", str)
 

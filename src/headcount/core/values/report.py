@@ -13,8 +13,8 @@ import re
 
 from msgspec import Struct, field
 
-from headcount.core.identity import ProcessIdentity
-from headcount.core.vocabulary import Vocabulary
+from headcount.core.values.fast_enum import Vocabulary
+from headcount.core.values.process import ProcessIdentity
 
 
 class Turn(Vocabulary):

@@ -13,12 +13,12 @@ from typing import NewType
 
 from msgspec import Struct
 
-from headcount.core.activity import Activity, Status, Turned
 from headcount.core.detail import Checkout, Origin, Quiet, Spent, Stall
-from headcount.core.identity import ProcessIdentity
-from headcount.core.report import ALONE, Background
 from headcount.core.terminal import Where
-from headcount.core.vocabulary import Vocabulary
+from headcount.core.values.activity import Activity, Status, Turned
+from headcount.core.values.fast_enum import Vocabulary
+from headcount.core.values.process import ProcessIdentity
+from headcount.core.values.report import ALONE, Background
 
 SessionId = NewType("SessionId", str)
 ID_DIGITS = 12

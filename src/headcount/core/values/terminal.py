@@ -6,7 +6,7 @@ Rules of this file
      environment says is inherited by other terminals that were started inside a pane, and only names the server.
   3. Not known is no place. Who could not be asked changes nothing.
 
-Not here: asking tmux (system/tmux), when it is asked (daemon/terminals.py), going there (cli/going.py).
+Not here: asking tmux (system/tmux), when it is asked (daemon/observers/terminals.py), going there (cli/actions/jump_to_terminal.py).
 """
 
 import re
@@ -14,10 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from headcount.core.events import EventType
-from headcount.core.session import SessionId
 from headcount.core.terminal import Where
-from headcount.core.world import Draft
 
 TMUX = "tmux"
 NUMBER = re.compile("[0-9]{1,10}")
@@ -69,21 +66,6 @@ class Pane(Struct, frozen=True):
             where.server_since,
             where.pane,
         )
-
-
-class Located(Struct, frozen=True):
-    """Where a session was found; None: in no terminal that is known, and all that could say so were asked."""
-
-    session: SessionId
-    where: Where | None
-    at: float
-
-
-def locate(draft: Draft, found: Located, now: float) -> None:
-    session = draft.sessions.get(found.session)
-    if session is None or not session.is_open or session.where == found.where:
-        return
-    draft.emit(EventType.SESSION_CHANGED, min(found.at, now), session.id, where=found.where)
 
 
 def pane_of(chain: Sequence[int], panes: Iterable[Pane]) -> Pane | None:

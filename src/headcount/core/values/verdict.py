@@ -10,8 +10,8 @@ Not here: how a kernel is asked (system/processes), what a session makes of it (
 
 from msgspec import Struct
 
-from headcount.core.identity import Place, ProcessIdentity
-from headcount.core.vocabulary import Vocabulary
+from headcount.core.values.fast_enum import Vocabulary
+from headcount.core.values.process import Place, ProcessIdentity
 
 
 class Standing(Vocabulary):

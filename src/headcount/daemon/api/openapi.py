@@ -2,7 +2,7 @@
 
 Rules of this file
   1. Nothing is told here that the table does not say: a route's body, its answers by status, its parameters.
-  2. Every refusal has one form, with one of the codes of wire/refusals.py.
+  2. Every refusal has one form, with one of the codes of wire/faults.py.
   3. What a handler reads of the query and the path is text; numbers and flags are said in their schema, so that whoever
      makes requests from this document also makes those that are refused.
 
@@ -15,9 +15,8 @@ from typing import Any
 import msgspec
 
 from headcount import __version__
-from headcount.daemon.routes.route import Route
-from headcount.wire.messages import Fault, FaultBody
-from headcount.wire.refusals import REFUSALS
+from headcount.daemon.api.route import Route
+from headcount.wire.faults import REFUSALS, Fault, FaultBody
 
 COMPONENTS = "#/components/schemas/{name}"
 JSON = "application/json"

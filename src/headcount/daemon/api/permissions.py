@@ -7,7 +7,7 @@ Rules of this file
      reap) only what it started.
   3. Nobody is not somebody: a caller whose credential or marks did not hold changes nothing.
 
-Not here: who is calling (actor.py), what reaches the routes at all (gate.py).
+Not here: who is calling (daemon/identity/caller.py), what reaches the routes at all (daemon/http/request_checks.py).
 """
 
 from collections.abc import Mapping
@@ -15,8 +15,8 @@ from enum import Enum
 
 from msgspec import Struct
 
-from headcount.daemon.actor import Actor, Kind
-from headcount.daemon.gate import Refused
+from headcount.daemon.http.request_checks import Refused
+from headcount.daemon.identity.caller import Actor, Kind
 
 
 class Need(Enum):

@@ -15,17 +15,17 @@ from urllib.parse import parse_qsl
 import msgspec
 from msgspec import Struct
 
-from headcount.core.session import Session
-from headcount.daemon.actor import A_PAGE, Actor
-from headcount.daemon.authority import need_operator
-from headcount.daemon.gate import Refused
-from headcount.daemon.lineage import Seen
-from headcount.daemon.request import Request
-from headcount.daemon.selection import select
-from headcount.daemon.service import Service
-from headcount.daemon.weak import weak, weak_in
+from headcount.core.values.session import Session
+from headcount.daemon.api.permissions import need_operator
+from headcount.daemon.api.session_selector import select
+from headcount.daemon.components import Service
+from headcount.daemon.http.request import Request
+from headcount.daemon.http.request_checks import Refused
+from headcount.daemon.identity.caller import A_PAGE, Actor
+from headcount.daemon.identity.caller_ancestry import Seen
+from headcount.daemon.identity.weak_identities import weak, weak_in
 from headcount.system.loopback import Loopback
-from headcount.system.peer import Peer
+from headcount.system.unix_peer import Peer
 
 NUMBER_MOST = 15  # digits
 UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)

@@ -6,15 +6,15 @@ Rules of this file
   2. What looks like an id (four or more hex digits) is an id: an agent may be called so, and is not meant.
   3. The living win over the ended.
 
-Not here: whether the caller may do it (authority.py).
+Not here: whether the caller may do it (permissions.py).
 """
 
 from collections.abc import Iterable
 
-from headcount.core.plain import said
-from headcount.core.session import ID_DIGITS, Session, looks_like_an_id
-from headcount.daemon.gate import Refused
-from headcount.daemon.moment import clock_text
+from headcount.core.values.session import ID_DIGITS, Session, looks_like_an_id
+from headcount.daemon.http.request_checks import Refused
+from headcount.daemon.views.timestamps import clock_text
+from headcount.present.clean_text import said
 
 LISTED_MOST = 6
 SHORTEST_ID = 4

@@ -9,7 +9,7 @@ Rules of this file
      same order as `close`, in the audit as "policy". `resume` undoes it.
   4. Whoever refuses to end is left alone until it was at work again.
 
-Not here: ending (closing.py), what idle means (core/activity.py).
+Not here: ending (stop_close_reap.py), what idle means (core/values/activity.py).
 """
 
 import asyncio
@@ -17,15 +17,15 @@ import logging
 
 from msgspec import Struct
 
-from headcount.core.activity import Doing
-from headcount.core.aftermath import Noticed
-from headcount.core.leftover import Kind
-from headcount.core.session import Liveness, Session, SessionId
-from headcount.core.world import World
-from headcount.daemon.closing import Closing
-from headcount.daemon.ending import Wish
-from headcount.daemon.lineage import hosted_by
-from headcount.daemon.loop import Loop, NotStored
+from headcount.core.state.world import World
+from headcount.core.values.activity import Doing
+from headcount.core.values.evidence import Noticed
+from headcount.core.values.leftover import Kind
+from headcount.core.values.session import Liveness, Session, SessionId
+from headcount.daemon.ending.signal_process import Wish
+from headcount.daemon.ending.stop_close_reap import Closing
+from headcount.daemon.engine.loop import Loop, NotStored
+from headcount.daemon.identity.caller_ancestry import hosted_by
 from headcount.system.clock import Clock
 from headcount.times import IDLE_LOOKED_AT_EVERY, IDLE_NOTICE
 

@@ -10,7 +10,7 @@ Rules of this file
   3. SIGTERM, and SIGCONT after it for one that is stopped. SIGKILL only when a time for it was named.
   4. A survivor is an answer, not an error. What was signalled is told and recorded, whatever fails after it.
 
-Not here: who may ask (authority.py), what is to be ended (closing.py), sending itself (system/signals.py).
+Not here: who may ask (daemon/api/permissions.py), what is to be ended (stop_close_reap.py), sending itself (system/signals.py).
 """
 
 import asyncio
@@ -21,18 +21,18 @@ from typing import Any
 
 from msgspec import Struct
 
-from headcount.agents.table import AGENTS
-from headcount.core.evidence import Ending
-from headcount.core.identity import Match, ProcessFacts, ProcessIdentity, same_process
-from headcount.core.leftover import LeftoverId
-from headcount.core.plain import said
-from headcount.core.session import Session, SessionId
-from headcount.daemon.lifelines import Lifelines, is_in_a_terminal, lifelines
-from headcount.daemon.loop import Loop
+from headcount.agents.catalog import AGENTS
+from headcount.core.values.evidence import Ending
+from headcount.core.values.leftover import LeftoverId
+from headcount.core.values.process import Match, ProcessFacts, ProcessIdentity, same_process
+from headcount.core.values.session import Session, SessionId
+from headcount.daemon.engine.loop import Loop
+from headcount.daemon.leftovers.protected_processes import Lifelines, is_in_a_terminal, lifelines
+from headcount.present.clean_text import said
 from headcount.system.clock import Clock
 from headcount.system.processes.ancestry import ancestors
-from headcount.system.processes.held import NotHeld, ProcessHandle
-from headcount.system.processes.port import Processes
+from headcount.system.processes.interface import Processes
+from headcount.system.processes.pidfds.handle import NotHeld, ProcessHandle
 from headcount.system.signals import NotSent, send
 from headcount.times import END_WITHIN, KILLED_WITHIN
 

@@ -9,7 +9,7 @@ Rules of this file
      never ended or deleted here. A dry run stores nothing.
   5. Once the agent was signalled nothing that fails is told as if nothing had been done.
 
-Not here: the signal and its audit (ending.py), windows (terminals).
+Not here: the signal and its audit (signal_process.py), windows (terminals).
 """
 
 import asyncio
@@ -18,19 +18,19 @@ from typing import Protocol
 
 from msgspec import Struct, field
 
-from headcount.core.evidence import Ending, Judged
-from headcount.core.identity import Match, ProcessIdentity, same_process
-from headcount.core.leftover import Kind, Left, Leftover
-from headcount.core.session import Session
-from headcount.core.verdict import Proof, Standing, dead
-from headcount.daemon.descendants import Descendants
-from headcount.daemon.ending import REFUSED, Endings, Result, Target, Wish
-from headcount.daemon.lifelines import lifelines
-from headcount.daemon.lineage import hosted_by
-from headcount.daemon.loop import Loop, NotStored
-from headcount.daemon.search import Search
+from headcount.core.values.evidence import Ending, Judged
+from headcount.core.values.leftover import Kind, Left, Leftover
+from headcount.core.values.process import Match, ProcessIdentity, same_process
+from headcount.core.values.session import Session
+from headcount.core.values.verdict import Proof, Standing, dead
+from headcount.daemon.ending.signal_process import REFUSED, Endings, Result, Target, Wish
+from headcount.daemon.engine.loop import Loop, NotStored
+from headcount.daemon.identity.caller_ancestry import hosted_by
+from headcount.daemon.leftovers.descendants import Descendants
+from headcount.daemon.leftovers.protected_processes import lifelines
+from headcount.daemon.leftovers.search import Search
 from headcount.system.clock import Clock
-from headcount.system.processes.port import Processes
+from headcount.system.processes.interface import Processes
 
 
 class Windows(Protocol):

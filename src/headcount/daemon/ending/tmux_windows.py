@@ -8,7 +8,7 @@ Rules of this file
   3. The pane is looked up in the very server that the session was found in. Doubt closes nothing.
   4. The intent is stored before tmux is told, and everything is looked at again after that.
 
-Not here: ending the agent first (closing.py).
+Not here: ending the agent first (stop_close_reap.py).
 """
 
 import asyncio
@@ -18,17 +18,17 @@ from typing import Any
 
 from msgspec import Struct
 
-from headcount.core.evidence import Ending
-from headcount.core.session import Session
-from headcount.core.where import TMUX, Pane
-from headcount.daemon.ending import UNSEEN, Wish
-from headcount.daemon.left_panes import key_of, taken_by
-from headcount.daemon.lifelines import lifelines
-from headcount.daemon.loop import Loop, NotStored
+from headcount.core.values.evidence import Ending
+from headcount.core.values.session import Session
+from headcount.core.values.terminal import TMUX, Pane
+from headcount.daemon.ending.signal_process import UNSEEN, Wish
+from headcount.daemon.engine.loop import Loop, NotStored
+from headcount.daemon.leftovers.panes import key_of, taken_by
+from headcount.daemon.leftovers.protected_processes import lifelines
 from headcount.system import tmux
 from headcount.system.clock import Clock
 from headcount.system.processes.ancestry import ancestors
-from headcount.system.processes.port import Processes
+from headcount.system.processes.interface import Processes
 
 
 class Plan(Struct, frozen=True):

@@ -17,10 +17,10 @@ from contextlib import suppress
 
 import msgspec
 
-from headcount.core.events import Event
-from headcount.core.session import SessionId
-from headcount.core.world import World
-from headcount.daemon.view import event_row
+from headcount.core.state.world import World
+from headcount.core.values.events import Event
+from headcount.core.values.session import SessionId
+from headcount.daemon.views.session_row import event_row
 from headcount.times import FAREWELL_WITHIN
 
 LAG_BYTES = 1024 * 1024

@@ -13,12 +13,12 @@ import logging
 from collections.abc import Callable, Sequence
 
 from headcount.core.effects import Effect, Watch
-from headcount.core.evidence import Evidence, Judged
-from headcount.core.identity import ProcessIdentity
-from headcount.core.leftover import Find
-from headcount.core.verdict import Standing, Verdict
+from headcount.core.values.evidence import Evidence, Judged
+from headcount.core.values.leftover import Find
+from headcount.core.values.process import ProcessIdentity
+from headcount.core.values.verdict import Standing, Verdict
 from headcount.system.clock import Clock
-from headcount.system.processes.port import Processes
+from headcount.system.processes.interface import Processes
 
 log = logging.getLogger("headcount.effects")
 

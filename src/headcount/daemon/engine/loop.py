@@ -22,20 +22,20 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from headcount.core.book import Entries
-from headcount.core.claim import Answer, Granted, Refused, Waiting
 from headcount.core.commands import Acquire, Command, Withdraw
 from headcount.core.decide import Outcome, next_deadline
 from headcount.core.effects import Effect
-from headcount.core.events import Event
-from headcount.core.evidence import Evidence, Judged, Tick
-from headcount.core.leftover import Leftover, LeftoverId
-from headcount.core.proving import Prove, decide_proved
-from headcount.core.session import Session, SessionId
-from headcount.core.verdict import Standing
-from headcount.core.world import Draft, World
-from headcount.daemon.listeners import Listeners
-from headcount.store.port import StoreFault
+from headcount.core.required_proofs import Prove, decide_proved
+from headcount.core.state.claims import Entries
+from headcount.core.state.world import Draft, World
+from headcount.core.values.claim import Answer, Granted, Refused, Waiting
+from headcount.core.values.events import Event
+from headcount.core.values.evidence import Evidence, Judged, Tick
+from headcount.core.values.leftover import Leftover, LeftoverId
+from headcount.core.values.session import Session, SessionId
+from headcount.core.values.verdict import Standing
+from headcount.daemon.engine.pending_answers import Listeners
+from headcount.store.interface import StoreFault
 from headcount.system.clock import Clock
 from headcount.times import CLOCK_SLACK, COMMIT_RETRY_FIRST, COMMIT_RETRY_MOST, GATHERED_WITHIN
 

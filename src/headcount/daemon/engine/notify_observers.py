@@ -5,7 +5,7 @@ Rules of this file
   2. One that raises is logged once per kind of fault, counted, and named by `status`. Nothing else suffers: the next
      observer is called, and the effects of the batch start.
 
-Not here: who observes (running.py), what each does with it.
+Not here: who observes (daemon/composition.py), what each does with it.
 """
 
 import logging
@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Protocol
 
-from headcount.core.events import Event, EventType
-from headcount.core.world import World
+from headcount.core.state.world import World
+from headcount.core.values.events import Event, EventType
 
 log = logging.getLogger("headcount.observers")
 

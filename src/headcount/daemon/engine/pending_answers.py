@@ -5,7 +5,7 @@ Rules of this file
   2. When the last of them has gone, so has the waiter: `gone` is told. A retry that was still on its way to the disk
      then makes that void (`listened`). An answer that comes in the same moment is told to nobody, and that is said.
 
-Not here: the line itself (core/waiting.py), what is answered (loop.py).
+Not here: the line itself (core/claims/queue.py), what is answered (loop.py).
 """
 
 import asyncio

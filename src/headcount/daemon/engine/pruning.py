@@ -9,10 +9,10 @@ Not here: how it is removed in small bites (store/pruning.py).
 import asyncio
 import logging
 
-from headcount.core.evidence import Retire
-from headcount.daemon.loop import NotStored
-from headcount.daemon.service import Service
-from headcount.store.port import StoreFault
+from headcount.core.values.evidence import Retire
+from headcount.daemon.components import Service
+from headcount.daemon.engine.loop import NotStored
+from headcount.store.interface import StoreFault
 from headcount.times import DAY, PRUNE_EVERY
 
 log = logging.getLogger("headcount.pruning")

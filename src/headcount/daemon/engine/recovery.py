@@ -11,13 +11,13 @@ Not here: the proof itself (system/processes), what follows from it (core/decide
 from collections.abc import Callable
 
 from headcount import __version__
-from headcount.core.book import Book
-from headcount.core.evidence import Awake, Evidence, Judged, Rebooted
-from headcount.core.identity import ProcessIdentity
-from headcount.core.verdict import Standing, Verdict, judge_place
-from headcount.core.world import World
-from headcount.store.port import Loaded
-from headcount.system.processes.port import Processes
+from headcount.core.state.claims import Book
+from headcount.core.state.world import World
+from headcount.core.values.evidence import Awake, Evidence, Judged, Rebooted
+from headcount.core.values.process import ProcessIdentity
+from headcount.core.values.verdict import Standing, Verdict, judge_place
+from headcount.store.interface import Loaded
+from headcount.system.processes.interface import Processes
 
 MS = 1000
 

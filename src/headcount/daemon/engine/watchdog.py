@@ -18,7 +18,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from headcount.own_files import open_anew
+from headcount.private_files import open_anew
 from headcount.times import WATCHDOG_EVERY, WATCHDOG_STRIKES
 
 log = logging.getLogger("headcount.watchdog")

@@ -1,1 +1,5 @@
-"""The fleet: a daemon that shares claims and its roster with others, through one database."""
+"""Share claims and the roster with other hosts through PostgreSQL.
+
+Enters: an address to join, commands on shared items.
+Leaves: answers of the shared ledger, and our mirror of it.
+"""

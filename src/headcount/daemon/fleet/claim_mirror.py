@@ -7,24 +7,24 @@ Rules of this file
      ledger is the truth; later it is a grant that nobody was told of, and is given back.
   4. What a command is just doing is left alone.
 
-Not here: commands (claims.py), the lease (lease.py).
+Not here: commands (shared_claims.py), the lease (lease.py).
 """
 
 import asyncio
 import logging
 from collections.abc import Sequence
 
-from headcount.core.claim import Claim, Freed
+from headcount.core.claims.shared import mirrored
 from headcount.core.commands import SharedFreed, SharedGranted
-from headcount.core.events import Event, EventType
-from headcount.core.item import Item, is_shared
-from headcount.core.proving import Prove
-from headcount.core.shared import mirrored
-from headcount.core.verdict import Standing
-from headcount.daemon.fleet.claims import SharedClaims
-from headcount.daemon.fleet.pace import Pace
-from headcount.daemon.loop import Loop
-from headcount.store.shared import SharedClaim, SharedUnavailable
+from headcount.core.required_proofs import Prove
+from headcount.core.values.claim import Claim, Freed
+from headcount.core.values.events import Event, EventType
+from headcount.core.values.item import Item, is_shared
+from headcount.core.values.verdict import Standing
+from headcount.daemon.engine.loop import Loop
+from headcount.daemon.fleet.intervals import Pace
+from headcount.daemon.fleet.shared_claims import SharedClaims
+from headcount.store.shared_interface import SharedClaim, SharedUnavailable
 
 log = logging.getLogger("headcount.fleet")
 

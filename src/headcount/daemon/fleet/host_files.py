@@ -16,7 +16,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from headcount.own_files import read
+from headcount.private_files import read
 
 HOST_BYTES = 8
 FILE_MOST = 64 * 1024  # bytes

@@ -5,10 +5,10 @@ Rules of this file
      database counts from when it got it: ours is always the earlier end.
   2. After the deadline nothing is vouched for, whatever we remember. Others wait a lock-delay longer.
 
-Not here: the row in the database (store/postgres/ledger.py), when to renew (member.py).
+Not here: the row in the database (store/postgres/ledger.py), when to renew (while_joined.py).
 """
 
-from headcount.store.shared import SharedUnavailable
+from headcount.store.shared_interface import SharedUnavailable
 from headcount.system.clock import Clock
 
 

@@ -9,7 +9,7 @@ Rules of this file
   6. A fleet that cannot be gone on with (the driver is gone, a file is damaged) keeps nothing local from starting:
      shared items are refused, and why is said.
 
-Not here: what runs while joined (member.py), routes (routes/fleet.py).
+Not here: what runs while joined (while_joined.py), routes (routes/fleet.py).
 """
 
 import asyncio
@@ -19,23 +19,23 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headcount.core.claim import Freed
+from headcount.core.claims.shared import mirrored
 from headcount.core.commands import SharedFreed
-from headcount.core.events import Event
-from headcount.core.evidence import FleetNews, Tick
-from headcount.core.item import Item, is_shared
-from headcount.core.proving import Prove
-from headcount.core.shared import mirrored
-from headcount.core.world import World
-from headcount.daemon.fleet.files import FleetFiles, Joined, default_name
-from headcount.daemon.fleet.pace import Pace
-from headcount.daemon.loop import Loop
-from headcount.daemon.observers import EVERY
-from headcount.store.shared import SharedUnavailable, Superseded
+from headcount.core.required_proofs import Prove
+from headcount.core.state.world import World
+from headcount.core.values.claim import Freed
+from headcount.core.values.events import Event
+from headcount.core.values.evidence import FleetNews, Tick
+from headcount.core.values.item import Item, is_shared
+from headcount.daemon.engine.loop import Loop
+from headcount.daemon.engine.notify_observers import EVERY
+from headcount.daemon.fleet.host_files import FleetFiles, Joined, default_name
+from headcount.daemon.fleet.intervals import Pace
+from headcount.store.shared_interface import SharedUnavailable, Superseded
 from headcount.system.clock import Clock
 
 if TYPE_CHECKING:
-    from headcount.daemon.fleet.member import Member
+    from headcount.daemon.fleet.while_joined import Member
 
 
 log = logging.getLogger("headcount.fleet")
@@ -239,7 +239,7 @@ class Fleet:
 
     def _made(self, joined: Joined) -> "Member":
         with _driver():
-            from headcount.daemon.fleet.member import Member
+            from headcount.daemon.fleet.while_joined import Member
             from headcount.store.postgres.address import shown, with_passfile
         self.where = shown(joined.conninfo)
         conninfo = with_passfile(joined.conninfo, self._files.passfile)

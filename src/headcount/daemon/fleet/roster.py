@@ -14,11 +14,11 @@ from typing import Protocol
 
 import msgspec
 
-from headcount.core.events import Event
-from headcount.core.session import SessionId
-from headcount.daemon.loop import Loop
-from headcount.daemon.view import session_row
-from headcount.store.shared import SharedUnavailable
+from headcount.core.values.events import Event
+from headcount.core.values.session import SessionId
+from headcount.daemon.engine.loop import Loop
+from headcount.daemon.views.session_row import session_row
+from headcount.store.shared_interface import SharedUnavailable
 from headcount.times import FLEET_ROSTER_EVERY
 
 log = logging.getLogger("headcount.fleet")

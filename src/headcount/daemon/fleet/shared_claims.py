@@ -9,7 +9,7 @@ Rules of this file
   5. What a caller gave up is withdrawn after the command that it gave up has ended. If the database is away then, the
      mirror gives the claim up, and the next renewal frees it in the ledger.
 
-Not here: the rules (core/shared.py), rows (store/), what the mirror lost (mirror.py).
+Not here: the rules (core/claims/shared.py), rows (store/), what the mirror lost (claim_mirror.py).
 """
 
 import asyncio
@@ -20,18 +20,18 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from headcount.core.claim import Answer, Freed, Granted, Refused, Released, Waiting
+from headcount.core.claims.shared import SharedCommand, SharedDecision, SharedItem, decide_shared
 from headcount.core.commands import Acquire, HandOff, SharedFreed, SharedGranted, Withdraw
-from headcount.core.evidence import Judged
-from headcount.core.identity import ProcessIdentity
-from headcount.core.item import Item
-from headcount.core.proving import Prove
-from headcount.core.shared import SharedCommand, SharedDecision, SharedItem, decide_shared
-from headcount.core.verdict import Standing, Verdict
+from headcount.core.required_proofs import Prove
+from headcount.core.values.claim import Answer, Freed, Granted, Refused, Released, Waiting
+from headcount.core.values.evidence import Judged
+from headcount.core.values.item import Item
+from headcount.core.values.process import ProcessIdentity
+from headcount.core.values.verdict import Standing, Verdict
+from headcount.daemon.engine.loop import Loop, NotStored
+from headcount.daemon.fleet.intervals import Pace
 from headcount.daemon.fleet.lease import Lease
-from headcount.daemon.fleet.pace import Pace
-from headcount.daemon.loop import Loop, NotStored
-from headcount.store.shared import SharedLedger, SharedUnavailable
+from headcount.store.shared_interface import SharedLedger, SharedUnavailable
 from headcount.system.clock import Clock
 
 

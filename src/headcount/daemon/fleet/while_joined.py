@@ -6,7 +6,7 @@ Rules of this file
   2. A renewal is sent with the clock read before it. What the ledger says is ours is compared at each one.
   3. The database is tried again with growing pauses. Being away and being back are told once each.
 
-Not here: joining and leaving (fleet.py), commands (claims.py), SQL (store/postgres/).
+Not here: joining and leaving (membership.py), commands (shared_claims.py), SQL (store/postgres/).
 """
 
 import asyncio
@@ -18,22 +18,22 @@ from typing import Any
 from msgspec.structs import replace
 
 from headcount import __version__
-from headcount.core.events import Event
-from headcount.core.evidence import FleetNews
-from headcount.core.item import Item
-from headcount.core.proving import Prove
-from headcount.daemon.fleet.claims import SharedClaims
+from headcount.core.required_proofs import Prove
+from headcount.core.values.events import Event
+from headcount.core.values.evidence import FleetNews
+from headcount.core.values.item import Item
+from headcount.daemon.engine.loop import Loop
+from headcount.daemon.fleet.claim_mirror import Mirror
+from headcount.daemon.fleet.intervals import Pace
 from headcount.daemon.fleet.lease import Lease
-from headcount.daemon.fleet.mirror import Mirror
-from headcount.daemon.fleet.pace import Pace
 from headcount.daemon.fleet.roster import Roster
-from headcount.daemon.loop import Loop
-from headcount.store.postgres.door import Connection
+from headcount.daemon.fleet.shared_claims import SharedClaims
+from headcount.store.postgres.connect import Connection
 from headcount.store.postgres.ledger import CHANNEL, PostgresLedger
-from headcount.store.postgres.link import Link
+from headcount.store.postgres.pool import Link
 from headcount.store.postgres.roster import PostgresRoster
 from headcount.store.postgres.schema import migrate
-from headcount.store.shared import Forgotten, Host, Membership, SharedUnavailable, Superseded
+from headcount.store.shared_interface import Forgotten, Host, Membership, SharedUnavailable, Superseded
 from headcount.system.clock import Clock
 from headcount.times import PRUNE_EVERY
 

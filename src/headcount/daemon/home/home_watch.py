@@ -5,9 +5,9 @@ Rules of this file
      would write into, or remove, what another daemon may have put there by now.
   2. A socket that was removed or replaced is made anew, in a home that is still ours.
   3. Looked at when the directory changes and with each question of the watchdog; the store also at each commit
-     (store/place.py). Nothing of a home that was removed is made again.
+     (store/sqlite/file_identity.py). Nothing of a home that was removed is made again.
 
-Not here: that the next start knows of the loss (witness.py).
+Not here: that the next start knows of the loss (store_marks.py).
 """
 
 import asyncio
@@ -17,12 +17,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from headcount.core.book import Book, Entries
-from headcount.daemon import witness
+from headcount.core.state.claims import Book, Entries
+from headcount.daemon.home import store_marks
 from headcount.daemon.listen import Server, open_unix_socket
 from headcount.paths import Places
-from headcount.store.port import StoreFault
-from headcount.store.sqlite import SqliteStore
+from headcount.store.interface import StoreFault
+from headcount.store.sqlite.adapter import SqliteStore
 from headcount.system.files import (
     IN_DELETE,
     IN_DELETE_SELF,
@@ -49,7 +49,7 @@ class Home:
         self._is_deaf = False
         self._is_closed = False
         self._fence = store.loaded.newest_fence
-        self._mark = witness.bear(places, self._fence)
+        self._mark = store_marks.bear(places, self._fence)
 
     def open(self, files: FileEvents) -> None:
         self._server.listen(open_unix_socket(Path(self._places.socket)))
@@ -62,7 +62,7 @@ class Home:
         newest = max((claim.fence for claim in entries.claims.values()), default=0)
         if newest > self._fence:
             self._fence = newest
-            witness.granted(self._mark, newest)
+            store_marks.granted(self._mark, newest)
 
     def check(self) -> None:
         """Returns only while the store is in its place, or is being closed: SQLite itself removes the log then."""
@@ -90,7 +90,7 @@ class Home:
         self._is_closed, self._socket = True, None
         with suppress(OSError):
             os.unlink(self._places.socket)
-        witness.withdraw(self._places, is_held=any(book.holding()))
+        store_marks.withdraw(self._places, is_held=any(book.holding()))
         if self._mark is not None:
             os.close(self._mark)
             self._mark = None
@@ -114,10 +114,10 @@ class Home:
 
 def open_store(places: Places, machine: str, now: Callable[[], float]) -> SqliteStore:
     """The store that was served here before, or a new one that knows of the loss."""
-    path, lost = Path(places.database), witness.why_lost(places)
+    path, lost = Path(places.database), store_marks.why_lost(places)
     store = SqliteStore.open(path, machine=machine, now=now, lost=lost)
     older = (
-        witness.why_older(places, store.loaded.newest_fence)
+        store_marks.why_older(places, store.loaded.newest_fence)
         if lost is None and not store.loaded.set_aside
         else None
     )

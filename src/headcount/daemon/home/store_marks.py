@@ -13,7 +13,7 @@ Rules of this file
      who moves a home while no daemon runs may copy it.
   3. Others may write in that directory: the name has an end that nobody can guess, and only our own files count.
 
-Not here: what a lost store means (core/ledger.py), what a running daemon notices (home.py), marks of agents (marks.py).
+Not here: what a lost store means (core/claims/ledger.py), what a running daemon notices (home_watch.py), marks of agents (daemon/identity/environment_marks.py).
 """
 
 import os
@@ -21,8 +21,8 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
-from headcount.own_files import open_to_append, read
 from headcount.paths import Places
+from headcount.private_files import open_to_append, read
 
 WORD = b"a store is served here\n"
 OUTSIDE = "/dev/shm"  # noqa: S108 (read only where it is a plain file of our own)

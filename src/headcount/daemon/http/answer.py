@@ -5,7 +5,7 @@ Rules of this file
   2. What a head says beside the length is the same for all answers of a kind, so it is put together once.
   3. An answer without a body (204, or to HEAD) has none, whatever was given.
 
-Not here: sending (turns.py), what is answered (routes/).
+Not here: sending (request_queue.py), what is answered (routes/).
 """
 
 from collections.abc import AsyncGenerator
@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from headcount import __version__, origin
+from headcount import __version__, build_and_namespaces
 
 Headers = tuple[tuple[bytes, bytes], ...]
 
@@ -79,7 +79,7 @@ def head(status: int, media: str, headers: Headers, closing: bool) -> bytes:
         lines.append(b"content-type: " + media.encode())
     lines += [name + b": " + value for name, value in headers]
     lines.append(b"headcount-version: " + __version__.encode())
-    lines.append(f"{origin.HEADER}: {origin.ours().to_header()}".encode("ascii"))
+    lines.append(f"{build_and_namespaces.HEADER}: {build_and_namespaces.ours().to_header()}".encode("ascii"))
     if closing and CLOSE not in headers:
         lines.append(b": ".join(CLOSE))
     return b"\r\n".join(lines) + b"\r\n"

@@ -10,7 +10,7 @@ Rules of this file
   4. Reading never stops, so that a caller who goes is noticed: whoever sends too much ahead is refused.
   5. The timer of an idle connection is not cancelled by each request; when it is due, it looks whether anybody came.
 
-Not here: listening (listen.py), what is allowed (gate.py), answering in turn (turns.py).
+Not here: listening (listen.py), what is allowed (request_checks.py), answering in turn (request_queue.py).
 """
 
 import asyncio
@@ -18,10 +18,10 @@ import logging
 
 import httptools
 
-from headcount.daemon.answer import CLOSE, Answer
-from headcount.daemon.gate import BODY_MOST, Gate, Refused, refusal_of, too_large
-from headcount.daemon.request import Line, Pairs, Request
-from headcount.daemon.turns import Turns
+from headcount.daemon.http.answer import CLOSE, Answer
+from headcount.daemon.http.request import Line, Pairs, Request
+from headcount.daemon.http.request_checks import BODY_MOST, Gate, Refused, refusal_of, too_large
+from headcount.daemon.http.request_queue import Turns
 from headcount.times import BODY_WITHIN, HEADERS_WITHIN, KEEP_ALIVE, LINGER
 
 HEAD_MOST = 32 * 1024

@@ -8,8 +8,8 @@ Rules of this file
   3. A refused caller is disconnected; nothing that it sent is read.
   4. It is logged when it begins, not for each caller and each try.
 
-Not here: making a socket (listen.py), what a connection does (protocol.py), who gives a descriptor up
-(system/processes/watches.py).
+Not here: making a socket (listen.py), what a connection does (connection.py), who gives a descriptor up
+(system/processes/pidfds/watches.py).
 """
 
 import asyncio
@@ -20,7 +20,7 @@ import socket
 from collections.abc import Callable
 from typing import Protocol
 
-from headcount.system.seldom import Seldom
+from headcount.system.log_throttle import Seldom
 from headcount.times import ACCEPT_AGAIN_AFTER, SCARCITY_SAID_EVERY
 
 AT_ONCE = 64  # then others have their turn

@@ -9,7 +9,7 @@ Rules of this file
      on both, behind the credential.
   4. Nothing is kept over a restart: credentials end with the daemon. Closing ends them first, then the connections.
 
-Not here: credentials themselves (credentials.py), the server (listen.py), what is refused (gate.py).
+Not here: credentials themselves (credentials.py), the server (listen.py), what is refused (request_checks.py).
 """
 
 import secrets

@@ -5,7 +5,7 @@ Rules of this file
   2. What is the same for all requests of a connection is of its line: the peer by the kernel's word, and whether
      anybody is still there.
 
-Not here: reading it off the wire (protocol.py), what is let in (gate.py), its parameters (routes/route.py).
+Not here: reading it off the wire (connection.py), what is let in (request_checks.py), its parameters (daemon/api/route.py).
 """
 
 import asyncio
@@ -14,10 +14,10 @@ from collections.abc import Callable
 
 from msgspec import Struct, field
 
-from headcount.daemon.lineage import Seen
+from headcount.daemon.identity.caller_ancestry import Seen
 from headcount.system.loopback import Loopback, Names
-from headcount.system.peer import Peer
 from headcount.system.processes.scarcity import NOTHING_LEFT
+from headcount.system.unix_peer import Peer
 
 Pairs = list[tuple[bytes, bytes]]
 

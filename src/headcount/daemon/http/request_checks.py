@@ -10,7 +10,7 @@ Rules of this file
   4. A refusal is 4xx with a body that says what to do. A bug is the only 500, and it is logged.
   5. Who may come in is decided by the head alone, before any of the body is kept.
 
-Not here: deadlines for bytes that never come (protocol.py), what a route may do (routes/).
+Not here: deadlines for bytes that never come (connection.py), what a route may do (routes/).
 """
 
 import logging
@@ -20,13 +20,13 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from headcount.daemon.answer import CLOSE, Answer, Headers, Stream, json_answer
-from headcount.daemon.loop import NotStored
-from headcount.daemon.request import Request
-from headcount.store.port import StoreFault
-from headcount.store.shared import SharedUnavailable
+from headcount.daemon.engine.loop import NotStored
+from headcount.daemon.http.answer import CLOSE, Answer, Headers, Stream, json_answer
+from headcount.daemon.http.request import Request
+from headcount.store.interface import StoreFault
+from headcount.store.shared_interface import SharedUnavailable
 from headcount.system.loopback import Loopback
-from headcount.wire.messages import Fault, FaultBody
+from headcount.wire.faults import Fault, FaultBody
 
 log = logging.getLogger("headcount.gate")
 

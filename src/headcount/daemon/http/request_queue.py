@@ -7,7 +7,7 @@ Rules of this file
   3. A stream is one task, which ends with its frames or with its reader.
   4. A request whose answer will never come ends its connection: nobody waits for nothing.
 
-Not here: reading requests (protocol.py), what is answered (gate.py), how an answer looks on the wire (answer.py).
+Not here: reading requests (connection.py), what is answered (request_checks.py), how an answer looks on the wire (answer.py).
 """
 
 import asyncio
@@ -17,9 +17,9 @@ from collections import deque
 from contextlib import aclosing
 from typing import Protocol
 
-from headcount.daemon.answer import CLOSE, LAST_CHUNK, Answer, Stream, chunk, head_of, on_the_wire
-from headcount.daemon.gate import BODY_MOST, Gate
-from headcount.daemon.request import Line, Request
+from headcount.daemon.http.answer import CLOSE, LAST_CHUNK, Answer, Stream, chunk, head_of, on_the_wire
+from headcount.daemon.http.request import Line, Request
+from headcount.daemon.http.request_checks import BODY_MOST, Gate
 
 WAITING_MOST = 64  # requests that wait for their turn on one connection
 

@@ -17,17 +17,17 @@ import os
 from collections.abc import Callable
 from itertools import chain
 
-from headcount.agents.port import Agent
-from headcount.agents.table import AGENTS
-from headcount.core.identity import Match, ProcessFacts, ProcessIdentity, same_process
-from headcount.core.report import ALONE, Anchor
+from headcount.agents.catalog import AGENTS
+from headcount.agents.interface import Agent
+from headcount.core.values.process import Match, ProcessFacts, ProcessIdentity, same_process
+from headcount.core.values.report import ALONE, Anchor
+from headcount.daemon.identity.anchor_cache import Settled
 from headcount.daemon.overhead import Overhead
-from headcount.daemon.settled import Settled
 from headcount.system.clock import Clock
-from headcount.system.peer import Peer
 from headcount.system.processes.ancestry import above
-from headcount.system.processes.pidfd import find_inode
-from headcount.system.processes.port import Gone, Processes, Unreadable
+from headcount.system.processes.interface import Gone, Processes, Unreadable
+from headcount.system.processes.pidfds.calls import find_inode
+from headcount.system.unix_peer import Peer
 from headcount.times import CLOCK_SLACK
 
 PID_DIGITS_MOST = 10

@@ -6,12 +6,12 @@ Rules of this file
      holds for a moment only: a shell above may yet become an agent by exec.
   3. It is bounded; the oldest goes first, and is simply asked again.
 
-Not here: finding an anchor (anchor.py), who ends (effects.py).
+Not here: finding an anchor (anchor.py), who ends (daemon/engine/deaths.py).
 """
 
 from collections import defaultdict
 
-from headcount.core.report import Anchor
+from headcount.core.values.report import Anchor
 from headcount.system.clock import Clock
 from headcount.times import UNANCHORED_FRESH
 

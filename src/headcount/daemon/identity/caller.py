@@ -10,7 +10,7 @@ Rules of this file
   5. Marks count only where the kernel shows the caller among our own processes.
   6. Whoever carries an agent's credential or marks that do not hold is nobody: neither that agent nor a person.
 
-Not here: what an actor may do (authority.py), walking up (lineage.py), marks (marks.py), tokens (tokens.py).
+Not here: what an actor may do (daemon/api/permissions.py), walking up (caller_ancestry.py), marks (environment_marks.py), tokens (tokens.py).
 """
 
 import os
@@ -19,18 +19,18 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from headcount.agents.marks import LAUNCHED
-from headcount.agents.table import AGENTS
-from headcount.core.descent import descends, is_of
-from headcount.core.identity import Match, ProcessFacts, ProcessIdentity, same_process
-from headcount.core.session import Session, SessionId
-from headcount.daemon.lineage import Lineage, Lineages, Seen, host_of, hosted_by
-from headcount.daemon.loop import Loop
-from headcount.daemon.marks import Marked, Marks
-from headcount.daemon.tokens import Tokens
+from headcount.agents.catalog import AGENTS
+from headcount.agents.kit.programs import LAUNCHED
+from headcount.core.sessions.descent import descends, is_of
+from headcount.core.values.process import Match, ProcessFacts, ProcessIdentity, same_process
+from headcount.core.values.session import Session, SessionId
+from headcount.daemon.engine.loop import Loop
+from headcount.daemon.identity.caller_ancestry import Lineage, Lineages, Seen, host_of, hosted_by
+from headcount.daemon.identity.environment_marks import Marked, Marks
+from headcount.daemon.identity.tokens import Tokens
 from headcount.system.clock import Clock
-from headcount.system.peer import Peer
-from headcount.system.processes.port import Processes
+from headcount.system.processes.interface import Processes
+from headcount.system.unix_peer import Peer
 
 SCHEME = "headcount-session "
 WITHOUT_TOKEN = f"unset {LAUNCHED}"

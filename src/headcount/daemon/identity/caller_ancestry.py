@@ -11,7 +11,7 @@ Rules of this file
   5. `visible` says whether the kernel showed the caller among our own processes. From another pid namespace
      an ancestry proves nothing either way.
 
-Not here: what a caller may do (authority.py), tokens and marks (actor.py).
+Not here: what a caller may do (daemon/api/permissions.py), tokens and marks (caller.py).
 """
 
 import os
@@ -19,21 +19,21 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from headcount.agents.table import AGENTS
-from headcount.core.identity import Match, ProcessFacts, ProcessIdentity, same_process
-from headcount.core.report import Found
-from headcount.core.session import Session
-from headcount.core.world import World
-from headcount.daemon.loop import Loop
+from headcount.agents.catalog import AGENTS
+from headcount.core.state.world import World
+from headcount.core.values.process import Match, ProcessFacts, ProcessIdentity, same_process
+from headcount.core.values.report import Found
+from headcount.core.values.session import Session
+from headcount.daemon.engine.loop import Loop
 from headcount.system.clock import Clock
-from headcount.system.peer import Peer
+from headcount.system.mount_namespaces import sees_ours
 from headcount.system.processes import ancestry, scarcity
+from headcount.system.processes.interface import Processes
 from headcount.system.processes.namespace import namespace_of
-from headcount.system.processes.port import Processes
-from headcount.system.spaces import sees_ours
+from headcount.system.unix_peer import Peer
 
 if TYPE_CHECKING:
-    from headcount.daemon.actor import Actor
+    from headcount.daemon.identity.caller import Actor
 
 NOT_SEEN = "no descriptor was left to look at all that is above the caller"
 

@@ -9,7 +9,7 @@ Rules of this file
   4. Whoever carries marks that name nobody is not a person at a terminal either, and is told how to be rid of them:
      what a process was started with stays with it, so that only a mark of the caller's own can be unset.
 
-Not here: which variables those are (agents/marks.py), what outranks them (actor.py).
+Not here: which variables those are (agents/kit/programs.py), what outranks them (caller.py).
 """
 
 from collections.abc import Sequence
@@ -17,16 +17,16 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from headcount.agents.marks import LAUNCHED, MARKS, NAMES, Mark
-from headcount.core.descent import descends
-from headcount.core.identity import ProcessFacts, ProcessIdentity
-from headcount.core.session import Session, SessionId
-from headcount.core.verdict import Standing
-from headcount.core.world import World
-from headcount.daemon.anchor import parse_pid
-from headcount.daemon.lineage import Seen, host_of
+from headcount.agents.kit.programs import LAUNCHED, MARKS, NAMES, Mark
+from headcount.core.sessions.descent import descends
+from headcount.core.state.world import World
+from headcount.core.values.process import ProcessFacts, ProcessIdentity
+from headcount.core.values.session import Session, SessionId
+from headcount.core.values.verdict import Standing
+from headcount.daemon.identity.anchor import parse_pid
+from headcount.daemon.identity.caller_ancestry import Seen, host_of
 from headcount.system.processes import scarcity
-from headcount.system.processes.port import Processes
+from headcount.system.processes.interface import Processes
 
 
 class Marked(Struct, frozen=True):

@@ -1,7 +1,7 @@
 """Spaces: each path that a caller, a report or a record names, as a path of this host or labelled.
 
 Rules of this file
-  1. A path goes through here before it is compared, looked at or stored. What it is says system/spaces.py.
+  1. A path goes through here before it is compared, looked at or stored. What it is says system/mount_namespaces.py.
   2. A file system may hang: it is asked with a limit. A process whose files hung is labelled without a look for a while, and
      what a reporting process sees is kept as long. What a caller sees is asked each time.
   3. A report that is read after its process ended has the host's paths, unless its session is known to work elsewhere: then
@@ -18,12 +18,12 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from headcount.core.identity import ProcessIdentity
-from headcount.core.report import Record, Report
-from headcount.daemon.loop import Loop
+from headcount.core.values.process import ProcessIdentity
+from headcount.core.values.report import Record, Report
+from headcount.daemon.engine.loop import Loop
 from headcount.system.clock import Clock
 from headcount.system.looking import Looks
-from headcount.system.spaces import UNSEEN, has_mounts, is_ours, label_of, real_path
+from headcount.system.mount_namespaces import UNSEEN, has_mounts, is_ours, label_of, real_path
 from headcount.times import WORKTREE_FRESH, WORKTREE_WITHIN
 
 KNOWN_MOST = 2_000

@@ -7,7 +7,7 @@ Rules of this file
   3. Looking one up takes one step, however many there are.
   4. A token that is over is remembered for a day, so that whoever offers it hears why.
 
-Not here: when a token counts (actor.py), where rows are stored (store/tokens.py).
+Not here: when a token counts (caller.py), where rows are stored (store/sqlite/tokens_and_notes.py).
 """
 
 import os
@@ -21,12 +21,12 @@ from typing import Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
-from headcount.core.identity import Match, ProcessIdentity, same_process
-from headcount.core.verdict import Standing
-from headcount.own_files import check_directory
-from headcount.store.tokens import TokenRow
+from headcount.core.values.process import Match, ProcessIdentity, same_process
+from headcount.core.values.verdict import Standing
+from headcount.private_files import check_directory
+from headcount.store.sqlite.tokens_and_notes import TokenRow
 from headcount.system.clock import Clock
-from headcount.system.processes.port import Processes
+from headcount.system.processes.interface import Processes
 from headcount.times import TOKEN_CEILING, TOKEN_RENEW_AFTER
 
 TOKEN_BYTES = 32

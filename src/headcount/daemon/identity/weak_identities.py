@@ -5,7 +5,7 @@ Rules of this file
      that whoever offers one learns it, and counted (accidents I2, I3, I4).
   2. A session's own id, conversation or name is none of these.
 
-Not here: who is calling (actor.py), finding a session by its id or name (selection.py).
+Not here: who is calling (caller.py), finding a session by its id or name (daemon/api/session_selector.py).
 """
 
 import re

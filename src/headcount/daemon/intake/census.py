@@ -9,7 +9,7 @@ Rules of this file
      sessions cost a census next to nothing.
   5. What it finds by itself, neither at the start nor after a hint, the event path should have told: it is counted.
 
-Not here: how agents are recognised (agents/), what their processes have open (hosting.py).
+Not here: how agents are recognised (agents/), what their processes have open (open_conversations.py).
 """
 
 import asyncio
@@ -22,20 +22,20 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from headcount.agents.guarded import unguarded
-from headcount.agents.port import Agent
-from headcount.agents.table import AGENTS
-from headcount.core.evidence import Closed, Judged
-from headcount.core.identity import ProcessFacts, ProcessIdentity
-from headcount.core.report import Found, Record
-from headcount.core.session import Liveness
-from headcount.core.verdict import Standing, Verdict
+from headcount.agents.catalog import AGENTS
+from headcount.agents.interface import Agent
+from headcount.agents.plugin_guard import unguarded
+from headcount.core.values.evidence import Closed, Judged
+from headcount.core.values.process import ProcessFacts, ProcessIdentity
+from headcount.core.values.report import Found, Record
+from headcount.core.values.session import Liveness
+from headcount.core.values.verdict import Standing, Verdict
 from headcount.daemon.adapters import Adapters
-from headcount.daemon.anchor import Anchors
-from headcount.daemon.hosting import Hosting
-from headcount.daemon.loop import Loop
+from headcount.daemon.engine.loop import Loop
+from headcount.daemon.identity.anchor import Anchors
+from headcount.daemon.intake.open_conversations import Hosting
 from headcount.system.clock import Clock
-from headcount.system.processes.port import Processes
+from headcount.system.processes.interface import Processes
 from headcount.times import CENSUS_EVERY, CENSUS_FRESH, CENSUS_SETTLES, CENSUS_WAITED_FOR
 
 TICKS = os.sysconf("SC_CLK_TCK")

@@ -3,10 +3,10 @@
 Rules of this file
   1. People's file systems may hang: they are looked at with a limit (system/looking.py). What could not be read
      in time is not known, which is not "no repository", and is not asked for again for a while.
-  2. A labelled path (spaces.py) is in no repository and is left as it is.
+  2. A labelled path (daemon/identity/host_paths.py) is in no repository and is left as it is.
   3. Read once a directory, and again after WORKTREE_FRESH: a branch is switched now and then.
 
-Not here: git's files (system/git.py), what two in one worktree mean (core/collision.py).
+Not here: git's files (system/git_repository.py), what two in one worktree mean (core/collisions.py).
 """
 
 import os
@@ -14,13 +14,13 @@ from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
-from headcount.core.identity import ProcessIdentity
-from headcount.core.report import Report, Worktree
-from headcount.daemon.spaces import Spaces
+from headcount.core.values.process import ProcessIdentity
+from headcount.core.values.report import Report, Worktree
+from headcount.daemon.identity.host_paths import Spaces
 from headcount.system.clock import Clock
-from headcount.system.git import Repo, read_repo
+from headcount.system.git_repository import Repo, read_repo
 from headcount.system.looking import Looks
-from headcount.system.spaces import is_ours
+from headcount.system.mount_namespaces import is_ours
 from headcount.times import WORKTREE_FRESH, WORKTREE_WITHIN
 
 KNOWN_MOST = 2_000

@@ -6,10 +6,10 @@ Rules of this file
   3. Only regular files of ours are read, without following links; names are never used as anything else.
   4. What cannot be read is counted and removed: it may hold a prompt. One that may still be being
      written is left alone.
-  5. Whatever lies in it, time and memory are bounded: by bytes and reports of a file (letters.py), by bytes and reports at a
+  5. Whatever lies in it, time and memory are bounded: by bytes and reports of a file (mailbox_format.py), by bytes and reports at a
      time, by names that are remembered. What is over a bound is counted and dropped. The log has one line per kind.
 
-Not here: the form of a file (letters.py), what a payload means (agents/), who sent it (anchor.py).
+Not here: the form of a file (mailbox_format.py), what a payload means (agents/), who sent it (daemon/identity/anchor.py).
 """
 
 import asyncio
@@ -26,15 +26,15 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from headcount.agents.drop_line import TOP, TRIAL
-from headcount.agents.port import Agent, Unread
-from headcount.core.report import Anchor, Report
-from headcount.daemon.anchor import Anchors
-from headcount.daemon.drift import Drift
-from headcount.daemon.letters import Sender, split
-from headcount.daemon.loop import Loop, NotStored
-from headcount.daemon.worktrees import Worktrees
-from headcount.own_files import check_directory, open_to_append
+from headcount.agents.installing.shell_lines import TOP, TRIAL
+from headcount.agents.interface import Agent, Unread
+from headcount.core.values.report import Anchor, Report
+from headcount.daemon.engine.loop import Loop, NotStored
+from headcount.daemon.identity.anchor import Anchors
+from headcount.daemon.intake.edited_paths import Worktrees
+from headcount.daemon.intake.mailbox_format import Sender, split
+from headcount.daemon.intake.unknown_events import Drift
+from headcount.private_files import check_directory, open_to_append
 from headcount.system.clock import Clock
 from headcount.system.files import IN_CLOSE_WRITE, IN_IGNORED, IN_MOVED_TO, EndWatch, FileEvent, FileEvents
 from headcount.times import COMMIT_RETRY_MOST, MADE_AGAIN_AFTER, SETTLE_WITHIN

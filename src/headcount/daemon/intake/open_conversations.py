@@ -8,24 +8,24 @@ Rules of this file
      it: that is the kernel's word on a living process, not an absence from a list (decision 0028).
   4. Of an agent that has one conversation a process, two at once are no answer.
 
-Not here: which processes there are (census.py), the time limit (adapters.py), what follows (core/hear.py).
+Not here: which processes there are (census.py), the time limit (adapters.py), what follows (core/sessions/apply_report.py).
 """
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from headcount.agents.port import Agent, Hosted, Place
-from headcount.core.evidence import Closed
-from headcount.core.identity import Match, ProcessFacts, ProcessIdentity, same_process
+from headcount.agents.interface import Agent, Hosted, Place
 from headcount.core.open_files import OpenFiles
-from headcount.core.report import Details, Record
-from headcount.core.session import Session
+from headcount.core.values.evidence import Closed
+from headcount.core.values.process import Match, ProcessFacts, ProcessIdentity, same_process
+from headcount.core.values.report import Details, Record
+from headcount.core.values.session import Session
 from headcount.daemon.adapters import Adapters
-from headcount.daemon.anchor import Anchors
-from headcount.daemon.loop import Loop
-from headcount.daemon.spaces import Spaces
+from headcount.daemon.engine.loop import Loop
+from headcount.daemon.identity.anchor import Anchors
+from headcount.daemon.identity.host_paths import Spaces
 from headcount.system.clock import Clock
-from headcount.system.processes.port import Processes
+from headcount.system.processes.interface import Processes
 
 Answer = list[tuple[ProcessFacts, OpenFiles, tuple[Hosted, ...]]]
 

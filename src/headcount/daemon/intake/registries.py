@@ -5,7 +5,7 @@ Rules of this file
   2. Nothing is ever written or deleted there.
   3. A directory that does not exist yet, or no longer, is waited for, not polled.
 
-Not here: what a file says (agents/), what follows (core/hear.py).
+Not here: what a file says (agents/), what follows (core/sessions/apply_report.py).
 """
 
 import logging
@@ -13,12 +13,12 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from headcount.agents.port import Agent, Registry
-from headcount.core.identity import ProcessFacts
-from headcount.daemon.anchor import Anchors
-from headcount.daemon.drift import Drift
-from headcount.daemon.loop import Loop
-from headcount.daemon.spaces import Spaces
+from headcount.agents.interface import Agent, Registry
+from headcount.core.values.process import ProcessFacts
+from headcount.daemon.engine.loop import Loop
+from headcount.daemon.identity.anchor import Anchors
+from headcount.daemon.identity.host_paths import Spaces
+from headcount.daemon.intake.unknown_events import Drift
 from headcount.system.files import (
     IN_CLOSE_WRITE,
     IN_IGNORED,
@@ -27,7 +27,7 @@ from headcount.system.files import (
     FileEvents,
     await_directory,
 )
-from headcount.system.processes.port import Processes
+from headcount.system.processes.interface import Processes
 
 log = logging.getLogger("headcount.registries")
 

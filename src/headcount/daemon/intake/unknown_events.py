@@ -8,7 +8,7 @@ Rules of this file
 
 from collections import Counter
 
-from headcount.agents.port import Agent
+from headcount.agents.interface import Agent
 
 NAMES_MOST = 200
 SIZE_MOST = 256 * 1024  # bytes; all names of a payload are read to find the new ones

@@ -6,7 +6,7 @@ Rules of this file
   3. What could not be looked for is not found and not gone.
   4. Nothing is deleted, closed or signalled here.
 
-Not here: processes (search.py), what a find changes (core/behind.py), the words of the line (cli/story.py).
+Not here: processes (search.py), what a find changes (core/leftovers/lifecycle.py), the words of the line (present/event_lines.py).
 """
 
 import asyncio
@@ -16,27 +16,26 @@ from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
-from headcount.agents.table import AGENTS
-from headcount.core.aftermath import Examined
-from headcount.core.attribution import is_dead
-from headcount.core.claim import Claim, Freed
-from headcount.core.events import Event, EventType
-from headcount.core.evidence import Evidence
-from headcount.core.leftover import Find, Gone, Kind, Left, Leftover, LeftoverId
-from headcount.core.session import Session, SessionId
-from headcount.core.where import TMUX
-from headcount.core.world import World
-from headcount.daemon import left_panes, left_records, left_worktrees
+from headcount.agents.catalog import AGENTS
+from headcount.core.leftovers.attribution import is_dead
+from headcount.core.state.world import World
+from headcount.core.values.claim import Claim, Freed
+from headcount.core.values.events import Event, EventType
+from headcount.core.values.evidence import Evidence, Examined
+from headcount.core.values.leftover import Find, Gone, Kind, Left, Leftover, LeftoverId
+from headcount.core.values.session import Session, SessionId
+from headcount.core.values.terminal import TMUX
 from headcount.daemon.calm import calm
 from headcount.daemon.config import Config
-from headcount.daemon.left_panes import Soon
-from headcount.daemon.loop import Loop
-from headcount.daemon.registries import Registries
-from headcount.daemon.search import Search
-from headcount.daemon.terminals import Terminals
+from headcount.daemon.engine.loop import Loop
+from headcount.daemon.intake.registries import Registries
+from headcount.daemon.leftovers import panes, records, worktrees
+from headcount.daemon.leftovers.panes import Soon
+from headcount.daemon.leftovers.search import Search
+from headcount.daemon.observers.terminals import Terminals
 from headcount.system.clock import Clock
 from headcount.system.looking import Hung, Looks
-from headcount.system.processes.port import Processes
+from headcount.system.processes.interface import Processes
 from headcount.times import AFTERMATH_WITHIN, LEFTOVERS_FRESH, LEFTOVERS_WAITED_FOR, PANE_SETTLES
 
 log = logging.getLogger("headcount.aftermath")
@@ -128,7 +127,7 @@ class Aftermath:
         sessions = [world.sessions[id] for id in dead if id in world.sessions]
         finds: Finds = {each.id: [] for each in sessions}
         for id, found in (
-            *(await left_worktrees.left_by(self._looks, sessions, await self._busy())).items(),
+            *(await worktrees.left_by(self._looks, sessions, await self._busy())).items(),
             *await self._in_time(partial(self._records_of, sessions)),
             *await self._panes_of(sessions),
         ):
@@ -152,7 +151,7 @@ class Aftermath:
         pids = {pid for pid, _ in ended}
         return [
             (ended[entry.pid, entry.started], find)
-            for entry, find in left_records.stale(self._registries.places(), self._processes, pids)
+            for entry, find in records.stale(self._registries.places(), self._processes, pids)
             if (entry.pid, entry.started) in ended
         ]
 
@@ -163,7 +162,7 @@ class Aftermath:
         for last in (False, True):
             if not asked:
                 break
-            taken = left_panes.taken_by(self._loop.world.open_sessions())
+            taken = panes.taken_by(self._loop.world.open_sessions())
             said = await self._in_time(partial(self._ask_panes, asked, set(taken)))
             found += [(each.id, find) for each, find in said if isinstance(find, Find)]
             asked = [each for each, find in said if find is Soon.SETTLING]
@@ -175,8 +174,8 @@ class Aftermath:
         self, sessions: list[Session], taken: set[str]
     ) -> list[tuple[Session, Find | Soon | None]]:
         sockets = {each.where.socket for each in sessions if each.where and each.where.socket}
-        panes = left_panes.seen_in(self._terminals.servers(sockets))
-        return [(each, left_panes.left_by(each, panes, taken)) for each in sessions]
+        seen = panes.seen_in(self._terminals.servers(sockets))
+        return [(each, panes.left_by(each, seen, taken)) for each in sessions]
 
     # --- when somebody asks --------------------------------------------------------------------------
 
@@ -185,13 +184,13 @@ class Aftermath:
         known = [
             each for each in world.remains.there() if each.kind in (Kind.PANE, Kind.WORKTREE, Kind.RECORD)
         ]
-        taken = left_panes.taken_by(world.open_sessions())
+        taken = panes.taken_by(world.open_sessions())
         trees = [each for each in known if each.kind is Kind.WORKTREE]
-        verdicts = await left_worktrees.now(self._looks, trees, await self._busy())
+        verdicts = await worktrees.now(self._looks, trees, await self._busy())
         look = partial(self._look_at, known, verdicts, taken)
-        finds, records, gone = await self._looks.ask(look, AFTERMATH_WITHIN)
-        for entry, find in records:
-            owner = left_records.owner_of(entry, world)
+        finds, stale, gone = await self._looks.ask(look, AFTERMATH_WITHIN)
+        for entry, find in stale:
+            owner = records.owner_of(entry, world)
             finds.setdefault(owner.id if owner else None, []).append(find)
         now = self._clock.now()
         told: list[Evidence] = [Gone(tuple(ids), now, because) for because, ids in gone.items()]
@@ -204,50 +203,48 @@ class Aftermath:
         known: list[Leftover],
         trees: dict[LeftoverId, str | Find | None],
         taken: dict[str, Session],
-    ) -> tuple[Finds, list[left_records.Stale], dict[str, list[LeftoverId]]]:
+    ) -> tuple[Finds, list[records.Stale], dict[str, list[LeftoverId]]]:
         finds: Finds = {}
         gone: dict[str, list[LeftoverId]] = {}
         servers = self._terminals.servers(
             str(each.facts["socket"]) for each in known if "socket" in each.facts
         )
-        nobodys = left_panes.owned_by_nobody(
+        nobodys = panes.owned_by_nobody(
             servers, self._config.tmux_sessions, self._config.tmux_reserved_windows, taken
         )
         if nobodys:
             finds[None] = list(nobodys)
-        for id, find in left_panes.bound_to_nothing(
-            taken.values(), left_panes.seen_in(servers), self._clock.now()
-        ):
+        for id, find in panes.bound_to_nothing(taken.values(), panes.seen_in(servers), self._clock.now()):
             finds.setdefault(id, []).append(find)
-        records = left_records.stale(self._registries.places(), self._processes)
+        stale = records.stale(self._registries.places(), self._processes)
         for leftover in known:
             verdict = self._verdict(leftover, trees, servers, taken, {find.key for find in nobodys})
             if isinstance(verdict, str):
                 gone.setdefault(verdict, []).append(leftover.id)
             elif verdict is not None:
                 finds.setdefault(leftover.session, []).append(verdict)
-        return finds, records, gone
+        return finds, stale, gone
 
     def _verdict(
         self,
         leftover: Leftover,
         trees: dict[LeftoverId, str | Find | None],
-        servers: left_panes.Servers,
+        servers: panes.Servers,
         taken: dict[str, Session],
         nobodys: set[str],
     ) -> str | Find | None:
         if leftover.kind is Kind.PANE:
-            return left_panes.why_gone(leftover, servers, taken, nobodys)
+            return panes.why_gone(leftover, servers, taken, nobodys)
         if leftover.kind is Kind.WORKTREE:
             return trees.get(leftover.id)
-        return left_records.why_gone(leftover)
+        return records.why_gone(leftover)
 
     # --- both ----------------------------------------------------------------------------------------
 
     async def _busy(self) -> set[str]:
         """The checkouts in which open sessions are."""
         where = [each.cwd for each in self._loop.world.open_sessions()]
-        return set((await left_worktrees.tops_of(self._looks, where)).values())
+        return set((await worktrees.tops_of(self._looks, where)).values())
 
     async def _tell(self, told: list[Evidence]) -> None:
         answers = [self._loop.submit(each) for each in told]

@@ -7,9 +7,9 @@ Rules of this file
   3. Another agent is a session of its own, and what runs below it is that one's. A helper of an agent and what runs
      below it belong to nobody.
   4. Memory only. What an agent left is told with its death, of those that are proved alive then and above no other
-     agent. Terminal servers, and what runs in them, are not a session's (lifelines.py).
+     agent. Terminal servers, and what runs in them, are not a session's (protected_processes.py).
 
-Not here: marks in an environment (search.py), what is made of a find (core/behind.py).
+Not here: marks in an environment (search.py), what is made of a find (core/leftovers/lifecycle.py).
 """
 
 import asyncio
@@ -21,16 +21,16 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 
-from headcount.agents.table import AGENTS
-from headcount.core.events import Event, EventType
-from headcount.core.identity import ProcessFacts, ProcessIdentity
-from headcount.core.leftover import Find, Kind, process_key
-from headcount.core.verdict import Standing
-from headcount.core.world import World
-from headcount.daemon.called import called
-from headcount.daemon.lifelines import is_in_a_terminal, is_terminal, stands_above_one
+from headcount.agents.catalog import AGENTS
+from headcount.core.state.world import World
+from headcount.core.values.events import Event, EventType
+from headcount.core.values.leftover import Find, Kind, process_key
+from headcount.core.values.process import ProcessFacts, ProcessIdentity
+from headcount.core.values.verdict import Standing
+from headcount.daemon.leftovers.process_label import called
+from headcount.daemon.leftovers.protected_processes import is_in_a_terminal, is_terminal, stands_above_one
 from headcount.system.clock import Clock
-from headcount.system.processes.port import Processes
+from headcount.system.processes.interface import Processes
 from headcount.times import DESCENDANTS_AFTER, DESCENDANTS_EVERY, DESCENDANTS_TOGETHER
 
 log = logging.getLogger("headcount.descendants")

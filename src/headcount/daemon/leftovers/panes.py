@@ -8,16 +8,16 @@ Rules of this file
   4. A server that cannot be asked says nothing: what was there stays.
   5. Nothing is closed here, and no pane's process is ever a leftover process: it is somebody's shell.
 
-Not here: when they are looked for (aftermath.py), closing one's own window (closing.py).
+Not here: when they are looked for (collect.py), closing one's own window (daemon/ending/stop_close_reap.py).
 """
 
 from collections.abc import Collection, Iterable, Mapping
 from enum import Enum
 
-from headcount.core.leftover import Find, Kind, Leftover
-from headcount.core.session import Liveness, Session, SessionId
 from headcount.core.terminal import Where
-from headcount.core.where import TMUX, Pane
+from headcount.core.values.leftover import Find, Kind, Leftover
+from headcount.core.values.session import Liveness, Session, SessionId
+from headcount.core.values.terminal import TMUX, Pane
 from headcount.system import tmux
 from headcount.times import UNNAMED_AFTER
 

@@ -13,8 +13,8 @@ import shlex
 from itertools import takewhile
 from pathlib import PurePosixPath
 
-from headcount.agents.label import one_line
-from headcount.core.identity import ProcessFacts
+from headcount.agents.kit.labels import one_line
+from headcount.core.values.process import ProcessFacts
 
 INTERPRETERS = re.compile(
     r"(?:node|nodejs|bun|deno|ruby|perl|php|java|lua|bash|sh|dash|zsh|fish|python[0-9.]*|pypy[0-9.]*|uv|npx)"

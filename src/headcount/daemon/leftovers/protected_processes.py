@@ -6,15 +6,15 @@ Rules of this file
      that is enough to leave something out of a list.
   3. A terminal server outlives whoever started it, and what people open in it later is not a session's.
 
-Not here: refusing (ending.py, windows.py), listing (search.py, descendants.py).
+Not here: refusing (daemon/ending/signal_process.py, daemon/ending/tmux_windows.py), listing (search.py, descendants.py).
 """
 
 from collections.abc import Callable, Iterable
 
-from headcount.core.identity import Match, ProcessFacts, ProcessIdentity, same_process
-from headcount.core.session import Session
+from headcount.core.values.process import Match, ProcessFacts, ProcessIdentity, same_process
+from headcount.core.values.session import Session
 from headcount.system.processes.ancestry import above
-from headcount.system.processes.port import Processes
+from headcount.system.processes.interface import Processes
 
 TERMINALS = ("tmux: server", "screen", "SCREEN", "zellij", "dtach", "abduco")
 BELOW_MOST = 512  # processes below one; beyond them it is not known what else there is

@@ -5,19 +5,19 @@ Rules of this file
   2. A file is stale by the kernel's word only: nobody has that pid, or one that started at another moment. A file
      without a start, of another namespace or of a process that cannot be asked, is not called stale.
 
-Not here: what a file says (agents/), watching the directory (registries.py).
+Not here: what a file says (agents/), watching the directory (daemon/intake/registries.py).
 """
 
 import os
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
-from headcount.agents.port import Entry, Registry
-from headcount.core.identity import ProcessFacts
-from headcount.core.leftover import Find, Kind, Leftover
-from headcount.core.session import Session
-from headcount.core.world import World
-from headcount.system.processes.port import Gone, Processes
+from headcount.agents.interface import Entry, Registry
+from headcount.core.state.world import World
+from headcount.core.values.leftover import Find, Kind, Leftover
+from headcount.core.values.process import ProcessFacts
+from headcount.core.values.session import Session
+from headcount.system.processes.interface import Gone, Processes
 
 Places = Iterable[tuple[Registry, Path]]
 Stale = tuple[Entry, Find]

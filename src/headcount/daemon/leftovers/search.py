@@ -4,13 +4,13 @@ Rules of this file
   1. In a thread, once for all that died since the last: never on the loop, never by a timer. It has a limit, and so
      has whoever waits for it.
   2. Marks are read again from the verified process before they count, and whose they are is decided by when it
-     started (core/attribution.py), or by the file of a token, which names one process. An agent, its helper, what runs below or stands above a living agent, and what
+     started (core/leftovers/attribution.py), or by the file of a token, which names one process. An agent, its helper, what runs below or stands above a living agent, and what
      is in a terminal that people use, are nobody's leftovers. Numbers of another pid namespace are not ours to read.
   3. A search that fails finds nothing and says nothing: what was not searched stays so.
   4. At a start, once a census told who lives, all that ended in this boot is searched for, and those that carry the marks of an agent that nobody
      remembers and that is over. One warning each.
 
-Not here: the tree below a living agent (descendants.py), what is made of a find (core/behind.py).
+Not here: the tree below a living agent (descendants.py), what is made of a find (core/leftovers/lifecycle.py).
 """
 
 import asyncio
@@ -20,24 +20,24 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from itertools import chain
 
-from headcount.agents.marks import LAUNCHED, MARKS, NAMES
-from headcount.agents.table import AGENTS
-from headcount.core.attribution import LAUNCH, Carried, Known, by_mark, is_dead, lives, whose
-from headcount.core.events import Event, EventType
-from headcount.core.identity import Match, ProcessFacts, ProcessIdentity, same_process
-from headcount.core.leftover import Find, Kind, Left, process_key
-from headcount.core.session import Session, SessionId
-from headcount.core.world import World
-from headcount.daemon.anchor import parse_pid
-from headcount.daemon.called import called
+from headcount.agents.catalog import AGENTS
+from headcount.agents.kit.programs import LAUNCHED, MARKS, NAMES
+from headcount.core.leftovers.attribution import LAUNCH, Carried, Known, by_mark, is_dead, lives, whose
+from headcount.core.state.world import World
+from headcount.core.values.events import Event, EventType
+from headcount.core.values.leftover import Find, Kind, Left, process_key
+from headcount.core.values.process import Match, ProcessFacts, ProcessIdentity, same_process
+from headcount.core.values.session import Session, SessionId
 from headcount.daemon.calm import calm
-from headcount.daemon.lifelines import is_terminal, stands_above_one
-from headcount.daemon.loop import Loop
+from headcount.daemon.engine.loop import Loop
+from headcount.daemon.identity.anchor import parse_pid
+from headcount.daemon.leftovers.process_label import called
+from headcount.daemon.leftovers.protected_processes import is_terminal, stands_above_one
 from headcount.system.clock import Clock
 from headcount.system.looking import Hung, Looks
 from headcount.system.processes.ancestry import above
+from headcount.system.processes.interface import Gone, Processes
 from headcount.system.processes.namespace import namespace_of
-from headcount.system.processes.port import Gone, Processes
 from headcount.times import SEARCH_WAITED_FOR, SEARCH_WITHIN
 
 log = logging.getLogger("headcount.search")

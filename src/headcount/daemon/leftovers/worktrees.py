@@ -7,7 +7,7 @@ Rules of this file
   3. What git could not tell, and what hangs, is not known, and nothing follows: neither found nor gone. Every
      checkout is looked at by itself, with a limit (system/looking.py).
 
-Not here: git (system/git.py, system/git_work.py), when they are looked for (aftermath.py).
+Not here: git (system/git_repository.py, system/git_unsaved_work.py), when they are looked for (collect.py).
 """
 
 import asyncio
@@ -17,10 +17,10 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from headcount.core.leftover import Find, Kind, Leftover, LeftoverId
-from headcount.core.session import Session, SessionId
-from headcount.system.git import read_repo
-from headcount.system.git_work import Work, read_work
+from headcount.core.values.leftover import Find, Kind, Leftover, LeftoverId
+from headcount.core.values.session import Session, SessionId
+from headcount.system.git_repository import read_repo
+from headcount.system.git_unsaved_work import Work, read_work
 from headcount.system.looking import Hung, Looks
 from headcount.times import CHECKOUT_WITHIN, WORKTREE_WITHIN
 

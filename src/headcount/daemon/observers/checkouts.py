@@ -3,26 +3,26 @@
 Rules of this file
   1. Read when a session begins or moves to another directory, when a turn ends (a branch is switched in turns), and
      for every open session at a start. Never by a timer.
-  2. Off the loop, with a limit, by worktrees.py; what could not be read in time changes nothing.
+  2. Off the loop, with a limit, by daemon/intake/edited_paths.py; what could not be read in time changes nothing.
 
-Not here: git's files (system/git.py), what is kept of them (core/located.py).
+Not here: git's files (system/git_repository.py), what is kept of them (core/located.py).
 """
 
 import asyncio
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
-from headcount.core.activity import Doing
 from headcount.core.detail import Checkout
-from headcount.core.events import Event, EventType
-from headcount.core.evidence import CheckoutSeen
-from headcount.core.session import Session, SessionId
-from headcount.core.world import World
-from headcount.daemon.loop import Loop
-from headcount.daemon.observers import OF_SESSIONS
-from headcount.daemon.worktrees import Worktrees
+from headcount.core.state.world import World
+from headcount.core.values.activity import Doing
+from headcount.core.values.events import Event, EventType
+from headcount.core.values.evidence import CheckoutSeen
+from headcount.core.values.session import Session, SessionId
+from headcount.daemon.engine.loop import Loop
+from headcount.daemon.engine.notify_observers import OF_SESSIONS
+from headcount.daemon.intake.edited_paths import Worktrees
 from headcount.system.clock import Clock
-from headcount.system.git import Repo
+from headcount.system.git_repository import Repo
 
 AT_ONCE = 50  # directories in one look: all of them share its limit of time
 

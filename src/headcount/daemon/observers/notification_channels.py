@@ -7,7 +7,7 @@ Rules of this file
      that helps (a webhook), and given up after TRIES; then the log says so, without the address.
   3. The line is bounded: of more than LINE_MOST the oldest are dropped.
 
-Not here: which notices (notifying.py), how each channel speaks (system/desktop.py, system/webhook.py).
+Not here: which notices (notifications.py), how each channel speaks (system/desktop.py, system/webhook.py).
 """
 
 import json

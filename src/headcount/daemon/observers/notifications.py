@@ -7,7 +7,7 @@ Rules of this file
   3. Nothing is told of a pane that somebody looks at, nor within the quiet hours; neither is told later.
   4. The loop only puts events in a line here.
 
-Not here: what is worth a notice (core/notice.py), carrying (couriers.py).
+Not here: what is worth a notice (core/notifications.py), carrying (notification_channels.py).
 """
 
 import asyncio
@@ -19,21 +19,21 @@ from collections.abc import Sequence
 
 import msgspec
 
-from headcount.core.events import Event
-from headcount.core.identity import ProcessIdentity
-from headcount.core.notice import OF_TURNS, Kind, Memory, Notice, begin, hushed, judge
-from headcount.core.session import Session
-from headcount.core.world import World
+from headcount.core.notifications import OF_TURNS, Kind, Memory, Notice, begin, hushed, judge
+from headcount.core.state.world import World
+from headcount.core.values.events import Event
+from headcount.core.values.process import ProcessIdentity
+from headcount.core.values.session import Session
 from headcount.daemon.config import HOURS, Config
-from headcount.daemon.couriers import Courier, Row, couriers_of
-from headcount.daemon.observers import EVERY
-from headcount.daemon.view import time_text
-from headcount.store.port import StoreFault
-from headcount.store.sqlite import SqliteStore
+from headcount.daemon.engine.notify_observers import EVERY
+from headcount.daemon.observers.notification_channels import Courier, Row, couriers_of
+from headcount.daemon.views.session_row import time_text
+from headcount.store.interface import StoreFault
+from headcount.store.sqlite.adapter import SqliteStore
 from headcount.system import tmux
 from headcount.system.clock import Clock
 from headcount.system.processes.ancestry import ancestors
-from headcount.system.processes.port import Processes
+from headcount.system.processes.interface import Processes
 from headcount.times import MINUTE, NOTICE_FRESH
 
 log = logging.getLogger("headcount.notify")

@@ -8,7 +8,7 @@ Rules of this file
      stirred now.
   4. A first look has nothing to compare with, so whatever it sees has just stirred.
 
-Not here: what a stall is (core/stall.py), reading processor time (system/processes).
+Not here: what a stall is (core/sessions/stalls.py), reading processor time (system/processes).
 """
 
 import asyncio
@@ -20,16 +20,16 @@ from functools import partial
 from msgspec import Struct
 
 from headcount import times
-from headcount.core.events import Event
-from headcount.core.evidence import Looked
-from headcount.core.session import Session, SessionId
-from headcount.core.stall import is_watched
-from headcount.core.world import World
-from headcount.daemon.loop import Loop
-from headcount.daemon.observers import OF_SESSIONS
+from headcount.core.sessions.stalls import is_watched
+from headcount.core.state.world import World
+from headcount.core.values.events import Event
+from headcount.core.values.evidence import Looked
+from headcount.core.values.session import Session, SessionId
+from headcount.daemon.engine.loop import Loop
+from headcount.daemon.engine.notify_observers import OF_SESSIONS
 from headcount.system.clock import Clock
 from headcount.system.looking import Hung, Looks
-from headcount.system.processes.port import Processes
+from headcount.system.processes.interface import Processes
 
 log = logging.getLogger("headcount.stalls")
 

@@ -7,7 +7,7 @@ Rules of this file
   4. At a helper without a terminal, or with several sessions, nobody sits: the pane above it is where it was
      started from, and not where its sessions are shown.
 
-Not here: whose pane it is (core/where.py), tmux itself (system/tmux), going there (cli/going.py).
+Not here: whose pane it is (core/values/terminal.py), tmux itself (system/tmux), going there (cli/actions/jump_to_terminal.py).
 """
 
 import asyncio
@@ -16,18 +16,19 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from headcount.agents.table import AGENTS
-from headcount.core.events import Event, EventType
-from headcount.core.identity import ProcessFacts, ProcessIdentity
-from headcount.core.session import Session, SessionId
+from headcount.agents.catalog import AGENTS
+from headcount.core.state.world import World
 from headcount.core.terminal import Where
-from headcount.core.where import NAMES, TMUX, Located, Pane, by_environment, in_tmux, pane_of, server_socket
-from headcount.core.world import World
-from headcount.daemon.loop import Loop
+from headcount.core.values.events import Event, EventType
+from headcount.core.values.evidence import Located
+from headcount.core.values.process import ProcessFacts, ProcessIdentity
+from headcount.core.values.session import Session, SessionId
+from headcount.core.values.terminal import NAMES, TMUX, Pane, by_environment, in_tmux, pane_of, server_socket
+from headcount.daemon.engine.loop import Loop
 from headcount.system import tmux
 from headcount.system.clock import Clock
 from headcount.system.processes.ancestry import ancestors
-from headcount.system.processes.port import Processes
+from headcount.system.processes.interface import Processes
 from headcount.system.processes.seat import has_terminal
 from headcount.times import TERMINAL_AFTER
 

@@ -4,7 +4,7 @@ Rules of this file
   1. Only when asked for (`notify.tmux_segment`), only on change, in a thread with deadlines, one push at a time.
   2. At the end it is emptied: a bar without a daemon must not show yesterday.
 
-Not here: the characters (core/glance.py), tmux (system/tmux).
+Not here: the characters (present/summary.py), tmux (system/tmux).
 """
 
 import asyncio
@@ -12,11 +12,11 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 
-from headcount.core.events import Event
-from headcount.core.glance import glance
-from headcount.core.world import World
-from headcount.daemon.observers import EVERY
-from headcount.daemon.view import visible
+from headcount.core.state.world import World
+from headcount.core.values.events import Event
+from headcount.daemon.engine.notify_observers import EVERY
+from headcount.daemon.views.session_row import visible
+from headcount.present.summary import glance
 from headcount.system import tmux
 from headcount.system.clock import Clock
 from headcount.times import SEGMENT_AFTER

@@ -6,7 +6,7 @@ Rules of this file
      whose hooks may have been missed.
   3. Nothing of its text is kept.
 
-Not here: what a tail says (agents/), what follows (core/hear.py).
+Not here: what a tail says (agents/), what follows (core/sessions/apply_report.py).
 """
 
 import asyncio
@@ -16,14 +16,14 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from headcount.agents.port import Agent
-from headcount.core.activity import Doing
-from headcount.core.events import Event, EventType
-from headcount.core.evidence import Glimpse
-from headcount.core.identity import ProcessIdentity
-from headcount.core.session import Session, SessionId
-from headcount.core.world import World
-from headcount.daemon.loop import Loop
+from headcount.agents.interface import Agent
+from headcount.core.state.world import World
+from headcount.core.values.activity import Doing
+from headcount.core.values.events import Event, EventType
+from headcount.core.values.evidence import Glimpse
+from headcount.core.values.process import ProcessIdentity
+from headcount.core.values.session import Session, SessionId
+from headcount.daemon.engine.loop import Loop
 from headcount.times import BEGAN_WITHIN, GLIMPSE_AFTER
 
 log = logging.getLogger("headcount.transcripts")

@@ -1,1 +1,5 @@
-"""The routes: one file a feature, one table of all of them (table.py)."""
+"""Handlers, one file per subject, and the table of all routes (table.py).
+
+Enters: a call with its caller and body.
+Leaves: wire answers and streams.
+"""

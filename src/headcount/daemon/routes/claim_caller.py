@@ -5,19 +5,19 @@ Rules of this file
      living session that the operator names (`--as`).
   2. Whoever asked to hold an item itself also gives it back itself.
 
-Not here: who the actor is (actor.py), what it may do (core/ledger.py).
+Not here: who the actor is (actor.py), what it may do (core/claims/ledger.py).
 """
 
 from headcount.core.commands import Caller, CallerKind
-from headcount.core.identity import ProcessIdentity
-from headcount.core.item import Item
-from headcount.core.plain import said
-from headcount.core.session import Session
-from headcount.daemon.actor import Kind
-from headcount.daemon.gate import Refused
-from headcount.daemon.routes import claims_shared as shared
-from headcount.daemon.routes.route import Call
-from headcount.daemon.selection import ended_words
+from headcount.core.values.item import Item
+from headcount.core.values.process import ProcessIdentity
+from headcount.core.values.session import Session
+from headcount.daemon.api.route import Call
+from headcount.daemon.api.session_selector import ended_words
+from headcount.daemon.http.request_checks import Refused
+from headcount.daemon.identity.caller import Kind
+from headcount.daemon.routes import shared_claims as shared
+from headcount.present.clean_text import said
 
 KINDS = {
     Kind.OPERATOR: CallerKind.OPERATOR,

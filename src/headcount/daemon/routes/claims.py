@@ -11,7 +11,7 @@ Rules of this file
      gives up what was granted. Of several requests sent ahead that is the last one that was answered: the kernel says
      that something was not read, and not how much.
 
-Not here: who gets what (core/ledger.py), words and rows (claim_view.py).
+Not here: who gets what (core/claims/ledger.py), words and rows (claim_view.py).
 """
 
 import os
@@ -20,26 +20,25 @@ from functools import partial
 from itertools import count
 from typing import Any, Protocol
 
-from headcount.core.claim import Accepted, Answer, Claim, Granted, Held, Released
-from headcount.core.claim import Refused as NotGiven
 from headcount.core.commands import AcceptLoss, Acquire, Caller, HandOff, Release, Withdraw
-from headcount.core.item import TREE, BadItem, Item, covers, is_path, overlaps, parse_item
-from headcount.core.plain import ITEM_MOST, said
-from headcount.core.verdict import Standing
-from headcount.daemon.answer import json_answer
-from headcount.daemon.claim_view import claim_row, granted, handed, held_sentence, holder_row, refused
-from headcount.daemon.gate import Refused
-from headcount.daemon.lineage import host_of
-from headcount.daemon.routes import claims_shared as shared
+from headcount.core.values.claim import Accepted, Answer, Claim, Granted, Held, Released
+from headcount.core.values.claim import Refused as NotGiven
+from headcount.core.values.item import TREE, BadItem, Item, covers, is_path, overlaps, parse_item
+from headcount.core.values.verdict import Standing
+from headcount.daemon.api.route import Call
+from headcount.daemon.http.answer import json_answer
+from headcount.daemon.http.request_checks import Refused
+from headcount.daemon.identity.caller_ancestry import host_of
+from headcount.daemon.routes import shared_claims as shared
 from headcount.daemon.routes.claim_caller import KINDS, caller_of, holding_caller
-from headcount.daemon.routes.route import Call
-from headcount.daemon.view import event_row
+from headcount.daemon.views.claim_row import claim_row, granted, handed, held_sentence, holder_row, refused
+from headcount.daemon.views.session_row import event_row
+from headcount.present.clean_text import ITEM_MOST, said
 from headcount.system.looking import Hung
-from headcount.system.spaces import is_ours, ourselves
+from headcount.system.mount_namespaces import is_ours, ourselves
 from headcount.times import LOOK_WITHIN, WAIT_MOST
-from headcount.wire.messages import (
+from headcount.wire.claims import (
     CheckAnswer,
-    ClaimHistory,
     Claims,
     ClaimWish,
     FenceCheck,
@@ -48,6 +47,7 @@ from headcount.wire.messages import (
     LossAccepted,
     ReleaseAnswer,
 )
+from headcount.wire.events import ClaimHistory
 
 _UNNAMED, _NUMBERS = os.urandom(8).hex(), count()
 """Requests that nobody named, so that nobody can repeat them, must only differ from all others."""

@@ -11,14 +11,14 @@ Not here: the words (briefing.py), the line that asks (agents/ask_line.py).
 
 from typing import Any
 
-from headcount.agents.port import Unread
-from headcount.agents.table import AGENTS
-from headcount.core.report import Report
-from headcount.daemon import briefing
-from headcount.daemon.answer import NOTHING, json_answer
-from headcount.daemon.gate import Refused
+from headcount.agents.catalog import AGENTS
+from headcount.agents.interface import Unread
+from headcount.core.values.report import Report
+from headcount.daemon.api.route import Call
+from headcount.daemon.http.answer import NOTHING, json_answer
+from headcount.daemon.http.request_checks import Refused
+from headcount.daemon.routes import session_context
 from headcount.daemon.routes.guard import own_of
-from headcount.daemon.routes.route import Call
 from headcount.times import CLOCK_SLACK
 
 RELEASES_MOST = 1_000
@@ -41,7 +41,7 @@ async def starting_context(call: Call) -> Any:
         untold[key] = report.at
         while len(untold) > UNTOLD_MOST:
             del untold[next(iter(untold))]
-    label = [briefing.LABEL] if any('"' in line for line in lines) else []
+    label = [session_context.LABEL] if any('"' in line for line in lines) else []
     text = "\n".join(["From headcount, which watches the agents on this machine:", *lines, *label])
     return json_answer({"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}})
 
@@ -49,16 +49,16 @@ async def starting_context(call: Call) -> Any:
 async def _lines(call: Call, report: Report) -> list[str]:
     service, own = call.service, await own_of(call)
     world = service.loop.world
-    lines = briefing.open_elsewhere(world, report.agent, report.conversation, own)
-    before = briefing.predecessor(world, report.agent, report.conversation, own)
+    lines = session_context.open_elsewhere(world, report.agent, report.conversation, own)
+    before = session_context.predecessor(world, report.agent, report.conversation, own)
     if before is not None and before.ended is not None:
         releases = await service.store.history(
             types=("claim.released",), since=before.ended.at - CLOCK_SLACK, limit=RELEASES_MOST
         )
-        lines += briefing.held_before(world, briefing.freed_at_death(before, releases))
+        lines += session_context.held_before(world, session_context.freed_at_death(before, releases))
     if cwd := await service.worktrees.spaces.cwd_of(call.actor.caller, report.details.cwd):
         cwds = {each.cwd for each in world.open_sessions() if each.cwd}
         repos = await service.worktrees.repos({cwd, *cwds})
         here = repos.get(cwd)
-        lines += briefing.neighbours(world, here, repos, report.conversation, own)
+        lines += session_context.neighbours(world, here, repos, report.conversation, own)
     return lines

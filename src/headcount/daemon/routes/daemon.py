@@ -4,10 +4,10 @@ import os
 from typing import Any
 
 from headcount import __version__
-from headcount.daemon.answer import Answer, json_answer
+from headcount.daemon.api.route import Call
+from headcount.daemon.http.answer import Answer, json_answer
 from headcount.daemon.metrics import exposition
-from headcount.daemon.routes.route import Call
-from headcount.wire.messages import Health, Status
+from headcount.wire.daemon import Health, Status
 
 
 async def health(call: Call) -> Health:

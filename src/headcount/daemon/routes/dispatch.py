@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from functools import lru_cache
 from urllib.parse import unquote
 
-from headcount.daemon.answer import Answer, Stream, json_answer
-from headcount.daemon.authority import AUTHORITY, Need, check
-from headcount.daemon.gate import SAFE, Gate, Refused
-from headcount.daemon.request import Request
-from headcount.daemon.routes.route import Call, Route
+from headcount.daemon.api.permissions import AUTHORITY, Need, check
+from headcount.daemon.api.route import Call, Route
+from headcount.daemon.components import Service
+from headcount.daemon.http.answer import Answer, Stream, json_answer
+from headcount.daemon.http.request import Request
+from headcount.daemon.http.request_checks import SAFE, Gate, Refused
 from headcount.daemon.routes.table import LOGIN, ROUTES
-from headcount.daemon.service import Service
 from headcount.daemon.static import files
 
 ROUTES_KEPT = 512  # paths whose route is remembered: the same few are asked for again and again

@@ -13,16 +13,16 @@ Not here: the order of things (closing.py), the signal (ending.py).
 
 from typing import Any
 
-from headcount.agents.table import AGENTS
-from headcount.core.descent import is_of
-from headcount.core.leftover import Kind, Leftover
-from headcount.core.plain import clean
-from headcount.core.session import Session, SessionId
-from headcount.daemon.authority import not_started
-from headcount.daemon.ending import REFUSED, Result, Wish
-from headcount.daemon.gate import Refused
-from headcount.daemon.routes.route import Call
-from headcount.daemon.selection import LISTED_MOST, ended_words
+from headcount.agents.catalog import AGENTS
+from headcount.core.sessions.descent import is_of
+from headcount.core.values.leftover import Kind, Leftover
+from headcount.core.values.session import Session, SessionId
+from headcount.daemon.api.permissions import not_started
+from headcount.daemon.api.route import Call
+from headcount.daemon.api.session_selector import LISTED_MOST, ended_words
+from headcount.daemon.ending.signal_process import REFUSED, Result, Wish
+from headcount.daemon.http.request_checks import Refused
+from headcount.present.clean_text import clean
 from headcount.system.processes.seat import terminal_of
 from headcount.times import KILL_AFTER_MOST
 from headcount.wire.ending import (

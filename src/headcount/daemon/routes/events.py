@@ -15,16 +15,16 @@ from typing import Any
 
 import msgspec
 
-from headcount.core.events import EventType
-from headcount.core.session import SessionId
-from headcount.daemon.answer import Stream
-from headcount.daemon.broadcast import PIECE, Subscriber, frame_of
-from headcount.daemon.gate import Refused
-from headcount.daemon.routes.route import Call
-from headcount.daemon.service import Service, sessions_shown
-from headcount.daemon.view import event_row, session_row
+from headcount.core.values.events import EventType
+from headcount.core.values.session import SessionId
+from headcount.daemon.api.route import Call
+from headcount.daemon.components import Service, sessions_shown
+from headcount.daemon.engine.broadcast import PIECE, Subscriber, frame_of
+from headcount.daemon.http.answer import Stream
+from headcount.daemon.http.request_checks import Refused
+from headcount.daemon.views.session_row import event_row, session_row
 from headcount.times import STREAM_PING_EVERY
-from headcount.wire.messages import History, Snapshot
+from headcount.wire.events import History, Snapshot
 
 RESUME_MOST = (
     200_000  # many times what a reader misses by a break; further back a snapshot is the better answer

@@ -4,7 +4,7 @@ Rules of this file
   1. An address comes in and never goes out again.
   2. A host whose lease ran out is `unknown`, and so are its sessions: only it can say that one is dead.
 
-Not here: what joining does (daemon/fleet/fleet.py), shared claims (claims_shared.py).
+Not here: what joining does (daemon/fleet/membership.py), shared claims (shared_claims.py).
 """
 
 import re
@@ -12,22 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from headcount.daemon.fleet.fleet import JoinRefused, NotJoined
-from headcount.daemon.gate import Refused, sentence
-from headcount.daemon.routes.route import Call
-from headcount.daemon.view import time_text
-from headcount.store.shared import Host, RosterRow, SharedUnavailable
-from headcount.wire.fleet_messages import (
-    FleetHost,
-    FleetLeft,
-    FleetSessions,
-    FleetStatus,
-    JoinWish,
-    LeaveWish,
-)
+from headcount.daemon.api.route import Call
+from headcount.daemon.fleet.membership import JoinRefused, NotJoined
+from headcount.daemon.http.request_checks import Refused, sentence
+from headcount.daemon.views.session_row import time_text
+from headcount.store.shared_interface import Host, RosterRow, SharedUnavailable
+from headcount.wire.fleet import FleetHost, FleetLeft, FleetSessions, FleetStatus, JoinWish, LeaveWish
 
 if TYPE_CHECKING:
-    from headcount.daemon.fleet.member import Member
+    from headcount.daemon.fleet.while_joined import Member
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 HINTS = {

@@ -10,20 +10,20 @@ Not here: finding claims in the way (guarding.py), the line that asks (agents/as
 
 from typing import Any
 
-from headcount.agents.port import Unread
-from headcount.agents.table import AGENTS
-from headcount.core.claim import Claim
-from headcount.core.identity import ProcessIdentity
-from headcount.core.plain import ITEM_MOST, command, said
+from headcount.agents.catalog import AGENTS
+from headcount.agents.interface import Unread
+from headcount.core.values.claim import Claim
+from headcount.core.values.process import ProcessIdentity
 from headcount.daemon import guarding
-from headcount.daemon.answer import NOTHING, json_answer
-from headcount.daemon.claim_view import held_sentence, holder_row
-from headcount.daemon.gate import Refused
-from headcount.daemon.routes.claims_shared import elsewhere
-from headcount.daemon.routes.route import Call
-from headcount.daemon.view import LIVENESS_WORDS, hosted_by, time_text
-from headcount.system.spaces import is_ours
-from headcount.wire.guarding import Conflict, Conflicts, GitIntent
+from headcount.daemon.api.route import Call
+from headcount.daemon.http.answer import NOTHING, json_answer
+from headcount.daemon.http.request_checks import Refused
+from headcount.daemon.routes.shared_claims import elsewhere
+from headcount.daemon.views.claim_row import held_sentence, holder_row
+from headcount.daemon.views.session_row import LIVENESS_WORDS, hosted_by, time_text
+from headcount.present.clean_text import ITEM_MOST, command, said
+from headcount.system.mount_namespaces import is_ours
+from headcount.wire.claims import Conflict, Conflicts, GitIntent
 
 WAIT_SUGGESTED = 600
 TOUCHES_MOST = 20

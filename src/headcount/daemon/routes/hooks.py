@@ -10,12 +10,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from headcount.agents.port import Unread
-from headcount.agents.table import AGENTS
-from headcount.daemon.anchor import first_bound
-from headcount.daemon.answer import json_answer
-from headcount.daemon.gate import Refused
-from headcount.daemon.routes.route import Call
+from headcount.agents.catalog import AGENTS
+from headcount.agents.interface import Unread
+from headcount.daemon.api.route import Call
+from headcount.daemon.http.answer import json_answer
+from headcount.daemon.http.request_checks import Refused
+from headcount.daemon.identity.anchor import first_bound
 
 PID_HEADERS = ("x-claude-pid", "x-agent-pid")
 

@@ -3,14 +3,14 @@
 Rules of this file
   1. Listing changes nothing and ends nothing.
 
-Not here: looking for them (daemon/search.py), ending them (routes/ending.py).
+Not here: looking for them (daemon/leftovers/search.py), ending them (routes/ending.py).
 """
 
 import asyncio
 
-from headcount.daemon.leftover_view import measured
-from headcount.daemon.routes.route import Call
-from headcount.wire.ending import Leftovers
+from headcount.daemon.api.route import Call
+from headcount.daemon.views.leftover_row import measured
+from headcount.wire.leftovers import Leftovers
 
 
 async def list_leftovers(call: Call) -> Leftovers:

@@ -1,7 +1,7 @@
 """Notifications, tried out: one notice by every channel, and what came of each."""
 
-from headcount.daemon.routes.route import Call
-from headcount.wire.notify import ChannelOutcome, NotifyTest
+from headcount.daemon.api.route import Call
+from headcount.wire.daemon import ChannelOutcome, NotifyTest
 
 
 async def try_channels(call: Call) -> NotifyTest:

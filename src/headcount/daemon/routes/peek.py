@@ -14,15 +14,15 @@ Not here: reading a transcript (agents/), a pane (system/tmux).
 from functools import partial
 from pathlib import Path
 
-from headcount.agents.table import AGENTS
-from headcount.core.session import Session
+from headcount.agents.catalog import AGENTS
 from headcount.core.terminal import Where
-from headcount.core.where import TMUX
-from headcount.daemon.gate import Refused
-from headcount.daemon.routes.places import place_of
-from headcount.daemon.routes.route import Call
-from headcount.daemon.terminals import NotKnown
-from headcount.daemon.view import time_text
+from headcount.core.values.session import Session
+from headcount.core.values.terminal import TMUX
+from headcount.daemon.api.route import Call
+from headcount.daemon.http.request_checks import Refused
+from headcount.daemon.observers.terminals import NotKnown
+from headcount.daemon.routes.terminals import place_of
+from headcount.daemon.views.session_row import time_text
 from headcount.system import tmux
 from headcount.system.looking import Hung
 from headcount.times import PEEK_WITHIN

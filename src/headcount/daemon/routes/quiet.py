@@ -4,17 +4,17 @@ Rules of this file
   1. An agent speaks for itself, the operator for any.
   2. Capped: whoever asks for more gets the most there is, and the answer says until when.
 
-Not here: what silence changes (core/stall.py).
+Not here: what silence changes (core/sessions/stalls.py).
 """
 
 import math
 
-from headcount.core.evidence import Declared
-from headcount.core.session import Session
-from headcount.daemon.gate import Refused
-from headcount.daemon.routes.route import Call
-from headcount.daemon.selection import ended_words
-from headcount.daemon.view import session_row, time_text
+from headcount.core.values.evidence import Declared
+from headcount.core.values.session import Session
+from headcount.daemon.api.route import Call
+from headcount.daemon.api.session_selector import ended_words
+from headcount.daemon.http.request_checks import Refused
+from headcount.daemon.views.session_row import session_row, time_text
 from headcount.times import QUIET_MOST
 from headcount.wire.closer import QuietAnswer, QuietWish
 

@@ -5,9 +5,9 @@ Rules of this file
      look must not take the news from whoever it is for.
 """
 
-from headcount.core.evidence import Told
-from headcount.daemon.routes.route import Call
-from headcount.daemon.view import ended_untold, session_row
+from headcount.core.values.evidence import Told
+from headcount.daemon.api.route import Call
+from headcount.daemon.views.session_row import ended_untold, session_row
 from headcount.wire.closer import Rebooted
 
 

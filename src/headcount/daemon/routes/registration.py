@@ -7,30 +7,30 @@ Rules of this file
   3. A token's path is answered, the token never.
   4. Terminal ids, ports and directories are no conversation: refused by name. A name that looks like an id is none.
 
-Not here: what a registration changes (core/registration.py), tokens (tokens.py).
+Not here: what a registration changes (core/sessions/registration.py), tokens (tokens.py).
 """
 
 import os
 import re
 from typing import Any
 
-from headcount.core.evidence import Judged
-from headcount.core.identity import Match, ProcessFacts, ProcessIdentity, same_process
-from headcount.core.plain import said
-from headcount.core.registration import Register, TurnedAway, Unregister
-from headcount.core.session import Registration as Given
-from headcount.core.session import Session, looks_like_an_id
-from headcount.core.verdict import Standing
-from headcount.daemon.answer import json_answer
-from headcount.daemon.gate import Refused
-from headcount.daemon.lineage import Lineage, host_of
-from headcount.daemon.loop import NotStored
-from headcount.daemon.routes.route import Call
-from headcount.daemon.view import session_row
-from headcount.daemon.weak import weak_conversation
-from headcount.store.port import StoreFault
-from headcount.system.processes.port import Gone, Unreadable
-from headcount.wire.messages import Fault, NotRegistered, Registered, Registration, Withdrawn
+from headcount.core.values.evidence import Judged, Register, TurnedAway, Unregister
+from headcount.core.values.process import Match, ProcessFacts, ProcessIdentity, same_process
+from headcount.core.values.session import Registration as Given
+from headcount.core.values.session import Session, looks_like_an_id
+from headcount.core.values.verdict import Standing
+from headcount.daemon.api.route import Call
+from headcount.daemon.engine.loop import NotStored
+from headcount.daemon.http.answer import json_answer
+from headcount.daemon.http.request_checks import Refused
+from headcount.daemon.identity.caller_ancestry import Lineage, host_of
+from headcount.daemon.identity.weak_identities import weak_conversation
+from headcount.daemon.views.session_row import session_row
+from headcount.present.clean_text import said
+from headcount.store.interface import StoreFault
+from headcount.system.processes.interface import Gone, Unreadable
+from headcount.wire.faults import Fault
+from headcount.wire.registration import NotRegistered, Registered, Registration, Withdrawn
 
 AGENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 CONVERSATION = re.compile(r"[!-~]{1,200}")  # printable ASCII without spaces: what agents use as ids

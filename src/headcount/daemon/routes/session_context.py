@@ -3,23 +3,23 @@
 Rules of this file
   1. Facts only, each with who and what: what its predecessor held and whether that is free, who else is at
      work in this repository, and where else this conversation is alive.
-  2. Nothing to say is no text. What others wrote is quoted (core/plain.py), and the reader is told so.
+  2. Nothing to say is no text. What others wrote is quoted (present/clean_text.py), and the reader is told so.
   3. It never suggests that something held by another be taken: nobody inherits.
 
-Not here: reading git's files (worktrees.py), the question and its answer (routes/context.py).
+Not here: reading git's files (daemon/intake/edited_paths.py), the question and its answer (routes/context.py).
 """
 
 from collections.abc import Sequence
 
-from headcount.core.claim import Claim, Freed
-from headcount.core.events import Event
-from headcount.core.identity import Match, ProcessIdentity, same_process
-from headcount.core.item import BadItem, parse_item
-from headcount.core.plain import ITEM_MOST, command, said
-from headcount.core.session import Session
-from headcount.core.world import World
-from headcount.daemon.claim_view import held_sentence
-from headcount.system.git import Repo
+from headcount.core.state.world import World
+from headcount.core.values.claim import Claim, Freed
+from headcount.core.values.events import Event
+from headcount.core.values.item import BadItem, parse_item
+from headcount.core.values.process import Match, ProcessIdentity, same_process
+from headcount.core.values.session import Session
+from headcount.daemon.views.claim_row import held_sentence
+from headcount.present.clean_text import ITEM_MOST, command, said
+from headcount.system.git_repository import Repo
 
 NEIGHBOURS_MOST = 8
 HELD_MOST = 20

@@ -1,12 +1,12 @@
 """Sessions on the wire: the list, one, and why we believe what we say of it."""
 
+from headcount.daemon.api.route import Call
+from headcount.daemon.components import sessions_shown
 from headcount.daemon.details import session_detail
-from headcount.daemon.explain import explain
-from headcount.daemon.routes.route import Call
-from headcount.daemon.service import sessions_shown
-from headcount.daemon.view import ended_untold, session_row
+from headcount.daemon.views.explain import explain
+from headcount.daemon.views.session_row import ended_untold, session_row
 from headcount.wire.closer import SessionDetail
-from headcount.wire.messages import Explanation, Sessions
+from headcount.wire.sessions import Explanation, Sessions
 
 
 async def list_sessions(call: Call) -> Sessions:

@@ -5,33 +5,26 @@ Rules of this file
   2. Stale is for good. What its host does not vouch for now may be current again: that is unavailable, never a guess.
   3. Without the database the list shows what this host's own processes were told that they hold, and says so.
 
-Not here: commands (daemon/fleet/claims.py), what is local (claims.py).
+Not here: commands (daemon/fleet/shared_claims.py), what is local (claims.py).
 """
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from headcount.core.claim import Claim
-from headcount.core.identity import ProcessIdentity
-from headcount.core.item import BadItem, Item, is_shared, parse_item
-from headcount.core.verdict import Standing
-from headcount.daemon.claim_view import claim_row, holder_row
+from headcount.core.values.claim import Claim
+from headcount.core.values.item import BadItem, Item, is_shared, parse_item
+from headcount.core.values.process import ProcessIdentity
+from headcount.core.values.verdict import Standing
+from headcount.daemon.api.route import Call
 from headcount.daemon.elsewhere import holder_elsewhere, sentence_elsewhere
-from headcount.daemon.routes.route import Call
-from headcount.daemon.view import holder_of, time_text
-from headcount.store.shared import SharedClaim, SharedEvent, SharedUnavailable
-from headcount.wire.messages import (
-    CheckAnswer,
-    ClaimAnswer,
-    ClaimHistory,
-    ClaimRow,
-    Claims,
-    EventRow,
-    Holder,
-)
+from headcount.daemon.views.claim_row import claim_row, holder_row
+from headcount.daemon.views.session_row import holder_of, time_text
+from headcount.store.shared_interface import SharedClaim, SharedEvent, SharedUnavailable
+from headcount.wire.claims import CheckAnswer, ClaimAnswer, ClaimRow, Claims, Holder
+from headcount.wire.events import ClaimHistory, EventRow
 
 if TYPE_CHECKING:
-    from headcount.daemon.fleet.member import Member
+    from headcount.daemon.fleet.while_joined import Member
 
 NOT_VOUCHED = "its host has not been heard of for longer than its lease, so nobody vouches for it now"
 

@@ -11,7 +11,9 @@ from typing import Any
 
 import msgspec
 
-from headcount.daemon.answer import Answer
+from headcount.daemon.api.openapi import document
+from headcount.daemon.api.route import Call, Route
+from headcount.daemon.http.answer import Answer
 from headcount.daemon.routes import (
     claims,
     context,
@@ -24,24 +26,29 @@ from headcount.daemon.routes import (
     leftovers,
     notify,
     peek,
-    places,
     quiet,
     reboot,
-    register,
+    registration,
     sessions,
+    terminals,
     timeline,
-    web,
+    web_page,
     whoami,
 )
-from headcount.daemon.routes.openapi import document
-from headcount.daemon.routes.route import Call, Route
-from headcount.wire import closer, fleet_messages, guarding, messages
+from headcount.wire import claims as wire_claims
+from headcount.wire import closer
+from headcount.wire import daemon as wire_daemon
 from headcount.wire import ending as ending_messages
-from headcount.wire import page as page_messages
+from headcount.wire import events as wire_events
+from headcount.wire import fleet as wire_fleet
+from headcount.wire import leftovers as wire_leftovers
+from headcount.wire import registration as wire_registration
+from headcount.wire import sessions as wire_sessions
 from headcount.wire import timeline as time_messages
+from headcount.wire import web_page as page_messages
 from headcount.wire import whoami as who_messages
-from headcount.wire.notify import NotifyTest
-from headcount.wire.places import Resumption, Whereabouts
+from headcount.wire.daemon import NotifyTest
+from headcount.wire.terminals import Resumption, Whereabouts
 
 
 async def openapi(call: Call) -> Any:
@@ -63,72 +70,72 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
         "/v1/claims",
         claims.list_claims,
         "Who holds what; with `history` who held an item",
-        messages.Claims,
+        wire_claims.Claims,
         ("history",),
-        also=((200, messages.ClaimHistory),),
+        also=((200, wire_events.ClaimHistory),),
     ),
     Route(
         "POST",
         "/v1/claims",
         claims.acquire,
         "Ask for an item",
-        messages.ClaimAnswer,
-        body=messages.ClaimWish,
-        also=((409, messages.ClaimAnswer),),
+        wire_claims.ClaimAnswer,
+        body=wire_claims.ClaimWish,
+        also=((409, wire_claims.ClaimAnswer),),
     ),
     Route(
         "POST",
         "/v1/claims/accept-loss",
         claims.accept_loss,
         "Grant again after a lost store",
-        messages.LossAccepted,
+        wire_claims.LossAccepted,
     ),
     Route(
         "POST",
         "/v1/claims/{item}/check",
         claims.check,
         "Whether a fence is current",
-        messages.CheckAnswer,
-        body=messages.FenceCheck,
+        wire_claims.CheckAnswer,
+        body=wire_claims.FenceCheck,
     ),
     Route(
         "POST",
         "/v1/claims/{item}/handoff",
         claims.hand_off,
         "Give a claim to another session",
-        messages.ClaimAnswer,
+        wire_claims.ClaimAnswer,
         ("as",),
-        body=messages.HandOffWish,
+        body=wire_claims.HandOffWish,
     ),
     Route(
         "DELETE",
         "/v1/claims/{item}",
         claims.release,
         "Give an item back; with `request` withdraw that request",
-        messages.ReleaseAnswer,
+        wire_claims.ReleaseAnswer,
         ("fence", "force", "as", "request", "own"),
     ),
-    Route("GET", "/healthz", daemon.health, "Whether the daemon answers", messages.Health),
-    Route("GET", "/v1/status", daemon.status, "The daemon about itself", messages.Status, ("settled",)),
+    Route("GET", "/healthz", daemon.health, "Whether the daemon answers", wire_daemon.Health),
+    Route("GET", "/v1/status", daemon.status, "The daemon about itself", wire_daemon.Status, ("settled",)),
     Route("POST", "/v1/stop", daemon.stop, "Stop the daemon", status=202),
-    Route("GET", "/v1/sessions", sessions.list_sessions, "All sessions", messages.Sessions, ("all",)),
+    Route("GET", "/v1/sessions", sessions.list_sessions, "All sessions", wire_sessions.Sessions, ("all",)),
     Route("GET", "/v1/sessions/me", whoami.who_am_i, "Who is calling", who_messages.Me, ("explain",)),
     Route(
         "POST",
         "/v1/sessions/register",
-        register.register,
+        registration.register,
         "Announce a session and its process",
-        messages.Registered,
+        wire_registration.Registered,
         status=201,
-        body=messages.Registration,
-        also=((409, messages.NotRegistered),),
+        body=wire_registration.Registration,
+        also=((409, wire_registration.NotRegistered),),
     ),
     Route(
         "DELETE",
         "/v1/sessions/{id}",
-        register.withdraw,
+        registration.withdraw,
         "Take a registration back; a living session goes on",
-        messages.Withdrawn,
+        wire_registration.Withdrawn,
     ),
     Route("GET", "/v1/sessions/{id}", sessions.show_session, "One session", closer.SessionDetail),
     Route(
@@ -136,7 +143,7 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
         "/v1/sessions/{id}/explain",
         sessions.explain_session,
         "Why we believe it",
-        messages.Explanation,
+        wire_sessions.Explanation,
     ),
     Route(
         "GET",
@@ -157,9 +164,9 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
     Route(
         "POST",
         "/v1/sessions/{id}/visited",
-        places.note_visit,
+        terminals.note_visit,
         "A person was shown its terminal: what is done is seen",
-        messages.SessionRow,
+        wire_sessions.SessionRow,
     ),
     Route("GET", "/v1/reboot", reboot.show_reboot, "What a reboot ended, until told", closer.Rebooted),
     Route(
@@ -172,14 +179,14 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
     Route(
         "GET",
         "/v1/sessions/{id}/where",
-        places.find_terminal,
+        terminals.find_terminal,
         "Which terminal it is in, looked up now",
         Whereabouts,
     ),
     Route(
         "GET",
         "/v1/sessions/{id}/resume",
-        places.how_to_resume,
+        terminals.how_to_resume,
         "The command that goes on with its conversation, and who has it now",
         Resumption,
     ),
@@ -220,7 +227,7 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
         "/v1/leftovers",
         leftovers.list_leftovers,
         "What ended sessions left behind",
-        ending_messages.Leftovers,
+        wire_leftovers.Leftovers,
         ("all", "session", "kind"),
     ),
     Route(
@@ -228,8 +235,8 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
         "/v1/guard/git",
         guard.guard_git,
         "Whether a commit or push touches what another session holds",
-        guarding.Conflicts,
-        body=guarding.GitIntent,
+        wire_claims.Conflicts,
+        body=wire_claims.GitIntent,
     ),
     Route(
         "POST",
@@ -260,7 +267,7 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
         "/v1/history",
         events.history,
         "Events of the past",
-        messages.History,
+        wire_events.History,
         ("after", "limit", "session", "type", "since", "newest"),
     ),
     Route(
@@ -268,30 +275,30 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
         "/v1/fleet",
         fleet.status,
         "The hosts that share claims with this one",
-        fleet_messages.FleetStatus,
+        wire_fleet.FleetStatus,
     ),
     Route(
         "GET",
         "/v1/fleet/sessions",
         fleet.list_sessions,
         "Sessions of all hosts, each as its own host showed it",
-        fleet_messages.FleetSessions,
+        wire_fleet.FleetSessions,
     ),
     Route(
         "POST",
         "/v1/fleet/join",
         fleet.join,
         "Share claims through a database",
-        fleet_messages.FleetStatus,
-        body=fleet_messages.JoinWish,
+        wire_fleet.FleetStatus,
+        body=wire_fleet.JoinWish,
     ),
     Route(
         "POST",
         "/v1/fleet/leave",
         fleet.leave,
         "Free what this host holds and share no longer",
-        fleet_messages.FleetLeft,
-        body=fleet_messages.LeaveWish,
+        wire_fleet.FleetLeft,
+        body=wire_fleet.LeaveWish,
     ),
     Route(
         "GET",
@@ -302,12 +309,14 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
         ("since", "until", "session"),
     ),
     Route("GET", "/v1/today", timeline.show_today, "How long agents waited", time_messages.Today, ("since",)),
-    Route("POST", "/v1/web", web.open_page, "Open the page: a one-time link", page_messages.PageLink),
-    Route("DELETE", "/v1/web", web.close_page, "Close the page and end its tabs", page_messages.PageClosed),
+    Route("POST", "/v1/web", web_page.open_page, "Open the page: a one-time link", page_messages.PageLink),
+    Route(
+        "DELETE", "/v1/web", web_page.close_page, "Close the page and end its tabs", page_messages.PageClosed
+    ),
     Route(
         "POST",
         LOGIN,
-        web.log_in,
+        web_page.log_in,
         "A credential for a one-time code",
         page_messages.PageCredential,
         body=page_messages.PageCode,

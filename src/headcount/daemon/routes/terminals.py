@@ -10,19 +10,19 @@ Not here: looking (terminals.py), the agents' commands (agents/).
 
 import asyncio
 
-from headcount.agents.table import AGENTS
-from headcount.core.evidence import Visited
-from headcount.core.session import Liveness, Session
-from headcount.core.verdict import Standing
-from headcount.daemon.gate import Refused
-from headcount.daemon.routes.route import Call
-from headcount.daemon.selection import ended_words
-from headcount.daemon.terminals import NotKnown, Place
-from headcount.daemon.view import session_row
-from headcount.system.spaces import is_ours
+from headcount.agents.catalog import AGENTS
+from headcount.core.values.evidence import Visited
+from headcount.core.values.session import Liveness, Session
+from headcount.core.values.verdict import Standing
+from headcount.daemon.api.route import Call
+from headcount.daemon.api.session_selector import ended_words
+from headcount.daemon.http.request_checks import Refused
+from headcount.daemon.observers.terminals import NotKnown, Place
+from headcount.daemon.views.session_row import session_row
+from headcount.system.mount_namespaces import is_ours
 from headcount.times import TERMINAL_ASKED_WITHIN
-from headcount.wire.messages import SessionRow
-from headcount.wire.places import Resumption, Whereabouts
+from headcount.wire.sessions import SessionRow
+from headcount.wire.terminals import Resumption, Whereabouts
 
 
 async def find_terminal(call: Call) -> Whereabouts:

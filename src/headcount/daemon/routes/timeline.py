@@ -2,21 +2,21 @@
 
 Rules of this file
   1. The journal is read on the read-only connection, in pages, and never more than one picture needs.
-  2. Both answers come from the same lanes (core/lanes.py): what is coloured as waiting is what is counted.
+  2. Both answers come from the same lanes (core/timeline.py): what is coloured as waiting is what is counted.
 
-Not here: what a span is (core/lanes.py), drawing (web/static).
+Not here: what a span is (core/timeline.py), drawing (web/static).
 """
 
 import time
 
-from headcount.core.activity import Activity
-from headcount.core.events import Event, EventType
-from headcount.core.lanes import Held, Lane, Lanes, Span, activity_before, covered, times, waits
-from headcount.core.session import SessionId
-from headcount.daemon.gate import Refused
-from headcount.daemon.routes.route import Call
-from headcount.daemon.service import Service
-from headcount.daemon.view import LIVENESS_WORDS, ended_row, hosted_by, time_text
+from headcount.core.timeline import Held, Lane, Lanes, Span, activity_before, covered, times, waits
+from headcount.core.values.activity import Activity
+from headcount.core.values.events import Event, EventType
+from headcount.core.values.session import SessionId
+from headcount.daemon.api.route import Call
+from headcount.daemon.components import Service
+from headcount.daemon.http.request_checks import Refused
+from headcount.daemon.views.session_row import LIVENESS_WORDS, ended_row, hosted_by, time_text
 from headcount.times import DAY, TIMELINE_MOST, TIMELINE_SPAN
 from headcount.wire import timeline as wire
 

@@ -7,10 +7,10 @@ Rules of this file
 Not here: codes and credentials (credentials.py), the listener (pages.py).
 """
 
-from headcount.daemon.gate import Refused
-from headcount.daemon.routes.route import Call
+from headcount.daemon.api.route import Call
+from headcount.daemon.http.request_checks import Refused
 from headcount.times import PAGE_CREDENTIAL
-from headcount.wire.page import PageClosed, PageCode, PageCredential, PageLink
+from headcount.wire.web_page import PageClosed, PageCode, PageCredential, PageLink
 
 
 async def open_page(call: Call) -> PageLink:

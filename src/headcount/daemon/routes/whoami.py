@@ -7,11 +7,11 @@ Rules of this file
 Not here: climbing the rungs (actor.py).
 """
 
-from headcount.daemon.actor import Actor, Kind
-from headcount.daemon.authority import nobody
-from headcount.daemon.gate import Refused
-from headcount.daemon.lineage import host_of
-from headcount.daemon.routes.route import Call
+from headcount.daemon.api.permissions import nobody
+from headcount.daemon.api.route import Call
+from headcount.daemon.http.request_checks import Refused
+from headcount.daemon.identity.caller import Actor, Kind
+from headcount.daemon.identity.caller_ancestry import host_of
 from headcount.wire.whoami import Me, Rung
 
 

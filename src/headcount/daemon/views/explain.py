@@ -4,17 +4,17 @@ Rules of this file
   1. Every belief has a value, a because, a source and a time.
   2. Evidence that was offered and not taken is listed with the reason.
 
-Not here: the judging itself (core/activity.py, core/verdict.py); this only retells it.
+Not here: the judging itself (core/values/activity.py, core/values/verdict.py); this only retells it.
 """
 
-from headcount.agents.table import AGENTS
-from headcount.core.activity import BY_STATUS, BY_TURN, Doing, Status, Turned, weigh
-from headcount.core.session import Liveness, Session
-from headcount.core.verdict import Standing, Verdict
-from headcount.core.world import World
-from headcount.daemon.moment import clock_text
-from headcount.daemon.view import LIVENESS_WORDS, session_row, time_text
-from headcount.wire.messages import Belief, EvidenceLine, Explanation
+from headcount.agents.catalog import AGENTS
+from headcount.core.state.world import World
+from headcount.core.values.activity import BY_STATUS, BY_TURN, Doing, Status, Turned, weigh
+from headcount.core.values.session import Liveness, Session
+from headcount.core.values.verdict import Standing, Verdict
+from headcount.daemon.views.session_row import LIVENESS_WORDS, session_row, time_text
+from headcount.daemon.views.timestamps import clock_text
+from headcount.wire.sessions import Belief, EvidenceLine, Explanation
 
 WOULD_CHANGE = {
     Doing.WORKING: [

@@ -4,15 +4,15 @@ Rules of this file
   1. What is stored does not age: running time, memory and ports are read when somebody asks, in a thread.
   2. One that cannot be measured is shown without figures.
 
-Not here: sessions and events (view.py), what a leftover is (core/leftover.py).
+Not here: sessions and events (session_row.py), what a leftover is (core/values/leftover.py).
 """
 
 from collections.abc import Iterable
 
-from headcount.core.leftover import Leftover
-from headcount.daemon.moment import time_text
-from headcount.system.processes.footprint import NOTHING, Footprint, listeners, measure
-from headcount.wire.messages import LeftoverRow
+from headcount.core.values.leftover import Leftover
+from headcount.daemon.views.timestamps import time_text
+from headcount.system.processes.resource_usage import NOTHING, Footprint, listeners, measure
+from headcount.wire.leftovers import LeftoverRow
 
 
 def leftover_row(leftover: Leftover, footprint: Footprint = NOTHING) -> LeftoverRow:

@@ -14,19 +14,19 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from headcount.agents.table import AGENTS
-from headcount.core.claim import Claim
-from headcount.core.events import Event
-from headcount.core.plain import command
-from headcount.core.session import Ended, Liveness, Session
+from headcount.agents.catalog import AGENTS
+from headcount.core.state.world import World
 from headcount.core.terminal import Where
-from headcount.core.where import TMUX
-from headcount.core.world import World
-from headcount.daemon.leftover_view import leftover_row
-from headcount.daemon.moment import time_text as time_text
-from headcount.system.spaces import is_ours
+from headcount.core.values.claim import Claim
+from headcount.core.values.events import Event
+from headcount.core.values.session import Ended, Liveness, Session
+from headcount.core.values.terminal import TMUX
+from headcount.daemon.views.leftover_row import leftover_row
+from headcount.daemon.views.timestamps import time_text as time_text
+from headcount.present.clean_text import command
+from headcount.system.mount_namespaces import is_ours
 from headcount.times import HIDDEN_AFTER
-from headcount.wire import messages
+from headcount.wire import claims, events, sessions
 
 COMMANDS_KEPT = 4096  # conversations whose command is remembered
 
@@ -39,9 +39,9 @@ LIVENESS_WORDS = {
 }
 
 
-def session_row(session: Session, world: World) -> messages.SessionRow:
+def session_row(session: Session, world: World) -> sessions.SessionRow:
     activity = session.activity
-    return messages.SessionRow(
+    return sessions.SessionRow(
         id=session.id,
         agent=session.agent,
         conversation=session.conversation,
@@ -65,7 +65,7 @@ def session_row(session: Session, world: World) -> messages.SessionRow:
         last_event_at=time_text(session.last_event_at),
         source=activity.source,
         background=[
-            messages.BackgroundWork(id=each.id, kind=each.kind, label=each.label)
+            sessions.BackgroundWork(id=each.id, kind=each.kind, label=each.label)
             for each in session.background
         ],
         provisional=session.provisional,
@@ -95,7 +95,7 @@ def _more(session: Session) -> dict[str, Any]:
     if checkout is not None:
         more |= {"repo": checkout.repo, "branch": checkout.branch, "worktree": checkout.worktree}
     if spent is not None:
-        more["tokens"] = messages.Tokens(input=spent.input, output=spent.output)
+        more["tokens"] = sessions.Tokens(input=spent.input, output=spent.output)
         more["cost_usd"] = spent.cost_usd
     if quiet is not None:
         more |= {"quiet_until": time_text(quiet.until), "quiet_why": quiet.why or None}
@@ -115,10 +115,10 @@ def ended_untold(world: World) -> list[Session]:
     return [each for each in world.sessions.values() if each.ended is not None and not each.ended.told]
 
 
-def _tmux(where: Where) -> messages.TmuxPane | None:
+def _tmux(where: Where) -> sessions.TmuxPane | None:
     if where.program != TMUX or where.socket is None or where.pane is None:
         return None
-    return messages.TmuxPane(socket=where.socket, pane=where.pane)
+    return sessions.TmuxPane(socket=where.socket, pane=where.pane)
 
 
 def held_by(session: Session, world: World) -> list[str]:
@@ -143,8 +143,8 @@ def hosted_by(claim: Claim, world: World) -> Session | None:
     return asked
 
 
-def holder_of(claim: Claim, session: Session | None) -> messages.Holder:
-    return messages.Holder(
+def holder_of(claim: Claim, session: Session | None) -> claims.Holder:
+    return claims.Holder(
         session=session.id if session else claim.session,
         conversation=session.conversation if session else claim.conversation,
         pid=claim.holder.pid if claim.holder else None,
@@ -153,8 +153,8 @@ def holder_of(claim: Claim, session: Session | None) -> messages.Holder:
     )
 
 
-def ended_row(ended: Ended) -> messages.Ended:
-    return messages.Ended(
+def ended_row(ended: Ended) -> sessions.Ended:
+    return sessions.Ended(
         at=time_text(ended.at),
         because=ended.because,
         kind=ended.kind.value,
@@ -165,9 +165,9 @@ def ended_row(ended: Ended) -> messages.Ended:
     )
 
 
-def event_row(event: Event, world: World) -> messages.EventRow:
+def event_row(event: Event, world: World) -> events.EventRow:
     session = world.sessions.get(event.session) if event.session else None
-    row = messages.EventRow(
+    row = events.EventRow(
         seq=event.seq,
         at=time_text(event.at),
         type=event.type.value,

@@ -5,7 +5,7 @@ Rules of this file
   2. All other options (sslmode, sslrootcert, target_session_attrs, …) are passed through as they came.
   3. A text that is no address is refused without repeating it: it may hold the password.
 
-Not here: the files (daemon/fleet/files.py).
+Not here: the files (daemon/fleet/host_files.py).
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ import psycopg
 from msgspec import Struct
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from headcount.store.shared import SharedUnavailable
+from headcount.store.shared_interface import SharedUnavailable
 from headcount.times import FLEET_CALL_WITHIN, FLEET_RENEW_EVERY
 
 MS = 1000

@@ -7,7 +7,7 @@ Rules of this file
   3. Every transaction is READ COMMITTED, whatever the database's default is: what is read after waiting for a lock
      must be what is true then.
 
-Not here: transactions and their deadlines (link.py), what an address is (address.py).
+Not here: transactions and their deadlines (pool.py), what an address is (address.py).
 """
 
 import asyncio

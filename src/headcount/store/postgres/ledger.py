@@ -1,14 +1,14 @@
 """The shared ledger on PostgreSQL: one row an item, locked while the rules decide on it.
 
 Rules of this file
-  1. The rules are the core's (core/shared.py), called between the lock and the commit. This file only reads what
+  1. The rules are the core's (core/claims/shared.py), called between the lock and the commit. This file only reads what
      they need and stores what they say.
   2. One transaction touches one item, then the counter of fences, in that order: nobody waits in a circle.
   3. What another host holds is over only when its lease and the lock-delay are, by the database's clock, with that
      host's row locked: a renewal comes before that or after it, never in between.
   4. Who was freed or left the line is told to all, as a hint. Nobody relies on hearing it.
 
-Not here: the connection (link.py), our own lease's deadline (daemon/fleet/lease.py).
+Not here: the connection (pool.py), our own lease's deadline (daemon/fleet/lease.py).
 """
 
 from collections.abc import Callable, Sequence
@@ -18,13 +18,13 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from headcount.core.book import Remembered
-from headcount.core.claim import Answer, Claim, Freed, Granted, Waiting, freed
+from headcount.core.claims.shared import SharedCommand, SharedDecision, SharedItem
 from headcount.core.commands import Acquire, Withdraw
-from headcount.core.item import Item
-from headcount.core.shared import SharedCommand, SharedDecision, SharedItem
-from headcount.store.postgres.door import Connection
-from headcount.store.postgres.link import Link
+from headcount.core.state.claims import Remembered
+from headcount.core.values.claim import Answer, Claim, Freed, Granted, Waiting, freed
+from headcount.core.values.item import Item
+from headcount.store.postgres.connect import Connection
+from headcount.store.postgres.pool import Link
 from headcount.store.postgres.queries import query
 from headcount.store.postgres.rows import (
     Row,
@@ -38,7 +38,7 @@ from headcount.store.postgres.rows import (
     request_text,
     shared_claims,
 )
-from headcount.store.shared import (
+from headcount.store.shared_interface import (
     Decide,
     Forgotten,
     Membership,

@@ -9,7 +9,7 @@ Rules of this file
   4. Whoever asked may go away; a transaction that has begun is finished.
   5. What is closed stays closed: who comes too late is refused, and no line is opened again.
 
-Not here: where the server is (door.py), what is asked (ledger.py, roster.py), when to try again (daemon/fleet/).
+Not here: where the server is (connect.py), what is asked (ledger.py, roster.py), when to try again (daemon/fleet/).
 """
 
 import asyncio
@@ -23,9 +23,9 @@ from typing import Any, TypeVar
 import psycopg
 from psycopg import errors
 
-from headcount.store.postgres.door import Connection, Door
+from headcount.store.postgres.connect import Connection, Door
 from headcount.store.postgres.queries import query
-from headcount.store.shared import SharedUnavailable
+from headcount.store.shared_interface import SharedUnavailable
 from headcount.times import FLEET_IDLE_WITHIN
 
 T = TypeVar("T")

@@ -4,7 +4,7 @@ Rules of this file
   1. As for the local store: a statement is a named block, a wrong name fails at import, migrations have no gap.
 """
 
-from headcount.store.queries import SQL, blocks_of, migrations_in
+from headcount.store.sql_files import SQL, blocks_of, migrations_in
 
 _POSTGRES = SQL / "postgres"
 

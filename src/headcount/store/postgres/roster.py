@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from headcount.store.postgres.door import Connection
-from headcount.store.postgres.link import Link
+from headcount.store.postgres.connect import Connection
+from headcount.store.postgres.pool import Link
 from headcount.store.postgres.queries import query
 from headcount.store.postgres.rows import host_of, roster_row
-from headcount.store.shared import Host, RosterRow
+from headcount.store.shared_interface import Host, RosterRow
 from headcount.times import FLEET_FORGET_AFTER, RETENTION
 
 

@@ -10,12 +10,12 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from headcount.core.book import Remembered
-from headcount.core.claim import Claim
 from headcount.core.commands import Acquire
-from headcount.core.item import Item
+from headcount.core.state.claims import Remembered
+from headcount.core.values.claim import Claim
+from headcount.core.values.item import Item
 from headcount.store.codec import decode_claim, decode_request, encode_claim, encode_request
-from headcount.store.shared import Host, RosterRow, SharedClaim, SharedEvent
+from headcount.store.shared_interface import Host, RosterRow, SharedClaim, SharedEvent
 
 _ASKS = msgspec.json.Decoder(Acquire)
 _ENCODER = msgspec.json.Encoder()

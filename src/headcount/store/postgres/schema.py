@@ -9,10 +9,10 @@ Rules of this file
 Not here: rights of roles (docs/fleet.md).
 """
 
-from headcount.store.postgres.door import Connection
-from headcount.store.postgres.link import Link
+from headcount.store.postgres.connect import Connection
+from headcount.store.postgres.pool import Link
 from headcount.store.postgres.queries import MIGRATIONS, SCHEMA_VERSION, query
-from headcount.store.shared import SharedNewerSchema
+from headcount.store.shared_interface import SharedNewerSchema
 
 LOCK_KEY = 0x48434E54  # "HCNT"
 

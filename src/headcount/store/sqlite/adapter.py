@@ -12,10 +12,10 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from headcount.core.book import Entries
-from headcount.core.events import Event
-from headcount.core.leftover import Leftover, LeftoverId
-from headcount.core.session import Session, SessionId
+from headcount.core.state.claims import Entries
+from headcount.core.values.events import Event
+from headcount.core.values.leftover import Leftover, LeftoverId
+from headcount.core.values.session import Session, SessionId
 from headcount.store.codec import (
     encode_claim,
     encode_event,
@@ -23,14 +23,14 @@ from headcount.store.codec import (
     encode_request,
     encode_session,
 )
+from headcount.store.interface import Loaded
 from headcount.store.notes import Notes
-from headcount.store.opening import LOSS_ACCEPTED, open_file
-from headcount.store.port import Loaded
 from headcount.store.pruning import prune
-from headcount.store.reader import Reader, Wanted, history, oldest
-from headcount.store.sums import summed
-from headcount.store.tokens import TokenTable
-from headcount.store.writer import LedgerRows, Row, Write, Writer
+from headcount.store.sqlite.opening import LOSS_ACCEPTED, open_file
+from headcount.store.sqlite.reader import Reader, Wanted, history, oldest
+from headcount.store.sqlite.row_checksums import summed
+from headcount.store.sqlite.tokens_and_notes import TokenTable
+from headcount.store.sqlite.writer import LedgerRows, Row, Write, Writer
 
 
 class SqliteStore:

@@ -26,7 +26,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from headcount.store.schema import Damaged
+from headcount.store.sqlite.schema import Damaged
 
 READ_MOST: Final = 64 * 1024 * 1024  # a log of one huge transaction; more is left to SQLite
 _MAGIC: Final = (0x377F0682, 0x377F0683)

@@ -14,7 +14,7 @@ import os
 import sqlite3
 from pathlib import Path
 
-from headcount.store.port import FaultKind, StoreFault
+from headcount.store.interface import FaultKind, StoreFault
 
 PRIMARY = 0xFF  # an extended result code carries its primary code in the low byte
 

@@ -3,7 +3,7 @@
 What is checked at each start, in a time that does not grow with the journal
   - the header: a database, ours, of a version we know (schema.py);
   - SQLite's own look at the size: a file cut short is corrupt to it at the first read;
-  - the log: no commit lies behind a damaged part of it (log.py);
+  - the log: no commit lies behind a damaged part of it (damage.py);
   - the tables are there, and every page of them and of their indices but the journal's is sound;
   - every row but the journal's fits its sum and decodes, and so do the newest and the oldest events.
 A page of the journal's middle is not read. Damage there is met by the query, commit or prune that
@@ -26,8 +26,8 @@ from typing import Final
 
 import msgspec
 
-from headcount.core.session import Session, SessionId
-from headcount.own_files import make_room
+from headcount.core.values.session import Session, SessionId
+from headcount.private_files import make_room
 from headcount.store.aside import is_orphaned, is_suspect, set_aside, told_lost, trust
 from headcount.store.codec import (
     EventRow,
@@ -37,11 +37,12 @@ from headcount.store.codec import (
     decode_request,
     decode_session,
 )
-from headcount.store.faults import translate
-from headcount.store.log import check_log
-from headcount.store.port import Loaded
-from headcount.store.queries import query
-from headcount.store.schema import (
+from headcount.store.interface import Loaded
+from headcount.store.sql_files import query
+from headcount.store.sqlite.damage import check_log
+from headcount.store.sqlite.driver_errors import translate
+from headcount.store.sqlite.row_checksums import sound, summed
+from headcount.store.sqlite.schema import (
     Damaged,
     check_header,
     check_version,
@@ -51,7 +52,6 @@ from headcount.store.schema import (
     migrate,
     version,
 )
-from headcount.store.sums import sound, summed
 
 _TABLES: Final = frozenset({"meta", "sessions", "events"})
 _CHECKED: Final = (

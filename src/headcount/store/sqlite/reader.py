@@ -20,13 +20,13 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
-from headcount.core.events import Event
+from headcount.core.values.events import Event
 from headcount.store.aside import suspect
 from headcount.store.codec import decode_event
-from headcount.store.faults import translate
-from headcount.store.port import StoreFault
-from headcount.store.queries import query
-from headcount.store.sums import Unsound, sound
+from headcount.store.interface import StoreFault
+from headcount.store.sql_files import query
+from headcount.store.sqlite.driver_errors import translate
+from headcount.store.sqlite.row_checksums import Unsound, sound
 from headcount.times import STORE_BUSY_WITHIN
 
 T = TypeVar("T")

@@ -19,9 +19,9 @@ from typing import Any, Final
 
 import msgspec
 
-from headcount.core.report import bare_id
-from headcount.store.queries import query
-from headcount.store.sums import sound, summed
+from headcount.core.values.report import bare_id
+from headcount.store.sql_files import query
+from headcount.store.sqlite.row_checksums import sound, summed
 
 CLEANED: Final = 6
 """The first version whose rows never held such text."""

@@ -4,7 +4,7 @@ Rules of this file
   1. A store is made beside its place and moved there whole: a file at its place that is not a whole
      store was damaged, it is not merely young (accident D9: the zero-byte file).
   2. Each migration is one transaction together with its number. What has to be done outside of one is done before it, and
-     again if it was cut short (cleaning.py).
+     again if it was cut short (remove_prompt_text.py).
   3. A file of a newer version is refused before anything is opened for writing.
 
 Not here: what is done about damage (aside.py), what the rows say (opening.py).
@@ -16,10 +16,10 @@ import stat
 from pathlib import Path
 from typing import Final
 
-from headcount.store.cleaning import CLEANED, clean
-from headcount.store.port import NewerSchema
-from headcount.store.queries import MIGRATIONS, SCHEMA_VERSION, query
-from headcount.store.sums import summed
+from headcount.store.interface import NewerSchema
+from headcount.store.sql_files import MIGRATIONS, SCHEMA_VERSION, query
+from headcount.store.sqlite.remove_prompt_text import CLEANED, clean
+from headcount.store.sqlite.row_checksums import summed
 from headcount.times import STORE_BUSY_WITHIN
 
 APPLICATION_ID: Final = 0x48434E54  # "HCNT"

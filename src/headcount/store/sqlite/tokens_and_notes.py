@@ -4,7 +4,7 @@ Rules of this file
   1. A token itself is never here; a hash of 32 random bytes tells nothing of them.
   2. Rows are written and dropped through the one writer, each change in a transaction of its own.
 
-Not here: minting and proving (daemon/tokens.py).
+Not here: minting and proving (daemon/identity/tokens.py).
 """
 
 import sqlite3
@@ -15,11 +15,11 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from headcount.core.identity import ProcessIdentity
-from headcount.store.queries import query
-from headcount.store.reader import Reader
-from headcount.store.sums import sound, summed
-from headcount.store.writer import Writer, in_transaction
+from headcount.core.values.process import ProcessIdentity
+from headcount.store.sql_files import query
+from headcount.store.sqlite.reader import Reader
+from headcount.store.sqlite.row_checksums import sound, summed
+from headcount.store.sqlite.writer import Writer, in_transaction
 
 
 class TokenRow(Struct, frozen=True):

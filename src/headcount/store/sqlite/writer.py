@@ -5,7 +5,7 @@ Rules of this file
      commit): one sync for all of them.
   2. Each caller gets its own outcome. If the joint transaction fails, each is tried alone.
   3. The log is folded into the file after the answers, not within somebody's commit.
-  4. What was committed into a file that is no longer at its place is not acknowledged (place.py).
+  4. What was committed into a file that is no longer at its place is not acknowledged (file_identity.py).
   5. The connection is kept after an I/O error. A new one would read the log from the disk again
      and could bring back the very commit that was reported as failed.
 
@@ -26,11 +26,11 @@ from typing import Any, TypeVar, cast
 from msgspec import Struct, field
 
 from headcount.store.aside import suspect
-from headcount.store.faults import translate
-from headcount.store.place import Place
-from headcount.store.port import StoreFault
-from headcount.store.queries import query
+from headcount.store.interface import StoreFault
 from headcount.store.rows import change
+from headcount.store.sql_files import query
+from headcount.store.sqlite.driver_errors import translate
+from headcount.store.sqlite.file_identity import Place
 
 T = TypeVar("T")
 Task = Callable[[sqlite3.Connection], Any]

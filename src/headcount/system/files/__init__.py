@@ -1,8 +1,12 @@
-"""Changes of files in a directory, told on the loop: by inotify, elsewhere by looking."""
+"""Changes of files in a directory: by inotify, elsewhere by polling.
+
+Enters: directories to watch.
+Leaves: file events on the event loop.
+"""
 
 from headcount.system.files.awaited import await_directory
 from headcount.system.files.choose import open_file_events
-from headcount.system.files.events import (
+from headcount.system.files.interface import (
     IN_CLOSE_WRITE,
     IN_CREATE,
     IN_DELETE,

@@ -10,7 +10,7 @@ Not here: what is done in a directory that came (registries, hints).
 from collections.abc import Callable
 from pathlib import Path
 
-from headcount.system.files.events import IN_CREATE, IN_IGNORED, IN_MOVED_TO, FileEvent, FileEvents
+from headcount.system.files.interface import IN_CREATE, IN_IGNORED, IN_MOVED_TO, FileEvent, FileEvents
 
 
 def await_directory(files: FileEvents, directory: Path, look: Callable[[], object]) -> None:

@@ -9,7 +9,7 @@ Not here: the implementations.
 
 import asyncio
 
-from headcount.system.files.events import FileEvents
+from headcount.system.files.interface import FileEvents
 from headcount.system.files.polling import PollingFileEvents
 from headcount.system.files.scarce import ScarceFileEvents
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from headcount.system import libc
-from headcount.system.files.events import (
+from headcount.system.files.interface import (
     ALWAYS_TOLD,
     IN_IGNORED,
     IN_Q_OVERFLOW,

@@ -19,7 +19,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from headcount import times
-from headcount.system.files.events import (
+from headcount.system.files.interface import (
     IN_CLOSE_WRITE,
     IN_CREATE,
     IN_DELETE,

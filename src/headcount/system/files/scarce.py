@@ -13,8 +13,8 @@ import errno
 import logging
 from pathlib import Path
 
-from headcount.system.files.events import EndWatch, OnFileEvents
 from headcount.system.files.inotify import InotifyEvents
+from headcount.system.files.interface import EndWatch, OnFileEvents
 from headcount.system.files.polling import PollingFileEvents
 
 log = logging.getLogger("headcount.files")

@@ -12,8 +12,8 @@ Not here: what kind of process an ancestor is (agents/).
 
 from collections.abc import Iterator
 
-from headcount.core.identity import Match, ProcessFacts, same_process
-from headcount.system.processes.port import Processes
+from headcount.core.values.process import Match, ProcessFacts, same_process
+from headcount.system.processes.interface import Processes
 
 DEPTH_MOST = 64
 INIT = 1

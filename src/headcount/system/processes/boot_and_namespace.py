@@ -6,7 +6,7 @@ Rules of this file
   2. A machine without a known id is named by its host name; that is enough to tell a restart of
      ours from a disk that was carried elsewhere.
 
-Not here: what follows from being elsewhere (core/verdict.py).
+Not here: what follows from being elsewhere (core/values/verdict.py).
 """
 
 import ctypes
@@ -14,7 +14,7 @@ import os
 import sys
 from pathlib import Path
 
-from headcount.core.identity import Place
+from headcount.core.values.process import Place
 from headcount.system import libc
 
 MACHINE_IDS = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))

@@ -11,8 +11,8 @@ import asyncio
 import sys
 
 from headcount.system.processes.features import Features
+from headcount.system.processes.interface import Processes
 from headcount.system.processes.linux import LinuxProcesses
-from headcount.system.processes.port import Processes
 
 
 def open_processes(loop: asyncio.AbstractEventLoop, adapter: str = "", without: str = "") -> Processes:

@@ -7,7 +7,7 @@ Rules of this file
      never remembered.
   3. Asking takes no descriptor where the kernel counts them itself, and where none is left it says so.
 
-Not here: who has to do without (watches.py), what happens to a process that found no descriptor (linux.py, polling.py).
+Not here: who has to do without (system/processes/pidfds/watches.py), what happens to a process that found no descriptor (linux.py, polling.py).
 """
 
 import errno

@@ -6,14 +6,14 @@ Rules of this file
      unreaped after the read: else the number may already belong to another.
   3. What nobody says is not made up: an empty Exit.
 
-Not here: whether it ended (pidfd.py).
+Not here: whether it ended (system/processes/pidfds/calls.py).
 """
 
 import os
 
-from headcount.core.verdict import Exit
+from headcount.core.values.verdict import Exit
 from headcount.system.processes import info, procfs
-from headcount.system.processes import pidfd as pidfds
+from headcount.system.processes.pidfds import calls as pidfds
 
 
 def read_exit(pidfd: int, pid: int, started: int | None, exit_info: bool) -> Exit:

@@ -5,7 +5,7 @@ Rules of this file
   2. A feature is used only when it is both allowed here and found by `probe`.
   3. Without `pidfd` there is neither inode nor handle nor exit information: they hang on it.
 
-Not here: how a feature is used (pidfd.py, handle.py, exits.py).
+Not here: how a feature is used (system/processes/pidfds/calls.py, handle.py, exits.py).
 """
 
 from msgspec import Struct

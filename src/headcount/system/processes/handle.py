@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from headcount.system import libc
 from headcount.system.processes import scarcity
-from headcount.system.processes.port import Gone, Unreadable
+from headcount.system.processes.interface import Gone, Unreadable
 
 AT_EMPTY_PATH = 0x1000
 HANDLE_MOST = 128  # MAX_HANDLE_SZ

@@ -4,7 +4,7 @@ Rules of this file
   1. One question, one answer: its pid and its parent's while it has one, the exit status once it was reaped.
   2. A kernel that does not know the question is told apart from one that says "reaped".
 
-Not here: older kernels' ways to the same facts (pidfd.py, exits.py).
+Not here: older kernels' ways to the same facts (system/processes/pidfds/calls.py, exits.py).
 """
 
 import errno

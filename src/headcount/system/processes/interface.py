@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
-from headcount.core.identity import Place, ProcessFacts, ProcessIdentity
 from headcount.core.open_files import Locks, OpenFiles
-from headcount.core.verdict import Verdict
+from headcount.core.values.process import Place, ProcessFacts, ProcessIdentity
+from headcount.core.values.verdict import Verdict
 
 if TYPE_CHECKING:
-    from headcount.system.processes.held import NotHeld, ProcessHandle
+    from headcount.system.processes.pidfds.handle import NotHeld, ProcessHandle
 
 
 class Gone(Struct, frozen=True):

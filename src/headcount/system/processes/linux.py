@@ -8,7 +8,7 @@ Rules of this file
   4. Descriptors of the watched belong to the event loop: only what runs on it may ask them.
 
 Not here: how a remembered process is pinned (pinning.py), how one ended (exits.py), how many pidfds there may be
-(watches.py), kernels without pidfds (statonly.py), what the place alone decides (core/verdict.py).
+(system/processes/pidfds/watches.py), kernels without pidfds (statonly.py), what the place alone decides (core/values/verdict.py).
 """
 
 import asyncio
@@ -16,20 +16,21 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from headcount.core.identity import Place, ProcessFacts, ProcessIdentity
 from headcount.core.open_files import Locks, OpenFiles
-from headcount.core.verdict import Proof, Standing, Verdict, alive, dead, judge_place, unknown
-from headcount.system.processes import descriptors, exits, info, kin, pidfd, place, procfs, scarcity
+from headcount.core.values.process import Place, ProcessFacts, ProcessIdentity
+from headcount.core.values.verdict import Proof, Standing, Verdict, alive, dead, judge_place, unknown
+from headcount.system.processes import boot_and_namespace, children, exits, info, open_files, procfs, scarcity
+from headcount.system.processes.descriptor_limits import raise_nofile
 from headcount.system.processes.features import Features
-from headcount.system.processes.held import NotHeld, ProcessHandle
-from headcount.system.processes.nofile import raise_nofile
+from headcount.system.processes.interface import Gone, Look, OnDeath, Unreadable
+from headcount.system.processes.pidfds import calls
+from headcount.system.processes.pidfds.handle import NotHeld, ProcessHandle
+from headcount.system.processes.pidfds.kernel_features import probe
+from headcount.system.processes.pidfds.watches import Watches
 from headcount.system.processes.pinning import Pinning
 from headcount.system.processes.polling import Polling
-from headcount.system.processes.port import Gone, Look, OnDeath, Unreadable
-from headcount.system.processes.probe import probe
 from headcount.system.processes.statonly import StatOnly
 from headcount.system.processes.usage import read_usage
-from headcount.system.processes.watches import Watches
 
 FOREIGN_PROC = "/proc shows another pid namespace"
 
@@ -46,8 +47,8 @@ class LinuxProcesses:
     def __init__(self, loop: asyncio.AbstractEventLoop, features: Features = Features()) -> None:  # noqa: B008
         self.features = features & probe()
         self._loop = loop
-        self._place = place.read_place()
-        self._proc_is_ours = place.proc_is_ours()
+        self._place = boot_and_namespace.read_place()
+        self._proc_is_ours = boot_and_namespace.proc_is_ours()
         raise_nofile()
         self._pinning = Pinning(self._place, self.features)
         self._stat_only = None if self.features.pidfd else StatOnly(self._place)
@@ -69,7 +70,7 @@ class LinuxProcesses:
         if not self.features.inode or not self._proc_is_ours:
             return None
         program = procfs.read_program(pid)
-        inode = pidfd.find_inode(pid)
+        inode = calls.find_inode(pid)
         return None if inode is None else (inode, program)
 
     def look(self, pid: int) -> Look:
@@ -78,12 +79,12 @@ class LinuxProcesses:
         if self._stat_only:
             return self._stat_only.look(pid)
         for _ in range(LOOKS):
-            pinned = pidfd.open_pidfd(pid)
+            pinned = calls.open_pidfd(pid)
             if not isinstance(pinned, int):
                 return pinned
             with _closing(pinned):
                 seen = self._look_pinned(pinned, pid)
-                if not isinstance(seen, Gone) or not pidfd.is_reaped(pinned):
+                if not isinstance(seen, Gone) or not calls.is_reaped(pinned):
                     return seen
         return Unreadable("its pid changes hands too fast")
 
@@ -98,7 +99,7 @@ class LinuxProcesses:
             parent = told.parent if told is not None else None
             if parent is None:  # some kernels say nothing of one whose parent they cannot name
                 parent = procfs.find_parent(identity.pid)
-            return None if pidfd.has_ended(pinned) else parent
+            return None if calls.has_ended(pinned) else parent
 
     def environ(self, identity: ProcessIdentity, names: frozenset[str]) -> dict[str, str]:
         if self._stat_only:
@@ -112,7 +113,7 @@ class LinuxProcesses:
                     found = procfs.read_environ(directory, names)
             except OSError:
                 return {}
-            return {} if pidfd.has_ended(pinned) else found
+            return {} if calls.has_ended(pinned) else found
 
     def cpu_time(self, identity: ProcessIdentity) -> float | None:
         if not self._proc_is_ours or judge_place(identity, self._place, NO_MACHINE):
@@ -121,7 +122,7 @@ class LinuxProcesses:
         return used if self._prove_here(identity).standing is Standing.ALIVE else None
 
     def locks(self) -> Locks:
-        return descriptors.read_locks() if self._proc_is_ours else {}
+        return open_files.read_locks() if self._proc_is_ours else {}
 
     def open_files(self, identity: ProcessIdentity, locks: Locks) -> OpenFiles | None:
         if not self._proc_is_ours:
@@ -132,15 +133,15 @@ class LinuxProcesses:
         if not isinstance(pinned, int):
             return None
         with _closing(pinned):
-            found = descriptors.read_open_files(identity.pid, locks)
-            return None if pidfd.has_ended(pinned) else found
+            found = open_files.read_open_files(identity.pid, locks)
+            return None if calls.has_ended(pinned) else found
 
     def children(self, identity: ProcessIdentity) -> tuple[int, ...]:
-        found = kin.children_of(identity.pid) if self._proc_is_ours else ()
+        found = children.children_of(identity.pid) if self._proc_is_ours else ()
         return found if self._prove_here(identity).standing is Standing.ALIVE else ()
 
     def carriers(self, names: frozenset[str]) -> dict[int, dict[str, str]]:
-        return kin.carriers(names) if self._proc_is_ours else {}
+        return children.carriers(names) if self._proc_is_ours else {}
 
     def hold(self, identity: ProcessIdentity) -> ProcessHandle | NotHeld:
         if self._stat_only:
@@ -153,7 +154,7 @@ class LinuxProcesses:
                 uid = os.fstat(directory).st_uid
         except OSError as error:
             uid, failure = -1, error.strerror or str(error)
-        if pidfd.has_ended(pinned):  # asked last: until then the number was its own
+        if calls.has_ended(pinned):  # asked last: until then the number was its own
             os.close(pinned)
             return NotHeld("it has already ended", over=True)
         if uid < 0:
@@ -172,7 +173,7 @@ class LinuxProcesses:
                     seen = procfs.read_facts(directory, stat, identity)
         except OSError as error:
             failure = error.strerror or str(error)
-        if pidfd.has_ended(pinned):
+        if calls.has_ended(pinned):
             return Gone()
         return seen or Unreadable(failure)
 
@@ -198,7 +199,7 @@ class LinuxProcesses:
             return self._judge_pinned(identity, pinned)
 
     def _judge_pinned(self, identity: ProcessIdentity, pinned: int) -> Verdict:
-        if pidfd.has_ended(pinned):
+        if calls.has_ended(pinned):
             return self._ended(identity, pinned)
         return alive("the kernel still has that very process")
 
@@ -265,7 +266,7 @@ class LinuxProcesses:
         pinned = self._pin(identity)
         if not isinstance(pinned, int):
             return pinned
-        if pidfd.has_ended(pinned):
+        if calls.has_ended(pinned):
             with _closing(pinned):
                 return self._ended(identity, pinned)
         if not self._watches.has_room():

@@ -5,7 +5,7 @@ Rules of this file
   2. The answer is about the pid's present owner; whether that is still the one that was meant is for the
      caller to verify afterwards.
 
-Not here: our own namespace (place.py).
+Not here: our own namespace (boot_and_namespace.py).
 """
 
 from pathlib import Path

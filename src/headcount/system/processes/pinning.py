@@ -6,16 +6,17 @@ Rules of this file
      were the remembered one alive, the number would be its own.
   3. A stale handle against a living match is a contradiction, and the living one is believed.
 
-Not here: whether the pinned process lives (linux.py asks its pidfd), other places (core/verdict.py).
+Not here: whether the pinned process lives (linux.py asks its pidfd), other places (core/values/verdict.py).
 """
 
 import os
 
-from headcount.core.identity import Match, Place, ProcessIdentity, same_process
-from headcount.core.verdict import Proof, Standing, Verdict, dead, unknown
-from headcount.system.processes import handle, pidfd, procfs
+from headcount.core.values.process import Match, Place, ProcessIdentity, same_process
+from headcount.core.values.verdict import Proof, Standing, Verdict, dead, unknown
+from headcount.system.processes import handle, procfs
 from headcount.system.processes.features import Features
-from headcount.system.processes.port import Gone, Unreadable
+from headcount.system.processes.interface import Gone, Unreadable
+from headcount.system.processes.pidfds import calls
 
 
 class Pinning:
@@ -42,7 +43,7 @@ class Pinning:
         return by_pid
 
     def identity_of(self, pid: int, pinned: int, started: int | None) -> ProcessIdentity:
-        inode = pidfd.inode_of(pinned) if self._features.inode else None
+        inode = calls.inode_of(pinned) if self._features.inode else None
         return ProcessIdentity(self._place.boot, self._place.namespace, pid, started, inode)
 
     def _pin_by_handle(self, identity: ProcessIdentity) -> int | Gone | Unreadable | None:
@@ -50,13 +51,13 @@ class Pinning:
         if pidfs is None or handles is None or identity.inode is None:
             return None
         pinned = handle.open_handle(identity.inode, handles, pidfs)
-        if isinstance(pinned, int) and pidfd.pid_of(pinned) not in (identity.pid, pidfd.REAPED):
+        if isinstance(pinned, int) and calls.pid_of(pinned) not in (identity.pid, calls.REAPED):
             os.close(pinned)  # a record whose pid and inode are of two processes: its pid is asked instead
             return None
         return pinned
 
     def _pin_by_pid(self, identity: ProcessIdentity) -> int | Verdict:
-        pinned = pidfd.open_pidfd(identity.pid)
+        pinned = calls.open_pidfd(identity.pid)
         if isinstance(pinned, Gone):
             return dead(Proof.EXITED, "no process has its pid any more")
         if isinstance(pinned, Unreadable):
@@ -64,7 +65,7 @@ class Pinning:
         match = same_process(identity, self.identity_of(identity.pid, pinned, self._ticks(identity, pinned)))
         if match is Match.SAME:
             return pinned
-        ended = pidfd.has_ended(pinned)
+        ended = calls.has_ended(pinned)
         os.close(pinned)
         if match is Match.DIFFERENT:
             return dead(Proof.REPLACED, "its pid belongs to another process")
@@ -82,6 +83,6 @@ class Pinning:
                 stat = procfs.read_stat(directory)
         except OSError:
             return None
-        if stat is None or (pidfd.has_ended(pinned) and pidfd.is_reaped(pinned)):
+        if stat is None or (calls.has_ended(pinned) and calls.is_reaped(pinned)):
             return None
         return stat.started

@@ -14,8 +14,8 @@ import concurrent.futures.thread  # noqa: F401  asyncio imports it at first use,
 from collections.abc import Callable, Mapping
 
 from headcount import times
-from headcount.core.identity import ProcessIdentity
-from headcount.core.verdict import Verdict
+from headcount.core.values.process import ProcessIdentity
+from headcount.core.values.verdict import Verdict
 
 Judge = Callable[[tuple[ProcessIdentity, ...]], Mapping[ProcessIdentity, Verdict]]
 Conclude = Callable[[ProcessIdentity, Verdict], None]

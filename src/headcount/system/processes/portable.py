@@ -17,14 +17,14 @@ from typing import TypeVar
 
 import psutil
 
-from headcount.core.identity import Place, ProcessFacts, ProcessIdentity
 from headcount.core.open_files import Locks, OpenFile, OpenFiles
-from headcount.core.verdict import Proof, Standing, Verdict, alive, dead, judge_place, unknown
-from headcount.system.processes import place
-from headcount.system.processes.held import NotHeld, ProcessHandle
-from headcount.system.processes.pidfd import is_vacant
+from headcount.core.values.process import Place, ProcessFacts, ProcessIdentity
+from headcount.core.values.verdict import Proof, Standing, Verdict, alive, dead, judge_place, unknown
+from headcount.system.processes import boot_and_namespace
+from headcount.system.processes.interface import Gone, Look, OnDeath, Unreadable
+from headcount.system.processes.pidfds.calls import is_vacant
+from headcount.system.processes.pidfds.handle import NotHeld, ProcessHandle
 from headcount.system.processes.polling import Polling
-from headcount.system.processes.port import Gone, Look, OnDeath, Unreadable
 from headcount.system.processes.starts import nearly_same_start, read_start
 
 DESCENDANTS_MOST = 256
@@ -39,7 +39,7 @@ class PortableProcesses:
     name = "portable"
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._place = place.read_place()
+        self._place = boot_and_namespace.read_place()
         self._on_death: dict[ProcessIdentity, OnDeath] = {}
         self._missed: set[ProcessIdentity] = set()
         self._polling = Polling(loop, self._judge_batch, self._conclude)

@@ -13,7 +13,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from headcount.core.identity import ProcessFacts, ProcessIdentity
+from headcount.core.values.process import ProcessFacts, ProcessIdentity
 from headcount.system.processes import scarcity
 from headcount.system.processes.stat import StatLine, parse_stat
 

@@ -5,7 +5,7 @@ Rules of this file
   2. They are of that very incarnation: read through its own directory, whose start is compared.
   3. Ports are found by the inodes of the process's own sockets in the kernel's list of listeners.
 
-Not here: who the process is (linux.py), whether it lives (pidfd.py).
+Not here: who the process is (linux.py), whether it lives (system/processes/pidfds/calls.py).
 """
 
 import os
@@ -13,7 +13,7 @@ import sys
 
 from msgspec import Struct
 
-from headcount.core.identity import ProcessIdentity
+from headcount.core.values.process import ProcessIdentity
 from headcount.system.processes import procfs
 from headcount.system.processes.stat import parse_stat
 

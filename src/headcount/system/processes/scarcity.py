@@ -6,7 +6,7 @@ Rules of this file
   2. Who must not take "not seen" for "not there" (who a caller is, what it carries) compares before and after. A shortage
      that another thread met counts too: doubt raises nobody's rights.
 
-Not here: keeping descriptors free (nofile.py, watches.py).
+Not here: keeping descriptors free (descriptor_limits.py, system/processes/pidfds/watches.py).
 """
 
 import errno

@@ -3,7 +3,7 @@
 Rules of this file
   1. What cannot be read is None, and nothing follows from it.
 
-Not here: which terminal program shows it (core/where.py), who the process is (linux.py).
+Not here: which terminal program shows it (core/values/terminal.py), who the process is (linux.py).
 """
 
 import os

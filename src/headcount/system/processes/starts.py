@@ -5,7 +5,7 @@ Rules of this file
   2. Elsewhere it is creation minus boot, both by the wall clock, so that a clock that was set
      moves both. The difference is exact only roughly; `nearly_same_start` says how roughly.
 
-Not here: comparing identities (core/identity.py).
+Not here: comparing identities (core/values/process.py).
 """
 
 import sys

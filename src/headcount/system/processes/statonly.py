@@ -10,13 +10,13 @@ Rules of this file
 Not here: pidfds (linux.py), timers (polling.py).
 """
 
-from headcount.core.identity import Place, ProcessFacts, ProcessIdentity
 from headcount.core.open_files import Locks, OpenFiles
-from headcount.core.verdict import Exit, Proof, Verdict, alive, dead, unknown
-from headcount.system.processes import descriptors, procfs
+from headcount.core.values.process import Place, ProcessFacts, ProcessIdentity
+from headcount.core.values.verdict import Exit, Proof, Verdict, alive, dead, unknown
+from headcount.system.processes import open_files, procfs
 from headcount.system.processes.exits import exit_of
-from headcount.system.processes.pidfd import is_vacant, no_descriptor
-from headcount.system.processes.port import Gone, Look
+from headcount.system.processes.interface import Gone, Look
+from headcount.system.processes.pidfds.calls import is_vacant, no_descriptor
 from headcount.system.processes.stat import StatLine
 
 
@@ -51,7 +51,7 @@ class StatOnly:
         return found if stat is not None and _is_alive(stat, identity) else {}
 
     def open_files(self, identity: ProcessIdentity, locks: Locks) -> OpenFiles | None:
-        found = descriptors.read_open_files(identity.pid, locks)
+        found = open_files.read_open_files(identity.pid, locks)
         return None if self._stat_of(identity) is None else found
 
     def prove(self, identity: ProcessIdentity) -> Verdict:

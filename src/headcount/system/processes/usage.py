@@ -6,7 +6,7 @@ Rules of this file
   2. Bounded: so many processes and no more. A descendant that ends while it is read is left out.
   3. For a look once a minute, not for a top: nothing here is exact to a tick.
 
-Not here: whose process it is (linux.py pins it), what little use means (daemon/stalls.py).
+Not here: whose process it is (linux.py pins it), what little use means (daemon/observers/stalls.py).
 """
 
 import os

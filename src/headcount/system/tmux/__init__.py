@@ -1,7 +1,11 @@
-"""Tmux: its servers, their panes, and what they are told. All of it blocks, with deadlines: for a thread."""
+"""Tmux: its servers, panes and windows. All calls block and have deadlines; run them in a thread.
 
-from headcount.system.tmux.asking import NoServer, Unreachable, find_sockets
+Enters: sockets of tmux servers.
+Leaves: panes, clients, captured text; windows that were shown, opened or closed.
+"""
+
 from headcount.system.tmux.panes import PANE, Client, Panes, capture, list_clients, list_panes, looked_at
+from headcount.system.tmux.server import NoServer, Unreachable, find_sockets
 from headcount.system.tmux.windows import (
     attach_command,
     close_pane,

@@ -4,7 +4,7 @@ Rules of this file
   1. An answer that is not understood is no answer: it is not a server with fewer panes.
   2. Pane numbers are given anew by every server: what a pane shows is asked of the server that the place names.
 
-Not here: whose pane it is (core/where.py), when to ask (daemon/terminals.py).
+Not here: whose pane it is (core/values/terminal.py), when to ask (daemon/observers/terminals.py).
 """
 
 import re
@@ -14,8 +14,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from headcount.core.terminal import Where
-from headcount.core.where import Pane
-from headcount.system.tmux.asking import NoServer, Unreachable, ask, find_sockets, is_own_socket
+from headcount.core.values.terminal import Pane
+from headcount.system.tmux.server import NoServer, Unreachable, ask, find_sockets, is_own_socket
 from headcount.times import GLANCE_WITHIN
 
 PANE = re.compile("%[0-9]{1,10}")

@@ -7,15 +7,15 @@ Rules of this file
      runs, or somebody said so.
   3. What we set is an option of our own, `@headcount`; its value is numbers and marks.
 
-Not here: asking (asking.py, panes.py), what the option says (core/glance.py).
+Not here: asking (server.py, panes.py), what the option says (present/summary.py).
 """
 
 import re
 from collections.abc import Mapping
 
-from headcount.core.where import Pane
-from headcount.system.tmux.asking import Unreachable, ask, did, find_sockets, run
+from headcount.core.values.terminal import Pane
 from headcount.system.tmux.panes import FIELDS, PANE, SERVERS_MOST, SESSION, read_panes
+from headcount.system.tmux.server import Unreachable, ask, did, find_sockets, run
 from headcount.times import GLANCE_WITHIN
 
 WINDOW = re.compile("@[0-9]{1,10}")

@@ -1,7 +1,7 @@
 // Words: a session of the wire in the words that people see; the same as `headcount ps` says.
 //
 // Rules of this file
-//   1. cli/rows.py is the original. tests/faces/test_page_words.py runs both on the same rows and compares.
+//   1. present/session_words.py is the original. tests/faces/test_page_words.py runs both on the same rows and compares.
 //   2. Every foreign string goes through `clean` before it is shown: one line, nothing hidden, nothing reordered.
 //      Inside a sentence an item or a name goes through `said`; a command that somebody may copy is made by `command`.
 //
@@ -45,7 +45,7 @@ export function clean(value) {
   return kept;
 }
 
-// Foreign text inside a sentence: one word as it is, else in quotes; cut. core/plain.py is the original.
+// Foreign text inside a sentence: one word as it is, else in quotes; cut. present/clean_text.py is the original.
 export function said(value, most = SAID_MOST) {
   const shown = clean(value).trim(), letters = [...shown.replaceAll('"', "'")];
   if (letters.length <= most && WORD.test(shown)) return shown;
@@ -54,7 +54,7 @@ export function said(value, most = SAID_MOST) {
 
 export const saidItem = (item) => said(item, ITEM_MOST);
 
-// A command to paste into a POSIX shell, which takes it apart into exactly these words: core/plain.py is the original.
+// A command to paste into a POSIX shell, which takes it apart into exactly these words: present/clean_text.py is the original.
 export function command(...words) {
   return words.map(String).map((word) => {
     if (word === clean(word)) return SAFE.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`;

@@ -13,7 +13,7 @@ import os
 import select
 
 from headcount.system.processes import info, scarcity
-from headcount.system.processes.port import Gone, Unreadable
+from headcount.system.processes.interface import Gone, Unreadable
 
 NO_SUCH_PROCESS = frozenset({errno.ESRCH, errno.EINVAL, errno.ENOENT})
 """ESRCH: nothing has that number. EINVAL, since 6.15 ENOENT: the number is only a thread's, a group's or a

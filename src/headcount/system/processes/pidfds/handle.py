@@ -16,10 +16,10 @@ from contextlib import contextmanager
 
 from msgspec import Struct
 
-from headcount.core.identity import ProcessIdentity
-from headcount.core.verdict import Exit
+from headcount.core.values.process import ProcessIdentity
+from headcount.core.values.verdict import Exit
 from headcount.system.processes import exits, procfs
-from headcount.system.processes import pidfd as pidfds
+from headcount.system.processes.pidfds import calls as pidfds
 
 STOPPED = frozenset("Tt")
 

@@ -10,14 +10,15 @@ Not here: what is allowed (features.py).
 import os
 import socket
 
-from headcount.system.processes import handle, info, pidfd
+from headcount.system.processes import handle, info
 from headcount.system.processes.features import Features
+from headcount.system.processes.pidfds import calls
 
 SO_PEERPIDFD = 77  # asm-generic/socket.h
 
 
 def probe() -> Features:
-    ours = pidfd.open_pidfd(os.getpid()) if hasattr(os, "pidfd_open") else None
+    ours = calls.open_pidfd(os.getpid()) if hasattr(os, "pidfd_open") else None
     if not isinstance(ours, int):
         return Features.without("pidfd", "inode", "handle", "exit_info", "peer_pidfd")
     try:

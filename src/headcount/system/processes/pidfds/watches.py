@@ -8,7 +8,7 @@ Rules of this file
   3. A callback removes its reader first: a dead pidfd stays readable and would spin the loop.
   4. Scarcity is logged when it begins.
 
-Not here: how many there may be (nofile.py), looking at those who were given up (polling.py), verdicts (linux.py).
+Not here: how many there may be (system/processes/descriptor_limits.py), looking at those who were given up (polling.py), verdicts (linux.py).
 """
 
 import asyncio
@@ -17,9 +17,10 @@ import os
 from collections.abc import Callable
 from functools import partial
 
-from headcount.core.identity import ProcessIdentity
-from headcount.system.processes import nofile, pidfd
-from headcount.system.seldom import Seldom
+from headcount.core.values.process import ProcessIdentity
+from headcount.system.log_throttle import Seldom
+from headcount.system.processes import descriptor_limits
+from headcount.system.processes.pidfds import calls
 from headcount.times import SCARCITY_SAID_EVERY
 
 log = logging.getLogger("headcount.processes")
@@ -43,7 +44,7 @@ class Watches:
 
     def has_room(self) -> bool:
         """Whether what is kept free is free."""
-        if nofile.count_free() >= nofile.kept_free():
+        if descriptor_limits.count_free() >= descriptor_limits.kept_free():
             return True
         self._say()
         return False
@@ -60,7 +61,7 @@ class Watches:
 
     def make_room(self, *, none_left: bool) -> tuple[ProcessIdentity, ...]:
         """Gives up as many as are wanted; who they were. `none_left` is the word of somebody who found none."""
-        free, kept = nofile.count_free(), nofile.kept_free()
+        free, kept = descriptor_limits.count_free(), descriptor_limits.kept_free()
         if none_left:
             free = min(free, 0)
         if free >= kept // 2:
@@ -77,7 +78,7 @@ class Watches:
         for identity, pinned in reversed(self._pidfds.items()):
             if len(found) == most:
                 break
-            if not pidfd.has_ended(pinned):
+            if not calls.has_ended(pinned):
                 found.append(identity)
         return tuple(found)
 

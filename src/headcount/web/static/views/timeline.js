@@ -4,7 +4,7 @@
 //   1. What is drawn is what the daemon answered (/v1/timeline); nothing is filled in between.
 //   2. Places are percentages of the stretch that is shown, so that it fits any width.
 //
-// Not here: what a span is (core/lanes.py).
+// Not here: what a span is (core/timeline.py).
 
 import { html, part } from "../dom.js";
 import { readTimeline } from "../hearing.js";

@@ -3,7 +3,7 @@
 // Rules of this file
 //   1. Only what was seen is counted, and that is said.
 //
-// Not here: how it is counted (core/lanes.py).
+// Not here: how it is counted (core/timeline.py).
 
 import { html } from "../dom.js";
 import { state } from "../state.js";

@@ -1,0 +1,5 @@
+"""Pidfds: the system calls, what the kernel offers, and the handle that may be signalled.
+
+Enters: a pid or a remembered process identity.
+Leaves: open handles, exit statuses, deaths on the event loop.
+"""
