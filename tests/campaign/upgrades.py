@@ -25,7 +25,7 @@ ROUNDS = 50
 AGENTS = 4
 ITEMS = tuple(f"task:U-{number}" for number in range(5))
 
-VERSION_ALONE = "and came is not None and came.build == origin.installed()"
+VERSION_ALONE = "and came is not None and came.build == build_and_namespaces.installed()"
 """The comparison without which an upgrade under the same version goes unseen."""
 
 

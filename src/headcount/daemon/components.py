@@ -54,6 +54,29 @@ DISK_LOW = 64 * 1024 * 1024
 FILES_LOW = 100  # each report is one for a moment, and agents by the dozen report at once
 
 
+LATENCY_BOUNDS = (0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0)
+
+
+class Histogram(Struct):
+    buckets: list[int] = field(default_factory=lambda: [0] * (len(LATENCY_BOUNDS) + 1))
+    total: float = 0.0
+
+    def observe(self, seconds: float) -> None:
+        self.total += seconds
+        for nth, bound in enumerate(LATENCY_BOUNDS):
+            if seconds <= bound:
+                self.buckets[nth] += 1
+                return
+        self.buckets[-1] += 1
+
+    def cumulative(self) -> list[tuple[str, float]]:
+        rows, sum = [], 0
+        for bound, count in zip((*map(str, LATENCY_BOUNDS), "+Inf"), self.buckets, strict=True):
+            sum += count
+            rows.append((bound, float(sum)))
+        return rows
+
+
 class Service(Struct):
     places: Places
     config: Config
@@ -216,26 +239,3 @@ def adapter_warnings(adapters: Adapters) -> list[str]:
 
 def sessions_shown(service: Service, *, ended: bool) -> list[Session]:
     return visible(service.loop.world.sessions.values(), service.clock.now(), ended=ended)
-
-
-LATENCY_BOUNDS = (0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0)
-
-
-class Histogram(Struct):
-    buckets: list[int] = field(default_factory=lambda: [0] * (len(LATENCY_BOUNDS) + 1))
-    total: float = 0.0
-
-    def observe(self, seconds: float) -> None:
-        self.total += seconds
-        for nth, bound in enumerate(LATENCY_BOUNDS):
-            if seconds <= bound:
-                self.buckets[nth] += 1
-                return
-        self.buckets[-1] += 1
-
-    def cumulative(self) -> list[tuple[str, float]]:
-        rows, sum = [], 0
-        for bound, count in zip((*map(str, LATENCY_BOUNDS), "+Inf"), self.buckets, strict=True):
-            sum += count
-            rows.append((bound, float(sum)))
-        return rows

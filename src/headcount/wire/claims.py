@@ -7,6 +7,15 @@ Rules of this file
 import msgspec
 
 
+class Holder(msgspec.Struct, kw_only=True):
+    session: str | None  # null: a process without a session, as `hold` is
+    conversation: str | None
+    pid: int | None
+    name: str | None = None
+    host: str | None = None  # of a shared claim: on which host of the fleet
+    here: bool = True  # false: on another host, so its session is not one of ours
+
+
 class GitIntent(msgspec.Struct, kw_only=True):
     """What git is about to do: the files a commit touches, absolute, and the branches it moves, as items."""
 
@@ -27,15 +36,6 @@ class Conflict(msgspec.Struct, kw_only=True):
 
 class Conflicts(msgspec.Struct, kw_only=True):
     conflicts: list[Conflict]
-
-
-class Holder(msgspec.Struct, kw_only=True):
-    session: str | None  # null: a process without a session, as `hold` is
-    conversation: str | None
-    pid: int | None
-    name: str | None = None
-    host: str | None = None  # of a shared claim: on which host of the fleet
-    here: bool = True  # false: on another host, so its session is not one of ours
 
 
 class ClaimRow(msgspec.Struct, kw_only=True):

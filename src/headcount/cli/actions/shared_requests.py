@@ -14,7 +14,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from headcount import times
-from headcount.cli.sanitize import clean, said, said_item
+from headcount.cli.sanitize import clean, said_item
 from headcount.client.daemon_access import Client, quoted
 from headcount.client.faults import ClientFault, refusal
 from headcount.present import holders, session_words
