@@ -19,16 +19,14 @@ from bench.numbers import median, percentile
 from bench.plot import Line, plot
 from headcount import times
 from headcount.core.claims.shared import SharedItem, decide_shared
-from headcount.core.commands import Acquire, Caller, Release
 from headcount.core.state.world import World
-from headcount.core.values.claim import Granted
+from headcount.core.values.claim import Acquire, Caller, Granted, Release
 from headcount.core.values.item import Item
 from headcount.core.values.process import Place, ProcessIdentity
 from headcount.core.values.verdict import alive
 from headcount.store.postgres.ledger import PostgresLedger
-from headcount.store.postgres.pool import Link
+from headcount.store.postgres.pool import Link, migrate
 from headcount.store.postgres.roster import PostgresRoster
-from headcount.store.postgres.schema import migrate
 from headcount.store.shared_interface import SharedUnavailable
 from tests.rig.fleet import fleet
 from tests.rig.postgres import Postgres

@@ -21,7 +21,7 @@ from pathlib import Path
 from bench.figure import Figure, Ratio, Row
 from bench.home import scratch
 from bench.numbers import median
-from headcount.agents.claude_code.events import OBSERVED
+from headcount.agents.claude_code.hooks import OBSERVED
 from tests.rig.claude import NEWEST, Claude, installed
 from tests.rig.daemon import Daemon, eventually
 from tests.rig.disk_scene import fill

@@ -8,7 +8,7 @@ Rules of this file
   3. What cannot be read is empty: a process without `/proc` does not know its namespaces.
   4. Imports next to nothing: the command line's hot path reads it.
 
-Not here: what follows from a difference (client/daemon_access.py, client/start_daemon.py).
+Not here: what follows from a difference (client/daemon_access.py, client/daemon_process.py).
 """
 
 import os

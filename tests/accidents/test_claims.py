@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from headcount.core.commands import Acquire, Caller
 from headcount.core.state.world import World
-from headcount.core.values.claim import Granted, Released
+from headcount.core.values.claim import Acquire, Caller, Granted, Released
 from headcount.core.values.item import Item
 from headcount.core.values.report import Turn
 from headcount.core.values.verdict import alive

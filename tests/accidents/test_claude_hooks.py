@@ -16,12 +16,11 @@ from typing import Any
 
 import pytest
 
-from headcount.agents.claude_code.events import EVENTS, OBSERVED
-from headcount.agents.claude_code.hooks import HOOKS
+from headcount.agents.claude_code.hooks import EVENTS, HOOKS, OBSERVED
 from headcount.agents.claude_code.transcript import TAIL, read_tail
-from headcount.agents.hook_events import Use
-from headcount.agents.installing import shell_lines
-from headcount.agents.installing.shell_lines import SHELL, line
+from headcount.agents.installing import mailbox_line
+from headcount.agents.installing.mailbox_line import SHELL, line
+from headcount.agents.kit.hook_events import Use
 from tests.accidents.test_claude_identity import register
 from tests.rig import naive_claude as naive
 from tests.rig.agent import Agent
@@ -206,7 +205,7 @@ def test_H17_a_line_that_does_not_work_here_is_not_installed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken_line = naive.REDIRECTED.format(mailbox=tmp_path / "gone")
-    monkeypatch.setattr(shell_lines, "line", lambda *_, **__: broken_line)
+    monkeypatch.setattr(mailbox_line, "line", lambda *_, **__: broken_line)
     outcome = HOOKS.install(tmp_path / ".claude", tmp_path / "mailbox", tmp_path)
     assert "exited 2" in str(outcome)
     assert not (tmp_path / ".claude").exists()
@@ -280,7 +279,7 @@ def test_H15_a_hook_talks_to_no_port(tmp_path: Path) -> None:
     assert b"a secret" in got[0] and b"allow" in told.stdout  # it hears all and answers for the daemon
     mailbox = tmp_path / "mailbox"
     mailbox.mkdir()
-    (mailbox / shell_lines.FLAG).touch()
+    (mailbox / mailbox_line.FLAG).touch()
     for command in set(HOOKS.wanted(mailbox).values()):
         assert network_calls(command, tmp_path / "strace") == []
     assert network_calls(naive.http_line(port), tmp_path / "strace") != []

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from headcount.agents.claude_code.events import OBSERVED
+from headcount.agents.claude_code.hooks import OBSERVED
 from headcount.core.values.activity import Doing
 from headcount.core.values.evidence import Evidence
 from headcount.core.values.session import Session

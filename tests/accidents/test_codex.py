@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from headcount.agents.codex import open_conversations, transcript
 from headcount.agents.codex.adapter import CODEX
-from headcount.core.open_files import OpenFile
 from headcount.core.values.evidence import Glimpse
+from headcount.core.values.process import OpenFile
 from headcount.core.values.report import Report
 from tests.rig.daemon import Daemon, eventually
 from tests.rig.hosts import CodexHost

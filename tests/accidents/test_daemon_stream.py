@@ -14,7 +14,7 @@ import pytest
 
 from headcount.client.event_stream import follow
 from headcount.client.faults import Broken
-from headcount.client.sse import ServerSentEvent
+from headcount.client.transport.response import ServerSentEvent
 from tests.rig import naive
 from tests.rig.daemon import Daemon, eventually
 from tests.rig.wire import connect, hook, read_reply, request

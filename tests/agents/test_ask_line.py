@@ -6,14 +6,12 @@ from typing import Any
 
 import pytest
 
-from headcount.agents import ask_line
-from headcount.agents.ask_line import CONTEXT, GUARD, KINDS, Asking, kind_of, line, why_not
-from headcount.agents.claude_code.asking import QUESTIONS
-from headcount.agents.claude_code.events import OBSERVED
-from headcount.agents.claude_code.hooks import HOOKS
+from headcount.agents.claude_code.hooks import HOOKS, OBSERVED, QUESTIONS
+from headcount.agents.installing import query_line
 from headcount.agents.installing.file_change import Plan
+from headcount.agents.installing.mailbox_line import Unquotable, is_ours
+from headcount.agents.installing.query_line import CONTEXT, GUARD, KINDS, Asking, kind_of, line, why_not
 from headcount.agents.installing.settings_file import Refusal
-from headcount.agents.installing.shell_lines import Unquotable, is_ours
 
 USERS = '{"model": "opus", "hooks": {"PreToolUse": [{"matcher": "Edit", "hooks": [{"type": "command", "command": "mine.sh"}]}]}}\n'
 
@@ -137,7 +135,7 @@ def test_uninstall_takes_the_questions_out_also_when_the_file_was_changed_since(
 
 
 def test_a_line_that_does_not_work_here_is_not_installed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ask_line, "why_not", lambda kind, agent: "the line printed something")
+    monkeypatch.setattr(query_line, "why_not", lambda kind, agent: "the line printed something")
     state = root.parent / "state"
     asking = Asking(state / "headcount.sock", frozenset({GUARD}))
     refused = HOOKS.install(root, state / "mailbox", state, asking)

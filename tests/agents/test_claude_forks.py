@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from headcount.agents.claude_code.forks import TAIL, branches
+from headcount.agents.claude_code.transcript_forks import TAIL, branches
 
 CONVERSATION = "0b6f2f3e-0000-4000-8000-000000000001"
 

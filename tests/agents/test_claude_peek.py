@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from headcount.agents.claude_code.peek import MOST, peek
-from headcount.agents.claude_code.transcript import TAIL, glimpse
-from headcount.agents.file_end import read_end
+from headcount.agents.claude_code.transcript import MOST, TAIL, glimpse, peek
+from headcount.agents.kit.safe_reading import read_end
 from headcount.agents.kit.transcripts import Said
 
 ID = "8acb4678-1111-4222-8333-0123456789ab"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headcount.agents.claude_code.recognise import is_helper, recognise
+from headcount.agents.claude_code.adapter import is_helper, recognise
 from headcount.core.values.process import ProcessFacts, ProcessIdentity
 
 NPM = "/opt/npm/node_modules/@anthropic-ai/claude-code/bin/claude.exe"

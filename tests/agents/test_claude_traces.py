@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from headcount.agents.claude_code.events import OBSERVED
+from headcount.agents.claude_code.hooks import OBSERVED
 from headcount.agents.claude_code.registry import Sessions, parse
 from headcount.agents.claude_code.reports import translate, unknown_fields
 from headcount.core.values.evidence import Evidence

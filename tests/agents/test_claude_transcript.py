@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headcount.agents.claude_code.transcript import TAIL, Tail, glimpse, parse, read_tail
-from headcount.core.detail import Spent
 from headcount.core.values.report import Turn, WaitingOn
+from headcount.core.values.session import Spent
 
 SAMPLE = Path(__file__).parent.parent / "rig" / "samples" / "claude-code" / "transcript.jsonl"
 LINES = SAMPLE.read_bytes().splitlines(keepends=True)

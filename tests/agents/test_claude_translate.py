@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headcount.agents.claude_code.events import EVENTS, OBSERVED
+from headcount.agents.claude_code.hooks import EVENTS, OBSERVED
 from headcount.agents.claude_code.reports import SAYS, translate, unknown_fields
-from headcount.agents.hook_events import Use
 from headcount.agents.interface import Unread
+from headcount.agents.kit.hook_events import Use
 from headcount.core.values.report import Background, Opening, Report, Turn, WaitingOn
 
 SAMPLES = sorted((Path(__file__).parent.parent / "rig" / "samples" / "claude-code").glob("[A-Z]*.json"))

@@ -9,14 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headcount.agents.codex import open_conversations, transcript
-from headcount.agents.codex.adapter import CODEX
-from headcount.agents.codex.events import EVENTS, FIELDS, OBSERVED
-from headcount.agents.codex.hooks import HOOKS, inactive
-from headcount.agents.codex.recognise import is_helper, recognise
+from headcount.agents.codex.adapter import CODEX, is_helper, recognise
+from headcount.agents.codex.hooks import EVENTS, FIELDS, HOOKS, OBSERVED, inactive
 from headcount.agents.installing.file_change import Installed, Plan
 from headcount.agents.interface import Hosted, Unread
-from headcount.core.open_files import OpenFile
-from headcount.core.values.process import ProcessFacts, ProcessIdentity
+from headcount.core.values.process import OpenFile, ProcessFacts, ProcessIdentity
 from headcount.core.values.report import Opening, Report, Turn, WaitingOn
 
 SAMPLES = Path(__file__).parent.parent / "rig" / "samples" / "codex"

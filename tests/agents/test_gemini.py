@@ -7,8 +7,7 @@ import pytest
 
 from headcount.agents.gemini import transcript
 from headcount.agents.gemini.adapter import GEMINI
-from headcount.agents.gemini.events import EVENTS
-from headcount.agents.gemini.hooks import HOOKS
+from headcount.agents.gemini.hooks import EVENTS, HOOKS
 from headcount.agents.installing.file_change import Installed, Plan
 from headcount.agents.interface import Unread
 from headcount.core.values.process import ProcessFacts

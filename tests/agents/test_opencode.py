@@ -11,9 +11,8 @@ from headcount.agents.installing.settings_file import Refusal
 from headcount.agents.interface import Unread
 from headcount.agents.opencode.adapter import OPENCODE
 from headcount.agents.opencode.hooks import FILE, HOOKS, MARK
-from headcount.core.open_files import OpenFile
 from headcount.core.values.evidence import Glimpse
-from headcount.core.values.process import ProcessFacts
+from headcount.core.values.process import OpenFile, ProcessFacts
 from headcount.core.values.report import Report, Turn, WaitingOn
 from tests.rig.values import process
 

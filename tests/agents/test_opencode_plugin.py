@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from headcount.agents.opencode.adapter import OPENCODE
-from headcount.agents.opencode.events import EVENTS, FIELDS
-from headcount.agents.opencode.hooks import plugin
+from headcount.agents.opencode.hooks import EVENTS, FIELDS, plugin
 from headcount.core.values.report import Report, Turn
 from headcount.daemon.intake.mailbox_format import split
 

@@ -11,10 +11,9 @@ import pytest
 from headcount.agents.codex.adapter import CODEX
 from headcount.agents.gemini.adapter import GEMINI
 from headcount.agents.interface import Agent
-from headcount.agents.kit.transcripts import Said
+from headcount.agents.kit.transcripts import TEXT_MOST, Said
 from headcount.agents.opencode.adapter import OPENCODE
-from headcount.agents.spoken import TEXT_MOST
-from headcount.core.detail import Spent
+from headcount.core.values.session import Spent
 
 SAMPLES = Path(__file__).parent.parent / "rig" / "samples"
 [CHAT] = (SAMPLES / "gemini" / "chats").iterdir()

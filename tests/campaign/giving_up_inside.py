@@ -20,7 +20,7 @@ from typing import Any
 
 import headcount
 from headcount import times
-from headcount.client import requests, withdrawals
+from headcount.client import claims
 from headcount.client.aio import AsyncClaim
 from headcount.client.daemon_access import reach
 from headcount.client.faults import ClientFault, Refused
@@ -52,7 +52,7 @@ class Scene:
         self.nth = 0
         signal.signal(signal.SIGALRM, self._raise)
         if naive:
-            withdrawals.note = lambda *_: False  # type: ignore[assignment]
+            claims.note = lambda *_: False  # type: ignore[assignment]
 
     def round(self) -> None:
         self.nth += 1
@@ -111,7 +111,7 @@ class Scene:
         """A wait that is cancelled while its item becomes free."""
 
         async def ask() -> bool:
-            holder = requests.acquire(item, own=True)
+            holder = claims.acquire(item, own=True)
             link = await asyncio.to_thread(Elsewhere, self.env, holder)
             waits = asyncio.ensure_future(self.other.claim(item, own=True, wait=30))
             await asyncio.sleep(self._moment() / 2)
@@ -154,7 +154,7 @@ class Scene:
         """A connection that ends without the answer having been read, as when its process is killed."""
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
             sock.connect(self.client._line().reach.places.socket)
-            question = requests.acquire(item, own=True)
+            question = claims.acquire(item, own=True)
             sock.sendall(request(question.method, question.path, question.body))
             time.sleep(self._moment())
         return True
@@ -207,7 +207,7 @@ class Elsewhere:
         self._pid = os.fork()
         if self._pid == 0:
             client = reach(env, autostart=False)
-            requests.ask(client, question)
+            claims.ask(client, question)
             os.write(theirs, b".")
             os.read(their_turn, 1)
             os._exit(0)  # whoever waits gets it by this death

@@ -20,7 +20,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from headcount.core.commands import Acquire, Caller
+from headcount.core.values.claim import Acquire, Caller
 from headcount.core.values.item import Item
 from headcount.core.values.process import ProcessIdentity
 from headcount.core.values.session import Liveness, Session

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from headcount.cli.aftermath import Deaths, of_a_leftover, text_of
 from headcount.cli.commands.watch import told
+from headcount.present.event_lines import Deaths, of_a_leftover, text_of
 from headcount.present.screen import Screen
 from tests.rig.agent import Agent
 from tests.rig.callers import Errand, Request, child

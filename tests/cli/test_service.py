@@ -13,10 +13,9 @@ from pathlib import Path
 import pytest
 
 from headcount.cli.actions.systemd_service import Unwritable, unit_text
-from headcount.client import unit
-from headcount.daemon.engine.watchdog import Watchdog
+from headcount.client import daemon_process
+from headcount.daemon.engine.watchdog import Watchdog, notify
 from headcount.paths import Places
-from headcount.system.notify import notify
 from tests.rig.agent import Agent
 from tests.rig.daemon import Daemon, eventually
 from tests.rig.inside import Said, command, environment, inside, settled
@@ -232,7 +231,7 @@ def test_after_down_or_an_upgrade_it_is_systemd_that_starts_it_again(
 
 def test_a_unit_of_another_home_starts_nothing_here(desk: Desk, tmp_path: Path) -> None:
     desk.unit.parent.mkdir(parents=True)
-    desk.unit.write_text(f"{unit.MARK}/somewhere/else\n[Service]\nExecStart=/bin/false\n")
+    desk.unit.write_text(f"{daemon_process.MARK}/somewhere/else\n[Service]\nExecStart=/bin/false\n")
     assert desk.run("up").code == 0
     assert desk.asked == []
 
@@ -279,5 +278,5 @@ def test_an_agent_installs_no_service(desk: Desk, agent: Callable[..., Agent]) -
 def test_printing_needs_no_systemd(desk: Desk) -> None:
     (desk.place / "bin" / "systemctl").unlink()
     said = desk.run("service", "install", "--print")
-    assert said.code == 0 and said.out.startswith(unit.MARK) and "Type=notify" in said.out
+    assert said.code == 0 and said.out.startswith(daemon_process.MARK) and "Type=notify" in said.out
     assert textwrap.dedent(said.out) == said.out

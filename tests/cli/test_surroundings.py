@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from headcount.cli import hook_cost
 from headcount.cli.doctor import environment_checks
+from headcount.cli.doctor.environment_checks import HookCost
 from headcount.cli.doctor.findings import Finding
-from headcount.cli.hook_cost import HookCost
 from headcount.daemon.config import Config
 from tests.rig.daemon import Daemon
 from tests.rig.inside import outside
@@ -48,10 +47,10 @@ def test_each_trouble_has_its_level_and_whoever_should_act_is_told_how(found: Fi
 
 
 def test_the_cost_of_the_exact_line_is_measured_and_leaves_nothing(tmp_path: Path) -> None:
-    cost = hook_cost.measure(tmp_path, runs=3)
+    cost = environment_checks.measure(tmp_path, runs=3)
     assert cost is not None and cost.line > 0 and cost.bare > 0 and cost.runs == 3
     assert list(tmp_path.iterdir()) == []
-    assert hook_cost.measure(tmp_path / "missing") is None
+    assert environment_checks.measure(tmp_path / "missing") is None
 
 
 def test_a_check_that_fails_keeps_no_other_from_being_made(

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from headcount.agents.interface import Scanned, Strange
-from headcount.cli import strangers, wide
+from headcount.cli import strangers
 from headcount.cli.commands import show
 from headcount.cli.reboot_notice import lines_of as reboot_lines
+from headcount.present import table
 from headcount.present.screen import Screen
 from headcount.present.session_words import repo_of, rows_of, state_of
 from headcount.present.table import draw
@@ -39,7 +40,7 @@ FULL: dict[str, Any] = {
 def test_the_wide_table_has_a_column_for_each_figure() -> None:
     sessions = [session("7f3a0000", **FULL), session("c01d0000")]
     head, first, second, summary = draw(
-        rows_of(sessions, NOW), PIPE, everything=True, more=wide.columns_of(sessions)
+        rows_of(sessions, NOW), PIPE, everything=True, more=table.columns_of(sessions)
     )
     assert head.split()[-11:] == [
         "ROLE", "GROUPS", "MODEL", "CONTEXT", "TOKENS", "COST", "WORKTREE", "MODE", "ENTRY", "PARENT", "VERSION",
@@ -65,7 +66,7 @@ def test_the_wide_table_has_a_column_for_each_figure() -> None:
 
 def test_a_column_that_nobody_fills_is_left_out_and_the_usual_table_is_as_it_was() -> None:
     plain = draw(rows_of(SCREEN, NOW), PIPE)
-    assert draw(rows_of(SCREEN, NOW), PIPE, everything=True, more=wide.columns_of(SCREEN)) == plain
+    assert draw(rows_of(SCREEN, NOW), PIPE, everything=True, more=table.columns_of(SCREEN)) == plain
 
 
 @pytest.mark.parametrize(
@@ -79,7 +80,7 @@ def test_a_column_that_nobody_fills_is_left_out_and_the_usual_table_is_as_it_was
     ],
 )
 def test_a_share_of_the_context_is_told_only_where_its_size_is_known(raw: dict[str, Any], text: str) -> None:
-    assert wide.context(raw) == text
+    assert table.context(raw) == text
 
 
 @pytest.mark.parametrize(
@@ -87,7 +88,7 @@ def test_a_share_of_the_context_is_told_only_where_its_size_is_known(raw: dict[s
     [(0, "0"), (999, "999"), (1_000, "1k"), (13_999, "13k"), (1_250_000, "1.2M"), ("x", "?")],
 )
 def test_amounts_are_short(count: object, text: str) -> None:
-    assert wide.amount(count) == text
+    assert table.amount(count) == text
 
 
 def test_the_daemons_word_on_the_repository_is_shown_and_is_clean() -> None:

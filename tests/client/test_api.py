@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 import headcount
+from headcount.client.claims import new_request
 from headcount.client.faults import NotFound, NotRunning, Refused
-from headcount.client.requests import new_request
 from headcount.client.values import HeldByAnother, Session
 from headcount.times import START_AGAIN_AFTER
 from tests.rig.agent import Agent

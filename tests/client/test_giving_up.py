@@ -14,7 +14,7 @@ import pytest
 
 import headcount
 from headcount import times
-from headcount.client import requests, withdrawals
+from headcount.client import claims
 from headcount.client.daemon_access import reach
 from headcount.client.faults import Broken, Deaf, NotRunning, Refused
 from tests.client.wire_server import WireServer, answer
@@ -135,12 +135,12 @@ def test_a_daemon_that_says_nothing_leaves_nothing_once_it_goes_on(
 def test_what_was_given_up_while_no_daemon_ran_is_withdrawn_by_the_next_call_of_any_client(
     daemon: Daemon, client: headcount.Client, env: dict[str, str]
 ) -> None:
-    question = requests.acquire(ITEM, own=True)
+    question = claims.acquire(ITEM, own=True)
     asks = reach(env)
-    requests.ask(asks, question)  # granted, and its caller does not hear of it
+    claims.ask(asks, question)  # granted, and its caller does not hear of it
     asks.close()
     daemon.kill()
-    withdrawals.give_up(env, question, KeyboardInterrupt())
+    claims.give_up(env, question, KeyboardInterrupt())
     daemon.ready()
     assert held(daemon) == [ITEM]
     with headcount.Client(env=env, autostart=False) as other:
@@ -157,7 +157,7 @@ def test_nothing_is_withdrawn_where_nothing_can_have_been_granted(
     daemon.kill()
     with pytest.raises(NotRunning):
         client.claim(ITEM, own=True)
-    assert not withdrawals.is_unconfirmed(str(daemon.socket))
+    assert not claims.is_unconfirmed(str(daemon.socket))
     daemon.ready()
 
 
@@ -179,7 +179,7 @@ async def test_a_claim_that_broke_with_its_daemon_is_withdrawn_where_nobody_star
             await client.claims()
             with pytest.raises(Broken):
                 await client.claim(ITEM, own=True)
-    assert withdrawals.is_unconfirmed(str(socket))
+    assert claims.is_unconfirmed(str(socket))
 
 
 # --- a client that is closed, or whose daemon stopped ------------------------------------------------

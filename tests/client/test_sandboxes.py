@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from headcount.agents.ask_line import CONTEXT, GUARD, line
+from headcount.agents.installing.query_line import CONTEXT, GUARD, line
 from tests.rig import seccomp
 from tests.rig.daemon import Daemon
 from tests.rig.inside import command, environment

@@ -5,7 +5,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headcount.client.sse import EventParser, ServerSentEvent
+from headcount.client.transport.response import EventParser, ServerSentEvent
 
 STREAM = b': hello\n\nid: 7\nevent: session.ended\ndata: {"a":\ndata: 1}\n\nevent: empty\n\ndata: x\r\n\r\n'
 EVENTS = [ServerSentEvent("session.ended", '{"a":\n1}', "7"), ServerSentEvent("message", "x", "7")]

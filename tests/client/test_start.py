@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from headcount.client import start_daemon as starting
+from headcount.client import daemon_process as starting
+from headcount.client.daemon_process import allowed, start
 from headcount.client.faults import Unavailable
-from headcount.client.start_daemon import allowed, start
 from headcount.paths import Places
 
 SECRETS = {

@@ -13,7 +13,7 @@ import pytest
 
 import headcount
 from headcount import times
-from headcount.client import requests
+from headcount.client import claims
 from headcount.client.daemon_access import Client, reach
 from headcount.client.faults import Broken, Unavailable
 from headcount.paths import Places
@@ -55,7 +55,7 @@ def test_a_wish_that_was_cut_off_asks_for_the_rest_of_its_time(tmp_path: Path, c
         client = Client(
             Places.below(str(tmp_path)), {}, autostart=False, say=lambda line: None, version="0.1.0"
         )
-        requests.ask(client, requests.acquire("task:A", wait=60))
+        claims.ask(client, claims.acquire("task:A", wait=60))
         client.close()
     cut.check()
 
@@ -107,10 +107,10 @@ def test_a_client_that_is_closed_ends_the_wait_of_another_thread_and_does_not_as
 
 
 def test_when_its_time_is_over_it_is_asked_without_waiting_and_has_time_for_its_answer() -> None:
-    late = requests.acquire("task:A", wait=60).after(100)
+    late = claims.acquire("task:A", wait=60).after(100)
     assert late.body is not None and late.body["wait"] == 0
     assert late.within == times.CALL_WITHIN
-    assert requests.acquire("task:A").after(100).within == times.CALL_WITHIN
+    assert claims.acquire("task:A").after(100).within == times.CALL_WITHIN
 
 
 @contextmanager

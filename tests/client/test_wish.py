@@ -13,8 +13,8 @@ import pytest
 
 import headcount
 from headcount import times
+from headcount.client.claims import item_here
 from headcount.client.faults import ClientFault, NotFound, Refused, Unavailable, WrongCall
-from headcount.client.requests import item_here
 from headcount.client.values import Claim, HeldByAnother, claim_fields
 from tests.client.wire_server import WireServer, answer
 from tests.rig.agent import Agent

@@ -12,8 +12,7 @@ from headcount.agents.interface import Agent, Unread
 from headcount.agents.kit.labels import LABEL
 from headcount.agents.kit.programs import MARKS
 from headcount.agents.plugin_guard import Guarded, why_unfit
-from headcount.core.open_files import OpenFile
-from headcount.core.values.process import ProcessFacts, ProcessIdentity
+from headcount.core.values.process import OpenFile, ProcessFacts, ProcessIdentity
 from headcount.core.values.report import Report
 from tests.rig import toy
 

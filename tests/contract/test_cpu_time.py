@@ -10,9 +10,9 @@ import pytest
 from msgspec.structs import replace
 
 from headcount.core.values.process import ProcessFacts, ProcessIdentity
-from headcount.system.processes.features import Features
 from headcount.system.processes.interface import Processes
 from headcount.system.processes.linux import LinuxProcesses
+from headcount.system.processes.pidfds.kernel_features import Features
 from headcount.system.processes.portable import PortableProcesses
 from tests.rig.daemon import eventually
 from tests.rig.kernel import FakeKernel

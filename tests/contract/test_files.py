@@ -19,9 +19,9 @@ from headcount.system.files import (
     FileEvents,
     open_file_events,
 )
+from headcount.system.files.choose import ScarceFileEvents
 from headcount.system.files.inotify import InotifyEvents
 from headcount.system.files.polling import PollingFileEvents
-from headcount.system.files.scarce import ScarceFileEvents
 from tests.rig.told import WANTED, Told, refuse_watch, until
 
 

@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from headcount.system.processes.features import Features
 from headcount.system.processes.linux import LinuxProcesses
+from headcount.system.processes.pidfds.kernel_features import Features
 from tests.rig.spawn import Spawner
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux can tell")

@@ -7,10 +7,10 @@ import signal
 import pytest
 
 from headcount.core.values.process import ProcessFacts, ProcessIdentity
-from headcount.system.processes.features import Features
 from headcount.system.processes.interface import Processes
 from headcount.system.processes.linux import LinuxProcesses
 from headcount.system.processes.pidfds.handle import NotHeld, ProcessHandle
+from headcount.system.processes.pidfds.kernel_features import Features
 from headcount.system.processes.portable import PortableProcesses
 from headcount.system.signals import Sent, send
 from tests.rig.spawn import Spawner

@@ -4,8 +4,7 @@ import asyncio
 
 import pytest
 
-from headcount.core.commands import Caller, CallerKind
-from headcount.core.values.claim import Accepted, Freed, Granted, Held, Refused, Released
+from headcount.core.values.claim import Accepted, Caller, CallerKind, Freed, Granted, Held, Refused, Released
 from headcount.core.values.process import ProcessIdentity
 from tests.rig.ledgers import FleetDesk, LocalDesk
 from tests.rig.values import HERE, process

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from headcount.core.terminal import Where
+from headcount.core.values.terminal import Where
 from headcount.system.tmux import capture
 
 

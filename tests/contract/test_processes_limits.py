@@ -17,10 +17,10 @@ from headcount import times
 from headcount.core.values.process import ProcessFacts, ProcessIdentity
 from headcount.core.values.verdict import Exit, Standing, Verdict
 from headcount.system.processes.ancestry import ancestors
-from headcount.system.processes.features import Features
 from headcount.system.processes.interface import Gone, Unreadable
 from headcount.system.processes.linux import LinuxProcesses
 from headcount.system.processes.pidfds import calls
+from headcount.system.processes.pidfds.kernel_features import Features
 from headcount.system.processes.portable import PortableProcesses
 from tests.rig.spawn import Spawner
 

@@ -4,8 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from headcount.core.commands import Acquire, Caller
 from headcount.core.decide import decide
+from headcount.core.values.claim import Acquire, Caller
 from headcount.core.values.events import EventType, apply
 from headcount.core.values.evidence import Judged
 from headcount.core.values.item import Item

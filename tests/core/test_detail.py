@@ -2,12 +2,11 @@
 
 from msgspec.structs import replace
 
-from headcount.core.detail import TRACED, Checkout, Origin, Spent, traced
 from headcount.core.state.world import World
 from headcount.core.values.events import EventType
 from headcount.core.values.evidence import CheckoutSeen, Glimpse, Told
 from headcount.core.values.report import Details, Found
-from headcount.core.values.session import EndKind, Session
+from headcount.core.values.session import TRACED, Checkout, EndKind, Origin, Session, Spent, traced
 from headcount.core.values.verdict import Proof, dead
 from tests.rig.values import HERE, T0, Scene, bound, death, judged, process, record, report, start
 

@@ -2,11 +2,20 @@
 
 import pytest
 
-from headcount.core.commands import AcceptLoss, Acquire, Caller, Release
-from headcount.core.effects import Watch
 from headcount.core.state.claims import Book
-from headcount.core.values.claim import Accepted, Freed, Granted, Held, Refused, Released
-from headcount.core.values.events import EventType
+from headcount.core.values.claim import (
+    Accepted,
+    AcceptLoss,
+    Acquire,
+    Caller,
+    Freed,
+    Granted,
+    Held,
+    Refused,
+    Release,
+    Released,
+)
+from headcount.core.values.events import EventType, Watch
 from headcount.core.values.item import Item
 from headcount.core.values.process import ProcessIdentity
 from headcount.core.values.report import Opening, Turn

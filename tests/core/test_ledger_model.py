@@ -11,9 +11,18 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from headcount.core.commands import Acquire, Caller, Release
 from headcount.core.state.claims import Book
-from headcount.core.values.claim import Accepted, Granted, Held, Refused, Released, Waiting
+from headcount.core.values.claim import (
+    Accepted,
+    Acquire,
+    Caller,
+    Granted,
+    Held,
+    Refused,
+    Release,
+    Released,
+    Waiting,
+)
 from headcount.core.values.events import Event, EventType, apply_claim
 from headcount.core.values.item import Item, overlaps
 from headcount.core.values.process import ProcessIdentity

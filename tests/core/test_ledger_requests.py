@@ -2,9 +2,8 @@
 
 import pytest
 
-from headcount.core.commands import Acquire, Caller, CallerKind
 from headcount.core.state.claims import REQUESTS_MOST, Book
-from headcount.core.values.claim import Freed, Granted, Held, Refused, Released
+from headcount.core.values.claim import Acquire, Caller, CallerKind, Freed, Granted, Held, Refused, Released
 from headcount.core.values.evidence import Retire
 from headcount.core.values.item import Item
 from tests.rig.desk import Desk

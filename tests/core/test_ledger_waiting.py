@@ -1,7 +1,16 @@
 """The ledger, when it is taken: who waits, in which order, and who goes on."""
 
-from headcount.core.commands import Acquire, Caller
-from headcount.core.values.claim import Accepted, Freed, Granted, Held, Refused, Waiting, Waits
+from headcount.core.values.claim import (
+    Accepted,
+    Acquire,
+    Caller,
+    Freed,
+    Granted,
+    Held,
+    Refused,
+    Waiting,
+    Waits,
+)
 from headcount.core.values.events import EventType
 from headcount.core.values.item import Item
 from tests.rig.desk import Desk

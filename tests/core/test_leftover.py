@@ -3,10 +3,10 @@
 import pytest
 from msgspec.structs import replace
 
-from headcount.core.commands import Acquire, Caller, CallerKind
 from headcount.core.decide import decide
 from headcount.core.leftovers.attribution import LAUNCH, Carried, Life, by_mark, lives, whose
 from headcount.core.state.world import World
+from headcount.core.values.claim import Acquire, Caller, CallerKind
 from headcount.core.values.events import EventType
 from headcount.core.values.evidence import Judged, Retire
 from headcount.core.values.item import Item

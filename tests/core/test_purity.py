@@ -10,9 +10,9 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from headcount.core.collisions import next_expiry
-from headcount.core.commands import Acquire, Caller, CallerKind, HandOff, Release, Withdraw
 from headcount.core.decide import decide
 from headcount.core.state.world import World
+from headcount.core.values.claim import Acquire, Caller, CallerKind, HandOff, Release, Withdraw
 from headcount.core.values.evidence import Awake, Judged, Register, Retire, Tick, Unregister
 from headcount.core.values.item import Item
 from headcount.core.values.leftover import Find, Kind, Left

@@ -3,10 +3,20 @@
 import pytest
 
 from headcount.core.claims.shared import SharedItem, decide_shared, mirrored
-from headcount.core.commands import Acquire, Caller, Release, SharedFreed, SharedGranted
-from headcount.core.effects import Watch
-from headcount.core.values.claim import Claim, Freed, Granted, Held, Refused, Released
-from headcount.core.values.events import EventType
+from headcount.core.values.claim import (
+    Acquire,
+    Caller,
+    Claim,
+    Freed,
+    Granted,
+    Held,
+    Refused,
+    Release,
+    Released,
+    SharedFreed,
+    SharedGranted,
+)
+from headcount.core.values.events import EventType, Watch
 from headcount.core.values.item import Item, is_shared
 from headcount.core.values.process import Place
 from headcount.core.values.verdict import Proof, alive, dead

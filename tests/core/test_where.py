@@ -2,11 +2,10 @@
 
 import pytest
 
-from headcount.core.terminal import Where
 from headcount.core.values.events import EventType
 from headcount.core.values.evidence import Examined, Located
 from headcount.core.values.session import SessionId
-from headcount.core.values.terminal import Pane, by_environment, in_tmux, pane_of, server_socket
+from headcount.core.values.terminal import Pane, Where, by_environment, in_tmux, pane_of, server_socket
 from tests.rig.values import T0, Scene, bound, death, process, start
 
 P = process(100)

@@ -2,9 +2,18 @@
 
 import pytest
 
-from headcount.core.commands import Acquire, Caller, Withdraw
 from headcount.core.state.claims import Book
-from headcount.core.values.claim import Accepted, Freed, Granted, Held, Refused, Released
+from headcount.core.values.claim import (
+    Accepted,
+    Acquire,
+    Caller,
+    Freed,
+    Granted,
+    Held,
+    Refused,
+    Released,
+    Withdraw,
+)
 from headcount.core.values.item import Item
 from tests.rig.desk import Desk
 from tests.rig.values import process

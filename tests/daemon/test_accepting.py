@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from headcount.daemon.http.listen import Accepting, MakeRoom, no_room
-from headcount.daemon.listen import BACKLOG, open_unix_socket
+from headcount.daemon.http.listen import BACKLOG, Accepting, MakeRoom, no_room, open_unix_socket
 from tests.rig.few_descriptors import limit
 
 WITHIN = 10.0

@@ -2,12 +2,11 @@
 
 from msgspec.structs import replace
 
-from headcount.core.commands import Acquire, Caller
 from headcount.core.decide import decide
 from headcount.core.required_proofs import decide_proved
 from headcount.core.state.claims import Book
 from headcount.core.state.world import World
-from headcount.core.values.claim import Claim
+from headcount.core.values.claim import Acquire, Caller, Claim
 from headcount.core.values.item import Item
 from headcount.core.values.process import ProcessIdentity
 from headcount.core.values.session import EndKind, Liveness, Session, SessionId

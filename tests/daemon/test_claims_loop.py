@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from headcount.core import required_proofs
-from headcount.core.commands import Acquire, Caller, HandOff, Release
 from headcount.core.decide import decide
 from headcount.core.state.world import World
-from headcount.core.values.claim import Granted, Held, Refused
+from headcount.core.values.claim import Acquire, Caller, Granted, HandOff, Held, Refused, Release
 from headcount.core.values.evidence import Judged, Tick
 from headcount.core.values.item import Item
 from headcount.core.values.process import ProcessIdentity

@@ -9,7 +9,7 @@ import pytest
 from headcount import __version__
 from headcount.build_and_namespaces import ours
 from headcount.daemon.http.answer import NOTHING, Answer, json_answer, on_the_wire
-from headcount.daemon.http.connection import Protocol
+from headcount.daemon.http.connection import HttpProtocol
 from headcount.daemon.http.request import Line, Request
 from headcount.daemon.http.request_checks import Gate
 from headcount.times import KEEP_ALIVE
@@ -104,21 +104,21 @@ async def nobody(request: Request) -> Answer:
 
 
 @pytest.fixture
-async def connection() -> tuple[Protocol, Clock, Wire]:
+async def connection() -> tuple[HttpProtocol, Clock, Wire]:
     clock, wire = Clock(), Wire()
-    made = Protocol(Gate(nobody), Line(), set(), set(), asyncio.Event(), clock)  # type: ignore[arg-type]
+    made = HttpProtocol(Gate(nobody), Line(), set(), set(), asyncio.Event(), clock)  # type: ignore[arg-type]
     made.connection_made(wire)
     made._within(None)  # a request came whole
     return made, clock, wire
 
 
-def come_in(connection: Protocol, data: bytes) -> None:
+def come_in(connection: HttpProtocol, data: bytes) -> None:
     connection.get_buffer(-1)[: len(data)] = data
     connection.buffer_updated(len(data))
 
 
 async def test_a_connection_that_is_used_is_kept_and_has_one_timer(
-    connection: tuple[Protocol, Clock, Wire],
+    connection: tuple[HttpProtocol, Clock, Wire],
 ) -> None:
     made, clock, wire = connection
     for nth in range(100):
@@ -128,7 +128,7 @@ async def test_a_connection_that_is_used_is_kept_and_has_one_timer(
 
 
 async def test_an_idle_connection_is_closed_after_its_time_and_not_before(
-    connection: tuple[Protocol, Clock, Wire],
+    connection: tuple[HttpProtocol, Clock, Wire],
 ) -> None:
     made, clock, wire = connection
     made.answered(closing=False)
@@ -141,7 +141,7 @@ async def test_an_idle_connection_is_closed_after_its_time_and_not_before(
 
 
 async def test_a_request_on_its_way_is_not_cut_off_by_the_idle_timer(
-    connection: tuple[Protocol, Clock, Wire],
+    connection: tuple[HttpProtocol, Clock, Wire],
 ) -> None:
     made, clock, wire = connection
     made.answered(closing=False)

@@ -6,8 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from headcount.core.claims.shared import decide_shared
-from headcount.core.commands import Acquire, Caller
-from headcount.core.values.claim import Granted, Held
+from headcount.core.values.claim import Acquire, Caller, Granted, Held
 from headcount.core.values.item import Item
 from headcount.core.values.verdict import alive
 from headcount.daemon.fleet.intervals import Pace

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from headcount.client import requests
+from headcount.client import claims
 from headcount.client.transport.connection import Answer, request
 from tests.rig.daemon import Daemon, eventually
 from tests.rig.inside import command, settled, shell
@@ -36,7 +36,7 @@ def wish(
 
 
 def withdraw(daemon: Daemon, id: str, item: str = ITEM) -> Answer:
-    question = requests.withdrawal(requests.acquire(item, request=id, own=True))
+    question = claims.withdrawal(claims.acquire(item, request=id, own=True))
     return daemon.call(question.method, question.path)
 
 
@@ -157,7 +157,7 @@ def test_another_process_withdraws_nothing(daemon: Daemon) -> None:
     with connected(daemon) as sock:
         wish(daemon, sock, "r")
         assert answered(sock)["granted"] is True
-    question = requests.withdrawal(requests.acquire(ITEM, request="r", own=True))
+    question = claims.withdrawal(claims.acquire(ITEM, request="r", own=True))
     script = (
         "import sys; from headcount.client.transport.connection import Connection;"
         "print(Connection(sys.argv[1]).call(*sys.argv[2:]).data['error']['code'])"

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from headcount.agents.ask_line import CONTEXT, GUARD, line
+from headcount.agents.installing.query_line import CONTEXT, GUARD, line
 from tests.rig.agent import Agent
 from tests.rig.daemon import Daemon, eventually
 from tests.rig.inside import inside, outside, settled

@@ -10,9 +10,8 @@ from msgspec.structs import replace
 
 from headcount.agents.codex.adapter import Codex
 from headcount.agents.interface import Hosted
-from headcount.core.open_files import OpenFile, OpenFiles
 from headcount.core.state.world import World
-from headcount.core.values.process import ProcessFacts
+from headcount.core.values.process import OpenFile, OpenFiles, ProcessFacts
 from headcount.core.values.session import EndKind, Session
 from headcount.daemon.adapters import Adapters
 from headcount.daemon.engine.loop import Loop

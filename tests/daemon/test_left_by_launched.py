@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from headcount.client.token import VARIABLE
+from headcount.client.daemon_access import VARIABLE
 from tests.rig.daemon import Daemon, eventually
 from tests.rig.inside import command, environment, outside
 

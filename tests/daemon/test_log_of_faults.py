@@ -4,7 +4,7 @@ import json
 import logging
 from pathlib import Path
 
-from headcount.daemon.logs import open_log
+from headcount.daemon.main import open_log
 
 PROMPT = "fix the login of customer 4711"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from headcount.agents.installing.shell_lines import TRIAL, why_not
+from headcount.agents.installing.mailbox_line import TRIAL, why_not
 from headcount.daemon.intake.mailbox_format import REPORTS_MOST
 from tests.rig.agent import Agent
 from tests.rig.daemon import Daemon, eventually

@@ -9,14 +9,13 @@ from typing import Any
 import pytest
 
 from headcount.core.state.world import World
-from headcount.core.terminal import Where
 from headcount.core.values.process import ProcessFacts, ProcessIdentity
 from headcount.core.values.session import Liveness, Session, SessionId
-from headcount.core.values.terminal import Pane, pane_of
+from headcount.core.values.terminal import Pane, Where, pane_of
 from headcount.daemon.observers import terminals
 from headcount.daemon.observers.terminals import Terminals
 from headcount.system.clock import SystemClock
-from headcount.system.processes.seat import has_terminal
+from headcount.system.processes.procfs import has_terminal
 from tests.rig.daemon import eventually
 from tests.rig.kernel import FakeKernel
 from tests.rig.values import T0

@@ -11,7 +11,7 @@ from tests.rig.daemon import Daemon, eventually
 
 OBSERVERS = [
     "headcount.daemon.components:Service.noticed",
-    "headcount.daemon.follow:Follow.noticed",
+    "headcount.daemon.observers.transcripts:Follow.noticed",
     "headcount.daemon.fleet.membership:Fleet.noticed",
 ]
 

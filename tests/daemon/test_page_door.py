@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from headcount.daemon.config import BadSetting, Config
-from headcount.daemon.credentials import Credentials
+from headcount.daemon.http.page_access import Credentials
 from headcount.daemon.routes.table import ROUTES
 from headcount.times import PAGE_CODE_WITHIN, PAGE_CREDENTIAL
 from tests.daemon.test_authority import rows

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from headcount.daemon.http.connection import SENT_MOST, Protocol
+from headcount.daemon.http.connection import SENT_MOST, HttpProtocol
 from headcount.daemon.http.request_checks import BODY_MOST
 from headcount.daemon.http.request_queue import WAITING_MOST
 from tests.rig.lone_server import WITHIN, Scene, get, line, lone_server, post
@@ -18,7 +18,7 @@ async def scene(tmp_path: Path) -> AsyncIterator[Scene]:
         yield made
 
 
-async def went_deaf(scene: Scene) -> Protocol:
+async def went_deaf(scene: Scene) -> HttpProtocol:
     """The one connection, once it takes no more."""
     (connection,) = scene.server._connections
     async with asyncio.timeout(WITHIN):

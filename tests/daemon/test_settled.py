@@ -5,8 +5,7 @@ import pytest
 from headcount.core.values.process import ProcessIdentity
 from headcount.core.values.report import Anchor
 from headcount.daemon.identity import anchor_cache
-from headcount.daemon.identity.anchor_cache import Key, Settled
-from headcount.daemon.overhead import Overhead
+from headcount.daemon.identity.anchor_cache import Key, Overhead, Settled
 from headcount.times import UNANCHORED_FRESH
 
 AGENT = ProcessIdentity("boot", 1, 500, 7, 77)

@@ -15,7 +15,7 @@ import pytest
 
 from headcount.client.daemon_access import reach
 from headcount.client.event_stream import follow
-from headcount.client.sse import EventParser
+from headcount.client.transport.response import EventParser
 from tests.rig.alone import lone_daemon
 from tests.rig.daemon import Daemon, eventually
 from tests.rig.wire import files_waiting

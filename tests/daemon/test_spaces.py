@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from headcount.agents.ask_line import GUARD
+from headcount.agents.installing.query_line import GUARD
 from tests.daemon.test_collision import alarms, edits
 from tests.daemon.test_guard_and_context import asked, edit
 from tests.rig.agent import Agent

@@ -177,7 +177,7 @@ async def test_at_the_end_what_was_written_is_sent(scene: Scene) -> None:
 
 
 async def test_at_the_end_a_stream_that_goes_on_is_cut(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headcount.daemon.listen.DRAIN_STREAMS_WITHIN", 0.05)
+    monkeypatch.setattr("headcount.daemon.http.listen.DRAIN_STREAMS_WITHIN", 0.05)
     async with line(scene) as (send, _, reader):
         send(get("/stream"))
         await scene.began.wait()

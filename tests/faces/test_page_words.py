@@ -6,10 +6,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 
-from headcount.cli.sanitize import clean
 from headcount.present import clean_text, event_lines, leftovers
 from headcount.present import session_words as ps
-from headcount.present.clean_text import command
+from headcount.present.clean_text import clean, command
 from headcount.present.screen import Screen
 from headcount.present.table import summary
 from tests.cli.samples_of_rows import NOW, SCREEN, at, session

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from headcount.agents.ask_line import GUARD
-from headcount.cli import aftermath, reboot_notice
+from headcount.agents.installing.query_line import GUARD
+from headcount.cli import reboot_notice
 from headcount.cli.actions import shared_requests
 from headcount.cli.actions.jump_to_terminal import Went
 from headcount.cli.commands import claim, claims, guard, jump, ps, resume, show
-from headcount.client import requests
+from headcount.client import claims as claim_requests
 from headcount.present import event_lines, session_words
 from headcount.present.clean_text import command, said
 from headcount.present.screen import Screen
@@ -153,7 +153,7 @@ def faces_of(item: str, name: str) -> dict[str, str]:
     events = [death, examined, left, granted, *freed]
     return {
         "watch and log": "\n".join(line for event in events for line in event_lines.lines_of(event, SCREEN, 0.0)),
-        "aftermath": aftermath.text_of(examined),
+        "aftermath": event_lines.text_of(examined),
         "claims": "\n".join(claims.table([about], {}, 0.0, SCREEN)),
         "claims in doubt": claims._doubt({**about, "free_in_s": 3}),
         "claims --history": "\n".join(claims.history_lines({}, item, 0.0)),
@@ -298,7 +298,7 @@ def test_an_item_of_before_is_listed_checked_asked_for_again_handed_over_and_rel
     assert json.loads(again.out)["fence"] == listed[old], "its holder asks again"
     asks = {"item": old, "as": "auth-refactor", "request": "r"}
     assert daemon.call("POST", "/v1/claims", asks).data["code"] == "again"
-    question = requests.withdrawal(requests.acquire(old, request="r", acting_as="auth-refactor"))
+    question = claim_requests.withdrawal(claim_requests.acquire(old, request="r", acting_as="auth-refactor"))
     withdrawn = daemon.call(question.method, question.path)
     assert (withdrawn.status, withdrawn.data.get("because")) == (200, "withdrawn"), withdrawn
     refused = inside(second, daemon, "claim", old, "--wait", "1")

@@ -11,8 +11,8 @@ from headcount.present.screen import Screen
 from headcount.present.session_words import rows_of
 from headcount.present.table import draw
 from headcount.tui import app as module
-from headcount.tui.help import Help
-from headcount.tui.paint import strip_of
+from headcount.tui.keys import Help
+from headcount.tui.widgets import strip_of
 from tests.cli.samples_of_rows import SCREEN, session
 from tests.rig.hostile import filled, hostile, traces, word_of
 from tests.rig.tui_script import Script, app_of, bottom, everything, screen, until

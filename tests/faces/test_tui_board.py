@@ -3,8 +3,8 @@
 import random
 
 from headcount.present.session_words import rows_of
+from headcount.tui.detail_pane import strip_of_lane
 from headcount.tui.sessions import Board, next_that_needs_you
-from headcount.tui.strip import strip_of_lane
 from headcount.tui.tab_lines import of_agents
 from tests.cli.samples_of_rows import NOW, SCREEN, at, session
 

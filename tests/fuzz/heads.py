@@ -9,8 +9,7 @@ from collections.abc import Coroutine, Iterable, Iterator
 from typing import Any
 
 from headcount.client.faults import ClientFault
-from headcount.client.sse import EventParser
-from headcount.client.transport.response import Reader
+from headcount.client.transport.response import EventParser, Reader
 from headcount.daemon.http.answer import Answer
 from headcount.daemon.http.request import Line, Request
 from headcount.daemon.http.request_checks import BODY_MOST, Gate

@@ -2,7 +2,7 @@
 
 from urllib.parse import quote
 
-from headcount.client.requests import item_here
+from headcount.client.claims import item_here
 from headcount.core.values.item import KIND, VALUE_MOST, BadItem, Item, is_path, overlaps, parse_item
 from headcount.daemon.routes.dispatch import find_route
 from tests.fuzz.target import Target

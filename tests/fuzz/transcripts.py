@@ -17,10 +17,10 @@ from headcount.agents.claude_code import drift as claude_drift
 from headcount.agents.claude_code.adapter import CLAUDE_CODE
 from headcount.agents.codex import drift as codex_drift
 from headcount.agents.codex.adapter import CODEX
-from headcount.agents.file_end import End
 from headcount.agents.gemini import drift as gemini_drift
 from headcount.agents.gemini.adapter import GEMINI
 from headcount.agents.interface import Agent, Strange
+from headcount.agents.kit.safe_reading import End
 from headcount.agents.opencode.adapter import OPENCODE
 from headcount.agents.strange import Findings
 from headcount.core.values.evidence import Glimpse

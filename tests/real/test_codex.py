@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from headcount.agents.codex.adapter import CODEX
-from headcount.system.processes.seat import has_terminal
+from headcount.system.processes.procfs import has_terminal
 from tests.real.conftest import there_or_skipped
 from tests.real.looks import check_nothing_strange, check_peek
 from tests.rig.codex import VERSION, Codex, app_server, installed, native, sweep

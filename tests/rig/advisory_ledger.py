@@ -7,9 +7,9 @@ ADVISORY = """
 from hashlib import blake2b
 import psycopg
 from headcount.core.values.claim import Claim, Freed, Granted, Held, Refused, Released
-from headcount.core.commands import Acquire, Release
+from headcount.core.values.claim import Acquire, Release
 from headcount.daemon.fleet.shared_claims import SharedClaims
-from headcount.daemon.fleet.lease import Lease
+from headcount.daemon.fleet.shared_claims import Lease
 from headcount.store.postgres.ledger import PostgresLedger
 from headcount.store.shared_interface import SharedClaim, SharedUnavailable
 

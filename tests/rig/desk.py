@@ -3,12 +3,11 @@
 from collections.abc import Iterable
 from typing import Any
 
-from headcount.core.commands import Acquire, Caller, CallerKind, HandOff, Release, Withdraw
 from headcount.core.decide import decide
 from headcount.core.required_proofs import decide_proved
 from headcount.core.state.claims import Book
 from headcount.core.state.world import Decision, Verdicts, World
-from headcount.core.values.claim import Claim
+from headcount.core.values.claim import Acquire, Caller, CallerKind, Claim, HandOff, Release, Withdraw
 from headcount.core.values.events import Event
 from headcount.core.values.evidence import Evidence, Tick
 from headcount.core.values.item import Item

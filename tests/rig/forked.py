@@ -46,7 +46,7 @@ from headcount.client.transport.connection import Connection
 Connection._is_ours = lambda self: True
 first = os.getpid()
 headcount.client.sync.os = type("os", (), {**vars(os), "getpid": staticmethod(lambda: first)})
-headcount.client.wish.os = headcount.client.sync.os
+headcount.client.values.os = headcount.client.sync.os
 """
 
 

@@ -17,8 +17,15 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from headcount import times
-from headcount.core.open_files import Locks, OpenFiles
-from headcount.core.values.process import Match, Place, ProcessFacts, ProcessIdentity, same_process
+from headcount.core.values.process import (
+    Locks,
+    Match,
+    OpenFiles,
+    Place,
+    ProcessFacts,
+    ProcessIdentity,
+    same_process,
+)
 from headcount.core.values.verdict import Exit, Proof, Standing, Verdict, alive, dead, judge_place, unknown
 from headcount.system.processes.interface import Gone, Look, OnDeath, Unreadable
 from headcount.system.processes.pidfds.handle import NotHeld

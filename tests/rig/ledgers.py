@@ -10,9 +10,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from headcount.core.commands import Acquire, Caller, CallerKind, HandOff, Release, Withdraw
 from headcount.core.state.world import World
-from headcount.core.values.claim import Answer
+from headcount.core.values.claim import Acquire, Answer, Caller, CallerKind, HandOff, Release, Withdraw
 from headcount.core.values.evidence import Judged
 from headcount.core.values.item import Item
 from headcount.core.values.process import ProcessIdentity

@@ -6,9 +6,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from headcount.daemon.http.answer import Answer, Stream
+from headcount.daemon.http.listen import Server, open_unix_socket
 from headcount.daemon.http.request import Request
 from headcount.daemon.http.request_checks import Gate
-from headcount.daemon.listen import Server, open_unix_socket
 
 WITHIN = 10.0
 

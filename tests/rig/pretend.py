@@ -21,8 +21,8 @@ import msgspec
 
 from headcount.daemon.api.openapi import document
 from headcount.daemon.http.request_checks import CONFINED
+from headcount.daemon.routes.dispatch import files
 from headcount.daemon.routes.table import ROUTES
-from headcount.daemon.static import files
 from headcount.wire import claims, events, fleet, timeline
 from headcount.wire.ending import ReapAnswer
 from headcount.wire.leftovers import Leftovers

@@ -16,9 +16,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from headcount.agents.claude_code.events import EVENTS
-from headcount.agents.hook_events import Use
-from headcount.agents.installing.shell_lines import line
+from headcount.agents.claude_code.hooks import EVENTS
+from headcount.agents.installing.mailbox_line import line
+from headcount.agents.kit.hook_events import Use
 from tests.rig.claude import NEWEST, Claude
 
 LONGEST = 160

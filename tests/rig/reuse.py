@@ -13,9 +13,9 @@ import sys
 
 from headcount.core.values.process import ProcessFacts, ProcessIdentity
 from headcount.core.values.verdict import Standing, Verdict
-from headcount.system.processes.features import Features
 from headcount.system.processes.interface import Processes
 from headcount.system.processes.linux import LinuxProcesses
+from headcount.system.processes.pidfds.kernel_features import Features
 from headcount.system.processes.portable import PortableProcesses
 
 PID = 700

@@ -17,8 +17,8 @@ from contextlib import suppress
 from headcount import times
 from headcount.core.values.process import ProcessFacts
 from headcount.core.values.verdict import Standing
-from headcount.system.processes.features import Features
 from headcount.system.processes.linux import LinuxProcesses
+from headcount.system.processes.pidfds.kernel_features import Features
 
 LIMIT = 64
 PROCESSES = 90

@@ -22,9 +22,9 @@ from headcount.system.files import (
     FileEvents,
     OnFileEvents,
 )
+from headcount.system.files.choose import ScarceFileEvents
 from headcount.system.files.inotify import InotifyEvents
 from headcount.system.files.polling import PollingFileEvents
-from headcount.system.files.scarce import ScarceFileEvents
 
 WANTED = IN_CLOSE_WRITE | IN_MOVED_TO | IN_DELETE | IN_DELETE_SELF
 

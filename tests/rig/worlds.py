@@ -11,9 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from headcount.system.processes.features import Features
 from headcount.system.processes.interface import Processes
 from headcount.system.processes.linux import LinuxProcesses
+from headcount.system.processes.pidfds.kernel_features import Features
 from headcount.system.processes.portable import PortableProcesses
 from tests.rig.kernel import FakeKernel
 from tests.rig.spawn import Spawner

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from headcount.daemon.static import PLACE
+from headcount.daemon.routes.dispatch import PLACE
 from headcount.wire import claims, ending, events, fleet, leftovers, sessions, timeline
 
 ROW = {*sessions.SessionRow.__struct_fields__, "host", "host_state", "host_age_s"}

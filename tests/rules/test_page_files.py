@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from headcount.daemon.static import PLACE, files
+from headcount.daemon.routes.dispatch import PLACE, files
 from tests.rules.source import ROOT
 
 OWN = sorted(path for path in PLACE.rglob("*.js") if "vendor" not in path.parts)

@@ -19,14 +19,14 @@ FORBIDDEN = frozenset({
 })  # fmt: skip
 TEXT_MATCHERS = ("pkill", "pgrep", "killall")
 OWN_CHILDREN = frozenset({
-    "src/headcount/agents/installing/shell_lines.py",  # a trial of the hook line that does not end
-    "src/headcount/agents/ask_line.py",  # the same of the lines that ask
+    "src/headcount/agents/installing/mailbox_line.py",  # a trial of the hook line that does not end
+    "src/headcount/agents/installing/query_line.py",  # the same of the lines that ask
     "src/headcount/cli/actions/demo_sandbox.py",  # the demo's cast
     "src/headcount/cli/actions/claim_keeper.py",  # the command of `hold`, when its claim is lost
-    "src/headcount/cli/remote_watch.py",  # ssh to other hosts, when watching them ends
+    "src/headcount/cli/actions/remote_hosts.py",  # ssh to other hosts, when watching them ends
     "src/headcount/cli/commands/hold.py",  # the same, when hold itself is told to end
 })  # fmt: skip
-OWN_THREAD = frozenset({"src/headcount/cli/standard_streams.py"})  # a stream that nobody reads any more
+OWN_THREAD = frozenset({"src/headcount/cli/output.py"})  # a stream that nobody reads any more
 THROUGH_A_HANDLE = frozenset({"src/headcount/system/signals.py", "src/headcount/cli/actions/demo_sandbox.py"})
 
 

@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from headcount.core.detail import Origin
 from headcount.core.values.activity import Activity, Doing, Turned
 from headcount.core.values.events import Event, EventType
 from headcount.core.values.report import Background, Turn
-from headcount.core.values.session import Registration
+from headcount.core.values.session import Origin, Registration
 from headcount.store.sqlite.schema import version
 from tests.store.conftest import Opener
 from tests.store.faults import STORAGE, run, strace, writer

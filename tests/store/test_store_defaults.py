@@ -3,13 +3,23 @@
 import msgspec
 import pytest
 
-from headcount.core.detail import Checkout, Origin, Quiet, Spent, Stall
 from headcount.core.state.claims import Remembered
 from headcount.core.values.activity import Activity, Doing, Status, Turned
 from headcount.core.values.claim import Claim
 from headcount.core.values.leftover import Find, Leftover
 from headcount.core.values.process import ProcessIdentity
-from headcount.core.values.session import Ended, Leaving, Note, Registration, Session
+from headcount.core.values.session import (
+    Checkout,
+    Ended,
+    Leaving,
+    Note,
+    Origin,
+    Quiet,
+    Registration,
+    Session,
+    Spent,
+    Stall,
+)
 from headcount.store.codec import encode_session
 from tests.store.values import session
 

@@ -11,9 +11,7 @@ import psycopg
 import pytest
 
 from headcount.store.postgres.address import BadAddress, parse_address, passfile_line, shown, with_passfile
-from headcount.store.postgres.pool import Link
-from headcount.store.postgres.queries import QUERIES, SCHEMA_VERSION
-from headcount.store.postgres.schema import migrate
+from headcount.store.postgres.pool import QUERIES, SCHEMA_VERSION, Link, migrate
 from headcount.store.shared_interface import SharedNewerSchema, SharedUnavailable
 from tests.rig.ledgers import FleetDesk
 from tests.rig.postgres import free_port

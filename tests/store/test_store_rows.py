@@ -5,8 +5,8 @@ import sqlite3
 import pytest
 
 from headcount.store.interface import StoreFault
-from headcount.store.rows import AT_ONCE_MOST, change, several
 from headcount.store.sql_files import QUERIES
+from headcount.store.sqlite.writer import AT_ONCE_MOST, change, several
 
 INSERT = (
     "INSERT INTO t (a, b) VALUES (?, ?)\nON CONFLICT (a) DO UPDATE SET b = excluded.b WHERE excluded.b > b"

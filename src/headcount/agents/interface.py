@@ -19,9 +19,8 @@ from msgspec import Struct
 
 from headcount.agents.installing.file_change import HookFiles
 from headcount.agents.kit.transcripts import Said
-from headcount.core.open_files import OpenFiles
 from headcount.core.values.evidence import Glimpse
-from headcount.core.values.process import ProcessFacts
+from headcount.core.values.process import OpenFiles, ProcessFacts
 from headcount.core.values.report import Anchor, Record, Report
 
 

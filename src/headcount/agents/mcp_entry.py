@@ -16,7 +16,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from headcount.agents import json_edit
+from headcount.agents.installing import json_edit
 from headcount.agents.installing.json_edit import Node, parse
 
 NAME = "headcount"

@@ -22,9 +22,8 @@ from headcount.agents.installing.file_change import HookFiles
 from headcount.agents.interface import Agent, Hosted, OnFile, Place, Registry, Scanned, Unread
 from headcount.agents.kit.labels import one_line
 from headcount.agents.kit.transcripts import Said
-from headcount.core.open_files import OpenFiles
 from headcount.core.values.evidence import Glimpse
-from headcount.core.values.process import ProcessFacts
+from headcount.core.values.process import OpenFiles, ProcessFacts
 from headcount.core.values.report import Report
 from headcount.times import ADAPTER_WITHIN, FOREIGN_WORD_WITHIN
 

@@ -14,9 +14,8 @@ from typing import Any
 
 import msgspec
 
-from headcount.agents.file_end import End, read_end
 from headcount.agents.interface import OnFile, Scanned, Strange
-from headcount.agents.kit.safe_reading import decoded, line_of
+from headcount.agents.kit.safe_reading import End, decoded, line_of, read_end
 
 FILES_MOST = 50
 TAIL = 64 * 1024

@@ -11,8 +11,8 @@ Not here: the daemon's own check of its routes (daemon/api/permissions.py).
 import os
 
 from headcount.cli import output
-from headcount.cli.sanitize import clean
 from headcount.client.faults import ClientFault
+from headcount.present.clean_text import clean
 from headcount.wire import exit_codes
 
 
@@ -21,11 +21,11 @@ class ForPeople(ClientFault):
 
 
 def refuse_agents(verb: str) -> None:
-    from headcount.client import requests
+    from headcount.client import claims
 
     refuse_below_agents(verb)
     try:
-        me = requests.ask(output.client(autostart=False), requests.who_am_i(explain=True))
+        me = claims.ask(output.client(autostart=False), claims.who_am_i(explain=True))
     except ClientFault:
         return  # nobody to ask
     if me.get("session"):

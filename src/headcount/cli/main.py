@@ -15,7 +15,7 @@ from errno import EPIPE
 from importlib import import_module
 from typing import Any
 
-from headcount.cli import standard_streams
+from headcount.cli import output
 from headcount.client.faults import ClientFault, WrongCall
 from headcount.wire import exit_codes
 
@@ -43,10 +43,10 @@ class NotAsRoot(ClientFault):
 
 def main(argv: list[str] | None = None) -> int:
     words = sys.argv[1:] if argv is None else argv
-    standard_streams.secure()
+    output.secure()
     try:
         return _unless_unwritten(_dispatch(words), words)
-    except standard_streams.Ended as end:
+    except output.Ended as end:
         return _die_of(end.number) if end.number else _unless_unwritten(exit_codes.DONE, words)
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -57,7 +57,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _unless_unwritten(code: int, words: list[str]) -> int:
-    fault = standard_streams.fault()
+    fault = output.fault()
     if fault is None or fault.errno == EPIPE:
         return code
     print(f"headcount: the output could not be written: {fault.strerror}", file=sys.stderr)
@@ -171,7 +171,7 @@ OTHERS_CALL_IT = {
 def _unknown(name: str, verbs: list[str]) -> WrongCall:
     from difflib import get_close_matches
 
-    from headcount.cli.sanitize import clean
+    from headcount.present.clean_text import clean
 
     known = OTHERS_CALL_IT.get(name.lower())
     near = [known] if known else get_close_matches(name.lower(), verbs, n=1)
@@ -181,7 +181,7 @@ def _unknown(name: str, verbs: list[str]) -> WrongCall:
 
 def _told(fault: ClientFault, *, as_json: bool) -> int:
     """For people on stderr; for programs that asked for JSON also as a document, in the wire's own form."""
-    from headcount.cli.sanitize import clean
+    from headcount.present.clean_text import clean
 
     sys.stdout.flush()
     if as_json:
@@ -195,8 +195,8 @@ def _told(fault: ClientFault, *, as_json: bool) -> int:
 
 
 def _unexpected(error: Exception) -> int:
-    from headcount.cli.crash import write_traceback
-    from headcount.cli.sanitize import clean
+    from headcount.cli.output import write_traceback
+    from headcount.present.clean_text import clean
 
     sys.stdout.flush()
     where = write_traceback(error)

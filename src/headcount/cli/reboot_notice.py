@@ -10,10 +10,9 @@ Not here: who may say so (the daemon decides).
 from typing import Any
 
 from headcount.cli import output
-from headcount.cli.sanitize import clean, said
 from headcount.client.daemon_access import Client
 from headcount.client.faults import ClientFault
-from headcount.present.clean_text import command
+from headcount.present.clean_text import clean, command, said
 from headcount.present.session_words import SHORTEST_ID, agent_name
 
 SHOWN_MOST = 20

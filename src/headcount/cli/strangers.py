@@ -16,7 +16,7 @@ from typing import Any
 from headcount.agents.catalog import AGENTS
 from headcount.agents.interface import Agent, Scanned
 from headcount.cli import output
-from headcount.cli.sanitize import clean
+from headcount.present.clean_text import clean
 from headcount.wire import exit_codes
 
 

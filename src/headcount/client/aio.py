@@ -7,7 +7,7 @@ Rules of this file
   4. A forked copy of the process begins anew, in a loop of its own: connections, tasks and claims stay with the process
      that made them.
 
-Not here: connections (client/transport/async_connection.py), values (values.py), the questions (requests.py), what makes no sense (wish.py).
+Not here: connections (client/transport/async_connection.py), values (values.py), the questions (claims.py), what makes no sense (values.py).
 """
 
 import asyncio
@@ -22,15 +22,26 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headcount import times
-from headcount.client import requests, withdrawals
-from headcount.client.daemon_access import quoted, reach
+from headcount.client import claims
+from headcount.client.daemon_access import credential, quoted, reach
 from headcount.client.faults import Broken, NotRunning, Refused, Unavailable
 from headcount.client.sync import environment, heard_of
-from headcount.client.token import credential
 from headcount.client.transport import connection
 from headcount.client.transport.async_connection import Links
-from headcount.client.values import Claim, Event, Me, Session, claim_fields, is_over, listed
-from headcount.client.wish import NOT_AN_AGENT, check_here, check_item, check_wish, in_python
+from headcount.client.values import (
+    NOT_AN_AGENT,
+    Claim,
+    Event,
+    Me,
+    Session,
+    check_here,
+    check_item,
+    check_wish,
+    claim_fields,
+    in_python,
+    is_over,
+    listed,
+)
 from headcount.paths import Places
 
 log = logging.getLogger("headcount.client")
@@ -92,7 +103,7 @@ class AsyncClient:
     ) -> "AsyncClaim":
         """Ask for an item; wait up to `wait` seconds in line. The result says whether it was granted."""
         check_wish(item, wait, acting_as, own, note=note, request=request)
-        question = requests.acquire(
+        question = claims.acquire(
             item,
             request=request,
             wait=wait,
@@ -115,33 +126,33 @@ class AsyncClient:
     ) -> None:
         """Give an item back. `Refused` when it is not the caller's, `NotFound` when nobody holds it."""
         check_item(item)
-        await self._ask(requests.release(item, fence=fence, force=force, acting_as=acting_as))
+        await self._ask(claims.release(item, fence=fence, force=force, acting_as=acting_as))
 
     async def check(self, item: str, fence: int) -> bool:
         """Whether that number is the item's current one: for whoever guards a resource."""
         check_item(item)
-        return (await self._ask(requests.check(item, fence))).get("current") is True
+        return (await self._ask(claims.check(item, fence))).get("current") is True
 
     async def claims(self) -> list[Claim]:
         """All that is held now, the oldest first."""
-        return listed(await self._ask(requests.held()))
+        return listed(await self._ask(claims.held()))
 
     async def history(self, item: str) -> list[Event]:
         """What became of an item, as far back as the journal goes."""
         check_item(item)
-        return [Event.of(event) for event in (await self._ask(requests.held(item))).get("history") or ()]
+        return [Event.of(event) for event in (await self._ask(claims.held(item))).get("history") or ()]
 
     async def handoff(self, item: str, to: str, *, fence: int | None = None) -> Claim:
         """Give a claim to another live session; the returned one has the new number."""
         check_item(item)
-        return Claim(**claim_fields(await self._ask(requests.hand_off(item, to, fence=fence))))
+        return Claim(**claim_fields(await self._ask(claims.hand_off(item, to, fence=fence))))
 
     # --- who is there --------------------------------------------------------------------------------
 
     async def whoami(self) -> Me | None:
         """The session that this process belongs to; None outside every agent."""
         try:
-            return Me.of(await self._ask(requests.who_am_i()))
+            return Me.of(await self._ask(claims.who_am_i()))
         except Refused as refused:
             if refused.code == NOT_AN_AGENT:
                 return None
@@ -190,25 +201,25 @@ class AsyncClient:
     def give_up(self, question: connection.Question, fault: BaseException | None = None) -> None:
         """Withdraw it in a thread, which nobody can cancel; `asyncio.run` waits for it. One thread for all of them: the
         program's own work may need the others."""
-        if not withdrawals.note(self.env, question, fault):
+        if not claims.note(self.env, question, fault):
             return
         life = self._here()
         if life.withdrawing is not None and not life.withdrawing.done():
             return  # it goes on until nothing is left
         try:
-            life.withdrawing = asyncio.get_running_loop().run_in_executor(None, withdrawals.try_now, self.env)
+            life.withdrawing = asyncio.get_running_loop().run_in_executor(None, claims.try_now, self.env)
         except RuntimeError:  # the loop is over
-            withdrawals.try_now(self.env)
+            claims.try_now(self.env)
 
     async def _ask(self, question: connection.Question) -> dict[str, Any]:
         life, began, spent = self._here(), time.monotonic(), 0.0
         was_started, broken = False, None
-        if withdrawals.is_unconfirmed(life.links.path):
-            await asyncio.to_thread(withdrawals.settle, self.env, autostart=self._autostart)
+        if claims.is_unconfirmed(life.links.path):
+            await asyncio.to_thread(claims.settle, self.env, autostart=self._autostart)
         while True:
             try:
                 await self._meet(life)
-                return requests.understood(await life.links.call(question.after(spent)))
+                return claims.understood(await life.links.call(question.after(spent)))
             except NotRunning as fault:  # it stopped since: start one, as the plain client does
                 if was_started:
                     raise broken or fault from None  # what broke may have been heard
@@ -319,5 +330,5 @@ class AsyncClaim(Claim):
             self.client.give_up(self.question)
             raise
         # The outer `with` of the same process gives it back, unless its caller has given up since.
-        withdrawals.note(self.client.env, self.question)
-        await asyncio.to_thread(withdrawals.try_now, self.client.env)
+        claims.note(self.client.env, self.question)
+        await asyncio.to_thread(claims.try_now, self.client.env)

@@ -1,25 +1,32 @@
 """Reaching the daemon: ask, start it when nobody listens, replace it when its code is older than ours.
 
-Rules of this file
-  1. A real request decides whether there is a daemon, never a file (accident H3).
-  2. Version and build are compared at the first answer (H10). A daemon of this installation that runs older code is
-     restarted; a newer one, and one of another installation, is used as it is; each is said in one line.
-  3. One question, one round trip: the first answer is the version check.
-  4. A daemon inside a sandbox or a container does not see our agents and cannot see us. Whoever meets it from outside
-     says so; `up` and `down` end it through the kernel's handle of whoever listens.
+The token of a launched session: read from its file, sent in a header, shown nowhere.
 
-Not here: HTTP (client/transport/connection.py), how a daemon is started (start_daemon.py).
+Rules
+  1. A real request decides whether there is a daemon, never a file (accident H3).
+  2. Version and build are compared at the first answer (H10). A daemon of this installation that runs older
+     code is restarted; a newer one, and one of another installation, is used as it is; each is said in one
+     line.
+  3. One question, one round trip: the first answer is the version check.
+  4. A daemon inside a sandbox or a container does not see our agents and cannot see us. Whoever meets it from
+     outside says so; `up` and `down` end it through the kernel's handle of whoever listens.
+  5. The environment names a file (`HEADCOUNT_TOKEN_FILE`); the token itself is in no argument, variable,
+     listing or log.
+  6. A file that is gone or strange is no token: the kernel's word on the caller is what counts anyway.
+
+Not here: HTTP (client/transport/connection.py), how a daemon is started (daemon_process.py); making tokens and
+  what they allow (daemon/).
 """
 
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from headcount import __version__, build_and_namespaces, times
 from headcount.client.faults import Broken, NotRunning, Refused, Unavailable, refusal
-from headcount.client.sse import ServerSentEvent
-from headcount.client.token import credential
-from headcount.client.transport.connection import Answer, Connection, Listener
+from headcount.client.transport.connection import Answer, Connection, Listener, rest, time_left
+from headcount.client.transport.response import ServerSentEvent
 from headcount.paths import Places
 
 Say = Callable[[str], None]
@@ -131,7 +138,7 @@ class Client:
         self._connection.leave()
 
     def start(self) -> None:
-        from headcount.client.start_daemon import start  # 6 ms of imports, and nearly never needed
+        from headcount.client.daemon_process import start  # 6 ms of imports, and nearly never needed
 
         if build_and_namespaces.is_foreign(self.places.record, openly=self.openly):
             raise NotRunning(
@@ -147,7 +154,7 @@ class Client:
     ) -> bool:
         """Ask the daemon to stop and wait until it is gone; False: there was none, or not the one that is meant (several
         callers may meet an older daemon at once, and the first of them replaces it)."""
-        from headcount.client.gone import Departure
+        from headcount.client.daemon_process import Departure
 
         health = self._health()
         if health is None:
@@ -170,7 +177,7 @@ class Client:
     def _health(self) -> Answer | None:
         """None: there is no daemon. One whose socket was removed listens again within moments; one that does not is
         named."""
-        from headcount.client.start_daemon import deaf_holder
+        from headcount.client.daemon_process import deaf_holder
 
         deadline = time.monotonic() + times.START_AGAIN_AFTER
         while True:
@@ -274,17 +281,6 @@ class Client:
         return True
 
 
-def rest(body: Any, spent: float) -> Any:
-    """What is asked again waits in line for what is left of its time, not from the beginning."""
-    wait = body.get("wait") if isinstance(body, dict) else None
-    return body if not wait or not spent else {**body, "wait": max(wait - spent, 0.0)}
-
-
-def time_left(within: float, spent: float) -> float:
-    """A daemon that was just started has the usual time for its answer."""
-    return max(within - spent, min(within, times.CALL_WITHIN))
-
-
 def order(version: str) -> tuple[int, ...]:
     """Versions in their order: the numbers before anything else is said; a pre-release counts as its release."""
     numbers = []
@@ -313,3 +309,27 @@ def quoted(text: str) -> str:
     return "".join(
         chr(byte) if byte in PLAIN else f"%{byte:02X}" for byte in text.encode("utf-8", "surrogatepass")
     )
+
+
+VARIABLE = "HEADCOUNT_TOKEN_FILE"
+SCHEME = "Headcount-Session"
+TOKEN_MOST = 256
+
+
+def credential(env: Mapping[str, str]) -> str:
+    """The value of the Authorization header; empty without a token."""
+    path = env.get(VARIABLE)
+    token = _read(path) if path else ""
+    good = token.isascii() and token.isprintable() and not any(sign.isspace() for sign in token)
+    return f"{SCHEME} {token}" if token and good else ""
+
+
+def _read(path: str) -> str:
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            return os.read(fd, TOKEN_MOST).decode("ascii", "replace").strip()
+        finally:
+            os.close(fd)
+    except (OSError, ValueError):
+        return ""  # the session it was for is over

@@ -1,15 +1,24 @@
 """Following the event stream across a restart of the daemon.
 
-Rules of this file
+Listening: a thread that follows the event stream and calls back.
+
+Rules
   1. Events are given once, in order; after a break the stream is resumed by the last number seen.
   2. A daemon that was stopped is not started again by somebody who only watches: he is told. Whoever stays
      waits for its return. One that was killed is started again: nobody wanted it to end.
+  3. When it was made, it listens: nothing that happens afterwards is missed, also across a restart of the
+     daemon.
+  4. A callback that raises is logged and not called again; whoever else listens is not hurt.
+  5. `close` ends it at once, also while it waits.
 
-Not here: the stream itself (client/transport/connection.py), what is made of an event (the faces, listening.py).
+Not here: the stream itself (client/transport/connection.py), what is made of an event (the faces,
+  event_stream.py); which events are wanted (sync.py), resuming (event_stream.py).
 """
 
 import json
+import logging
 import os
+import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -95,3 +104,62 @@ class Absence:
 
 def _stopped(fault: Unavailable) -> Unavailable:
     return Unavailable(STOPPED, "Start it: headcount up") if isinstance(fault, NotRunning) else fault
+
+
+log = logging.getLogger("headcount.client")
+
+Heard = Callable[[dict[str, Any]], object]
+
+
+class Listening:
+    def __init__(self, client: Client, heard: Heard) -> None:
+        self._client = client
+        self._heard = heard
+        self._last: int | None = None
+        self._fault: Exception | None = None
+        self._begun = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="headcount-listening", daemon=True)
+        self._thread.start()
+        if not self._begun.wait(times.READY_WITHIN + times.CALL_WITHIN):
+            self._fault = Unavailable("The event stream did not begin.", "See: headcount doctor")
+        if self._fault is not None:
+            self.close()
+            raise self._fault
+
+    @property
+    def is_open(self) -> bool:
+        return self._thread.is_alive()
+
+    def close(self) -> None:
+        self._client.hang_up()
+        if self._thread is not threading.current_thread():
+            self._thread.join(times.CALL_WITHIN)
+        self._client.close()
+
+    def __enter__(self) -> "Listening":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _run(self) -> None:
+        while not self._client.hung_up:
+            try:
+                self._follow()
+            except Unavailable as fault:
+                if not self._begun.is_set():
+                    self._fault = fault
+                    break
+                time.sleep(times.HOLD_LOOKS_AGAIN)  # the daemon is away; go on where it was left
+            except Exception:
+                log.exception("a callback failed and is not called again")
+                break
+        self._begun.set()
+
+    def _follow(self) -> None:
+        for data in follow(self._client, self._last):
+            self._last = int(data["seq"])
+            self._begun.set()
+            if self._client.hung_up:
+                return
+            self._heard(data)

@@ -8,8 +8,8 @@ Rules of this file
   4. A forked copy of the process speaks for itself: on its own connection, under its own lock (the one that was copied may
      be held by a thread that the copy does not have). Claims stay with the process that asked.
 
-Not here: asyncio (aio.py), values (values.py), the questions (requests.py), callbacks' thread (listening.py), what makes no
-sense (wish.py).
+Not here: asyncio (aio.py), values (values.py), the questions (claims.py), callbacks' thread (event_stream.py), what makes no
+sense (values.py).
 """
 
 import os
@@ -18,15 +18,26 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from headcount.client import requests, withdrawals
+from headcount.client import claims
 from headcount.client.daemon_access import Client as Reach
 from headcount.client.daemon_access import quoted, reach
-from headcount.client.event_stream import follow
+from headcount.client.event_stream import Listening, follow
 from headcount.client.faults import Refused
-from headcount.client.listening import Listening
 from headcount.client.transport import connection
-from headcount.client.values import Claim, Event, Me, Session, claim_fields, is_over, listed
-from headcount.client.wish import NOT_AN_AGENT, check_here, check_item, check_wish, in_python
+from headcount.client.values import (
+    NOT_AN_AGENT,
+    Claim,
+    Event,
+    Me,
+    Session,
+    check_here,
+    check_item,
+    check_wish,
+    claim_fields,
+    in_python,
+    is_over,
+    listed,
+)
 
 OnSession = Callable[[Session], object]
 
@@ -73,7 +84,7 @@ class Client:
     ) -> "ClientClaim":
         """Ask for an item; wait up to `wait` seconds in line. The result says whether it was granted."""
         check_wish(item, wait, acting_as, own, note=note, request=request)
-        question = requests.acquire(
+        question = claims.acquire(
             item,
             request=request,
             wait=wait,
@@ -86,7 +97,7 @@ class Client:
             answer = claim_fields(self._ask(question))
             return ClientClaim(**answer, client=self, question=question, acting_as=acting_as)
         except BaseException as fault:  # also Ctrl-C, and what a signal handler raises
-            withdrawals.give_up(self.env, question, fault)
+            claims.give_up(self.env, question, fault)
             if isinstance(fault, Refused):
                 raise in_python(fault) from None
             raise
@@ -96,33 +107,33 @@ class Client:
     ) -> None:
         """Give an item back. `Refused` when it is not the caller's, `NotFound` when nobody holds it."""
         check_item(item)
-        self._ask(requests.release(item, fence=fence, force=force, acting_as=acting_as))
+        self._ask(claims.release(item, fence=fence, force=force, acting_as=acting_as))
 
     def check(self, item: str, fence: int) -> bool:
         """Whether that number is the item's current one: for whoever guards a resource."""
         check_item(item)
-        return self._ask(requests.check(item, fence)).get("current") is True
+        return self._ask(claims.check(item, fence)).get("current") is True
 
     def claims(self) -> list[Claim]:
         """All that is held now, the oldest first."""
-        return listed(self._ask(requests.held()))
+        return listed(self._ask(claims.held()))
 
     def history(self, item: str) -> list[Event]:
         """What became of an item, as far back as the journal goes."""
         check_item(item)
-        return [Event.of(event) for event in self._ask(requests.held(item)).get("history") or ()]
+        return [Event.of(event) for event in self._ask(claims.held(item)).get("history") or ()]
 
     def handoff(self, item: str, to: str, *, fence: int | None = None) -> Claim:
         """Give a claim to another live session; the returned one has the new number."""
         check_item(item)
-        return Claim(**claim_fields(self._ask(requests.hand_off(item, to, fence=fence))))
+        return Claim(**claim_fields(self._ask(claims.hand_off(item, to, fence=fence))))
 
     # --- who is there --------------------------------------------------------------------------------
 
     def whoami(self) -> Me | None:
         """The session that this process belongs to; None outside every agent."""
         try:
-            return Me.of(self._ask(requests.who_am_i()))
+            return Me.of(self._ask(claims.who_am_i()))
         except Refused as refused:
             if refused.code == NOT_AN_AGENT:
                 return None
@@ -178,11 +189,11 @@ class Client:
     def _ask(self, question: connection.Question) -> dict[str, Any]:
         line = self._line()
         closes = line.reach.closes
-        if withdrawals.is_unconfirmed(line.reach.places.socket):
-            withdrawals.settle(self.env, autostart=self._autostart)
+        if claims.is_unconfirmed(line.reach.places.socket):
+            claims.settle(self.env, autostart=self._autostart)
         with line.lock:
             line.reach.begin(closes)
-            return requests.ask(line.reach, question)
+            return claims.ask(line.reach, question)
 
     def _line(self) -> Line:
         pid = os.getpid()
@@ -237,10 +248,10 @@ class ClientClaim(Claim):
                 self.release()
                 return
         except BaseException:  # not given back, as far as we know: withdrawn once the daemon can be asked
-            withdrawals.give_up(self.client.env, self.question)
+            claims.give_up(self.client.env, self.question)
             raise
         # The outer `with` of the same process gives it back, unless its caller has given up since.
-        withdrawals.give_up(self.client.env, self.question)
+        claims.give_up(self.client.env, self.question)
 
 
 def environment(home: str | None, env: Mapping[str, str] | None) -> dict[str, str]:

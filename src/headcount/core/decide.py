@@ -16,19 +16,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from headcount.core import collisions
-from headcount.core.checkout import hear_checkout
 from headcount.core.claims.ledger import accept_loss, acquire, free_all_of, hand_off, release
 from headcount.core.claims.queue import leave, look_again, next_look, serve, withdraw
 from headcount.core.claims.shared import mirror_freed, mirror_granted
-from headcount.core.commands import (
-    AcceptLoss,
-    Acquire,
-    HandOff,
-    Release,
-    SharedFreed,
-    SharedGranted,
-    Withdraw,
-)
 from headcount.core.leftovers import death_summary, lifecycle, second_writer
 from headcount.core.leftovers.lifecycle import hear_gone, hear_left, lose_process
 from headcount.core.sessions.apply_report import (
@@ -39,12 +29,21 @@ from headcount.core.sessions.apply_report import (
     hear_report,
 )
 from headcount.core.sessions.end_reason import ending
-from headcount.core.sessions.location import locate, visit
+from headcount.core.sessions.location import hear_checkout, locate, visit
 from headcount.core.sessions.registration import register, unregister
 from headcount.core.sessions.stalls import declare, weigh_look
 from headcount.core.state.world import NOT_ASKED, Draft, Verdicts, World
 from headcount.core.values import evidence as values_evidence
-from headcount.core.values.claim import Answer
+from headcount.core.values.claim import (
+    AcceptLoss,
+    Acquire,
+    Answer,
+    HandOff,
+    Release,
+    SharedFreed,
+    SharedGranted,
+    Withdraw,
+)
 from headcount.core.values.events import EventType
 from headcount.core.values.evidence import (
     Awake,

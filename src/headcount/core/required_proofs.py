@@ -11,10 +11,10 @@ Not here: what is decided (decide.py), how a process is asked (system/processes)
 
 from collections.abc import Callable, Iterable, Sequence
 
-from headcount.core.commands import Acquire, HandOff, Release, Withdraw
 from headcount.core.decide import Outcome, decide
 from headcount.core.state.claims import Page
 from headcount.core.state.world import Draft, World
+from headcount.core.values.claim import Acquire, HandOff, Release, Withdraw
 from headcount.core.values.evidence import Evidence, Judged, Tick
 from headcount.core.values.leftover import Gone, Left
 from headcount.core.values.process import ProcessIdentity

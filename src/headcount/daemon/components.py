@@ -31,6 +31,7 @@ from headcount.daemon.http.page_access import Pages
 from headcount.daemon.identity.anchor import Anchors
 from headcount.daemon.identity.caller import Actors
 from headcount.daemon.identity.tokens import Tokens
+from headcount.daemon.intake.agent_mailboxes import Mailboxes
 from headcount.daemon.intake.census import Census
 from headcount.daemon.intake.edited_paths import Worktrees
 from headcount.daemon.intake.mailbox import SIZE_MOST
@@ -38,7 +39,6 @@ from headcount.daemon.intake.mailbox_format import REPORTS_MOST
 from headcount.daemon.intake.registries import Registries
 from headcount.daemon.intake.unknown_events import Drift
 from headcount.daemon.leftovers.collect import Aftermath
-from headcount.daemon.mailboxes import Mailboxes
 from headcount.daemon.observers.notifications import Notifier
 from headcount.daemon.observers.terminals import Terminals
 from headcount.daemon.views.session_row import LIVENESS_WORDS, ended_untold, time_text, visible

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 from headcount import __version__
 from headcount.agents.catalog import AGENTS
-from headcount.agents.installing.shell_lines import directory_of
+from headcount.agents.installing.mailbox_line import directory_of
 from headcount.agents.interface import Agent
 from headcount.core.state.world import World
 from headcount.core.values.evidence import Awake, Retire
@@ -35,16 +35,17 @@ from headcount.daemon.engine.loop import Loop
 from headcount.daemon.engine.notify_observers import Observer, Observers
 from headcount.daemon.engine.pruning import keep_pruned
 from headcount.daemon.engine.recovery import boots_of, open_book, recover
-from headcount.daemon.engine.watchdog import Watchdog
+from headcount.daemon.engine.watchdog import Watchdog, notify
 from headcount.daemon.fleet.intervals import Pace
 from headcount.daemon.fleet.membership import Fleet
-from headcount.daemon.follow import Follow
 from headcount.daemon.home.home_watch import Home, open_store
+from headcount.daemon.http.listen import Server
 from headcount.daemon.http.page_access import Pages
 from headcount.daemon.identity.anchor import Anchors
 from headcount.daemon.identity.caller import Actors
 from headcount.daemon.identity.host_paths import Spaces
 from headcount.daemon.identity.tokens import Tokens
+from headcount.daemon.intake.agent_mailboxes import Mailboxes
 from headcount.daemon.intake.census import Census
 from headcount.daemon.intake.directory_hints import Hints
 from headcount.daemon.intake.edited_paths import Worktrees
@@ -55,15 +56,13 @@ from headcount.daemon.intake.unknown_events import Drift
 from headcount.daemon.leftovers.collect import Aftermath
 from headcount.daemon.leftovers.descendants import Descendants
 from headcount.daemon.leftovers.search import Search
-from headcount.daemon.listen import Server
-from headcount.daemon.mailboxes import Mailboxes
 from headcount.daemon.observers.checkouts import Checkouts
 from headcount.daemon.observers.notifications import Notifier
 from headcount.daemon.observers.stalls import Stalls
 from headcount.daemon.observers.terminals import Terminals
 from headcount.daemon.observers.tmux_segment import Segment
 from headcount.daemon.observers.transcript_forks import Forks
-from headcount.daemon.observers.transcripts import Transcripts
+from headcount.daemon.observers.transcripts import Follow, Transcripts
 from headcount.daemon.routes.dispatch import build_app
 from headcount.paths import Places
 from headcount.store.interface import StoreFault
@@ -71,7 +70,6 @@ from headcount.store.sqlite.adapter import SqliteStore
 from headcount.system.clock import Clock, SystemClock
 from headcount.system.files import open_file_events
 from headcount.system.looking import Looks
-from headcount.system.notify import notify
 from headcount.system.processes.choose import open_processes
 from headcount.system.processes.interface import Processes
 from headcount.times import DAY, MINUTE

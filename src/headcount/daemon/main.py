@@ -1,10 +1,16 @@
 """The composition root: the only place that constructs.
 
-Rules of this file
-  1. Order of a start: lock, log, store, world, proofs, first commit, listeners, ready. Recovery
-     reads before anything writes.
+The log: one JSON object a line, rotated, without secrets.
+
+Rules
+  1. Order of a start: lock, log, store, world, proofs, first commit, listeners, ready. Recovery reads before
+     anything writes.
   2. Detached: forked once more, in no terminal, in `/`, with umask 077.
   3. An orderly stop answers within two seconds, also with streams open.
+  4. Lines are machine-readable: at, level, from, message, and the trace of a fault.
+  5. It is a plain file of ours; a link or a pipe in its place is taken away.
+  6. No prompt, payload, header or token is ever logged; callers log kinds, counts and pids. A trace names the
+     places and the kinds of its faults, not their messages: those may quote what was being read.
 
 Not here: what the parts do.
 """
@@ -12,17 +18,23 @@ Not here: what the parts do.
 import asyncio
 import contextlib
 import gc
+import json
 import logging
+import logging.handlers
 import os
 import signal
 import sys
 import time
+import traceback
 from collections.abc import Mapping
+from datetime import UTC, datetime
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from headcount import __version__, build_and_namespaces
 from headcount.paths import Places
+from headcount.private_files import open_to_append
 from headcount.times import WELL_AFTER
 
 if TYPE_CHECKING:
@@ -124,7 +136,6 @@ def _serve_alone(word: Word, tell: bool) -> int:
     build_and_namespaces.record(places.record)
     gc.disable()  # nothing that a start makes is garbage, and looking for some is a tenth of it
     from headcount.daemon.composition import StoreDamaged, run
-    from headcount.daemon.logs import open_log
 
     def ready() -> None:
         word.say("ready")
@@ -172,3 +183,46 @@ def _start_anew(lock: "Singleton", word: Word, times: int) -> None:
 
 if __name__ == "__main__":
     sys.exit(main())
+
+
+SIZE_MOST = 2 * 1024 * 1024
+KEPT = 3
+CAUSES_MOST = 8
+
+
+class OwnFile(logging.handlers.RotatingFileHandler):
+    """Writes through nothing that was put in the place of the log."""
+
+    def _open(self) -> TextIOWrapper:
+        return open(open_to_append(self.baseFilename), "a", encoding=self.encoding)
+
+
+class JsonLines(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        line = {
+            "at": at,
+            "level": record.levelname.lower(),
+            "from": record.name,
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            line["trace"] = _trace(record.exc_info[1])
+        return json.dumps(line, ensure_ascii=True)
+
+
+def _trace(fault: BaseException | None) -> str:
+    told: list[str] = []
+    while fault is not None and len(told) < CAUSES_MOST:
+        why = f": {fault.strerror}" if isinstance(fault, OSError) and fault.strerror else ""
+        told.append(f"{''.join(traceback.format_tb(fault.__traceback__))}{type(fault).__name__}{why}")
+        fault = fault.__cause__ or fault.__context__
+    return "\n".join(reversed(told))
+
+
+def open_log(path: Path) -> None:
+    handler = OwnFile(path, maxBytes=SIZE_MOST, backupCount=KEPT, encoding="utf-8")
+    handler.setFormatter(JsonLines())
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(logging.INFO)

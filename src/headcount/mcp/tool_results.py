@@ -12,10 +12,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from headcount.cli.sanitize import clean
 from headcount.client.values import Claim, Me, Session
 from headcount.present import holders, session_words, table
-from headcount.present.clean_text import in_quotes, said
+from headcount.present.clean_text import clean, in_quotes, said
 from headcount.present.screen import Screen
 
 PLAIN = Screen(columns=None, colour=False, unicode=True)

@@ -16,8 +16,8 @@ from typing import Any
 
 from headcount import times
 from headcount.client.aio import AsyncClient
+from headcount.client.claims import item_here
 from headcount.client.faults import ClientFault, NotFound, Refused
-from headcount.client.requests import item_here
 from headcount.client.values import Claim, Session
 from headcount.core.values.item import BadItem, Item, overlaps, parse_item
 from headcount.mcp import tool_results

@@ -1,16 +1,24 @@
 """Plain text: every foreign string goes through here before anybody is shown it.
 
-Rules of this file
+The one sanitizer of terminals: cleaned text, measured and cut by the cells that it takes.
+
+Rules
   1. What comes out is one line of visible characters: no C0 or C1, no escape sequence, no bidi control,
-     nothing of zero width that hides or reorders, no lone surrogate. (Accident: a session title that is
-     an escape sequence sets the clipboard of whoever lists sessions.)
+     nothing of zero width that hides or reorders, no lone surrogate. (Accident: a session title that is an
+     escape sequence sets the clipboard of whoever lists sessions.)
   2. Formatting that nobody can see is dropped; a control character leaves a `?`, so that one sees that
      something was there; white space becomes a space.
-  3. Inside a sentence of ours, `said` (an item: `said_item`): a word stays as it is, anything longer stands in quotes, so
-     that nobody takes it for our advice. Inside a command that somebody may paste, `command`: every word reaches the
-     program as it is, whatever it holds. Every face uses these; the page has its own of the same rules (words.js).
+  3. Inside a sentence of ours, `said` (an item: `said_item`): a word stays as it is, anything longer stands
+     in quotes, so that nobody takes it for our advice. Inside a command that somebody may paste, `command`:
+     every word reaches the program as it is, whatever it holds. Every face uses these; the page has its own
+     of the same rules (words.js).
+  4. `clean`, `said` and `said_item` are core's own, so that whoever shows foreign text, terminal or not,
+     cleans it alike.
+  5. Widths are terminal cells, not characters.
 
-Not here: widths of terminals (cli/sanitize.py), which strings are foreign (all that came over the wire are).
+Not here: widths of terminals (present/clean_text.py), which strings are foreign (all that came over the wire are);
+  what is cleaned away (present/clean_text.py), colours (present/screen.py), which strings are foreign (all
+  that came over the wire are).
 """
 
 REPLACEMENT = "?"
@@ -114,3 +122,54 @@ def _selects_variation(character: str) -> bool:
         or "\U000e0100" <= character <= "\U000e01ef"
         or "\u180b" <= character <= "\u180f"
     )
+
+
+def width(text: str) -> int:
+    """How many cells of a terminal it takes."""
+    if text.isascii():
+        return len(text)
+    return sum(_cells(character) for character in text)
+
+
+def _cells(character: str) -> int:
+    if character < "\u0300":
+        return 1
+    from unicodedata import category, east_asian_width
+
+    if category(character) in ("Mn", "Me"):
+        return 0
+    return 2 if east_asian_width(character) in "WF" else 1
+
+
+def cut(text: str, cells: int, dots: str = "…") -> str:
+    """At most that many cells, cut at the end."""
+    if width(text) <= cells:
+        return text
+    room = cells - width(dots)
+    if room <= 0:
+        return _head(text, cells)
+    return _head(text, room) + dots
+
+
+def cut_middle(text: str, cells: int, dots: str = "…") -> str:
+    """At most that many cells, cut in the middle: names differ at both ends, their prefixes repeat."""
+    if width(text) <= cells:
+        return text
+    room = cells - width(dots)
+    if room < 2:
+        return cut(text, cells, dots)
+    tail = _head(text[::-1], room // 2)[::-1]
+    return _head(text, room - width(tail)) + dots + tail
+
+
+def pad(text: str, cells: int) -> str:
+    return text + " " * (cells - width(text))
+
+
+def _head(text: str, cells: int) -> str:
+    taken = 0
+    for index, character in enumerate(text):
+        taken += _cells(character)
+        if taken > cells:
+            return text[:index]
+    return text

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from headcount.cli.sanitize import clean, pad, said, width
 from headcount.present import session_words, time_text
+from headcount.present.clean_text import clean, pad, said, width
 
 PHRASES = {
     "permission": "waiting for permission",

@@ -6,15 +6,14 @@ Rules of this file
   2. A refusal names waiting, never releasing: agents copy what they read.
   3. The row of the holder is asked for only when somebody is to be told of it.
 
-Not here: asking for an item (client/requests.py), who gets it (the daemon).
+Not here: asking for an item (client/claims.py), who gets it (the daemon).
 """
 
 import time
 from typing import Any
 
-from headcount.cli.sanitize import clean
 from headcount.present import time_text
-from headcount.present.clean_text import command, in_quotes, said
+from headcount.present.clean_text import clean, command, in_quotes, said
 
 SHORT = 4
 WAIT_SUGGESTED = 600

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from headcount.cli.sanitize import clean, cut, pad, width
 from headcount.present import time_text
+from headcount.present.clean_text import clean, cut, pad, width
 from headcount.present.screen import Screen
 
 TITLES = ("FROM", "KIND", "WHAT", "AGE", "MEM", "EVIDENCE")

@@ -5,7 +5,7 @@ Rules of this file
   2. Without UTF-8 the marks are ASCII. The locale's word counts, not only Python's encoding, which calls
      itself UTF-8 under LC_ALL=C.
 
-Not here: what is drawn (table.py, event_lines.py), cleaning of foreign text (sanitize.py).
+Not here: what is drawn (table.py, event_lines.py), cleaning of foreign text (clean_text.py).
 """
 
 import os

@@ -12,9 +12,8 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from headcount.cli import repo
-from headcount.cli.sanitize import clean, said
 from headcount.present import time_text
+from headcount.present.clean_text import clean, said
 
 SHORTEST_ID = 4
 
@@ -156,17 +155,17 @@ def end_of(ended: Raw) -> str:
 
 
 def repo_of(raw: Raw) -> str:
-    """`api@auth-12`: as the daemon read it; where it has not yet, as it is read here."""
+    """`api@auth-12`, else the directory's own name, or `-`."""
     name, branch = clean(raw.get("repo")), clean(raw.get("branch"))
     if name:
         return f"{name}@{branch}" if branch else name
-    return clean(repo.label(raw.get("cwd")))
+    cwd = str(raw.get("cwd") or "")
+    return clean(cwd.rstrip("/").rpartition("/")[2] or cwd) or "-"
 
 
 def is_in_repo(raw: Raw) -> bool:
     """Whether what `repo_of` says is a repository, and not a mere directory."""
-    cwd = raw.get("cwd")
-    return bool(raw.get("repo")) or (bool(cwd) and repo.find_repo(str(cwd)) is not None)
+    return bool(raw.get("repo"))
 
 
 def who(raw: Raw) -> str:

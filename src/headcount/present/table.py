@@ -1,19 +1,25 @@
 """The table: rows in columns that fit the screen.
 
-Rules of this file
-  1. NAME and DOING share the slack. Names are cut in the middle, the rest at its end; ids, FOR and AGENT never.
-  2. Below 100 columns WHERE goes, then REPO when it does not fit; below 60 only mark, NAME, STATE and FOR
-     are left. No line is wider than the screen. A pipe gets everything, uncut and uncoloured.
+The wide table: what `ps --wide` adds to each row.
+
+Rules
+  1. NAME and DOING share the slack. Names are cut in the middle, the rest at its end; ids, FOR and AGENT
+     never.
+  2. Below 100 columns WHERE goes, then REPO when it does not fit; below 60 only mark, NAME, STATE and FOR are
+     left. No line is wider than the screen. A pipe gets everything, uncut and uncoloured.
   3. Colour is on the mark and on STATE only. An alarm is a red line of its own.
   4. More than eight idle rows fold into one, except in pipes and when everything was asked for.
+  5. A figure that the agent's files do not give is a dash; a column that is nothing but dashes is left out.
+  6. The context is a share where its size is known, else a count: no size is guessed from a model's name.
 
-Not here: words and order (session_words.py), what a terminal can do (screen.py).
+Not here: words and order (session_words.py), what a terminal can do (screen.py); the columns that everybody
+  sees (present/table.py), where a figure comes from (`show`).
 """
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from headcount.cli.sanitize import cut, cut_middle, pad, width
+from headcount.present.clean_text import clean, cut, cut_middle, pad, width
 from headcount.present.screen import Screen
 from headcount.present.session_words import ASCII_MARKS, GROUPS, MARKS, Row
 
@@ -193,3 +199,67 @@ def _folded_line(folded: list[Row], screen: Screen) -> str:
 
 def _within(text: str, screen: Screen) -> str:
     return text if screen.columns is None else cut(text, screen.columns, screen.dots)
+
+
+THOUSAND = 1_000
+MILLION = 1_000_000
+
+Raw = Mapping[str, Any]
+
+
+def context(raw: Raw) -> str:
+    """`66%`, or `132k` where nobody says of how much."""
+    used, window = raw.get("context_tokens"), raw.get("context_window")
+    if not isinstance(used, int):
+        return ""
+    return f"{100 * used // window}%" if isinstance(window, int) and window > 0 else amount(used)
+
+
+def tokens(raw: Raw) -> str:
+    """`94k in, 140 out`."""
+    spent = raw.get("tokens")
+    if not isinstance(spent, dict):
+        return ""
+    return f"{amount(spent.get('input'))} in, {amount(spent.get('output'))} out"
+
+
+def cost(raw: Raw) -> str:
+    usd = raw.get("cost_usd")
+    return f"${usd:.2f}" if isinstance(usd, int | float) else ""
+
+
+def amount(count: object) -> str:
+    """950, 13k, 1.2M."""
+    if not isinstance(count, int):
+        return "?"
+    if count < THOUSAND:
+        return str(count)
+    if count < MILLION:
+        return f"{count // THOUSAND}k"
+    return f"{count / MILLION:.1f}M"
+
+
+def _plain(name: str) -> Callable[[Raw], str]:
+    return lambda raw: clean(raw.get(name))
+
+
+COLUMNS: dict[str, Callable[[Raw], str]] = {
+    "ROLE": _plain("role"),
+    "GROUPS": lambda raw: ", ".join(clean(group) for group in raw.get("groups") or ()),
+    "MODEL": _plain("model"),
+    "CONTEXT": context,
+    "TOKENS": tokens,
+    "COST": cost,
+    "WORKTREE": _plain("worktree"),
+    "MODE": _plain("permission_mode"),
+    "ENTRY": _plain("entrypoint"),
+    "PARENT": lambda raw: clean(raw.get("parent"))[:4],
+    "VERSION": _plain("version"),
+}
+
+
+def wide_columns(sessions: Iterable[Raw]) -> dict[str, dict[str, str]]:
+    """By title, each session's text by its id."""
+    listed = list(sessions)
+    drawn = {title: {clean(raw.get("id")): text(raw) for raw in listed} for title, text in COLUMNS.items()}
+    return {title: texts for title, texts in drawn.items() if any(texts.values())}

@@ -20,7 +20,7 @@ from functools import cache
 
 from msgspec import Struct
 
-from headcount.system.processes.scarcity import NOTHING_LEFT
+from headcount.system.processes.descriptor_limits import NOTHING_LEFT
 
 HOST = "127.0.0.1"
 HOST_6 = "::1"

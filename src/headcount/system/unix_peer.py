@@ -19,7 +19,7 @@ import sys
 from msgspec import Struct
 
 from headcount.core.values.process import ProcessFacts, ProcessIdentity
-from headcount.system.processes import scarcity
+from headcount.system.processes import descriptor_limits
 from headcount.system.processes.interface import Processes
 from headcount.system.processes.pidfds import calls as pidfds
 from headcount.system.processes.pidfds.kernel_features import SO_PEERPIDFD
@@ -93,6 +93,6 @@ def _peer_pidfd(sock: _socket.socket) -> int | None:
     try:
         return sock.getsockopt(socket.SOL_SOCKET, SO_PEERPIDFD)
     except OSError as error:
-        if error.errno in scarcity.NOTHING_LEFT:
+        if error.errno in descriptor_limits.NOTHING_LEFT:
             raise
         return None

@@ -20,19 +20,16 @@ from textual.timer import Timer
 from textual.widgets import Input
 
 from headcount import times
-from headcount.cli.sanitize import clean
 from headcount.present import time_text
+from headcount.present.clean_text import clean
 from headcount.present.session_words import Row, who
 from headcount.present.table import summary
-from headcount.tui import bars, tab_lines
+from headcount.tui import tab_lines, widgets
 from headcount.tui.detail_pane import Detail, lines_about, lines_about_claim, lines_about_leftover
 from headcount.tui.event_feed import Feed
-from headcount.tui.help import Help
-from headcount.tui.keys import KEYS
-from headcount.tui.paint import Line, plain
+from headcount.tui.keys import KEYS, Help, run_verb
 from headcount.tui.sessions import Board, next_that_needs_you
-from headcount.tui.verbs import run_verb
-from headcount.tui.widgets import Listing
+from headcount.tui.widgets import Line, Listing, plain
 
 UNKNOWN = "Asking who is here…"
 EMPTY = "No agents here. Start one, or see what it looks like: headcount demo"
@@ -60,7 +57,7 @@ class Headcount(App[None]):
         self.board = Board()
         self.feed = feed(env, self._wake)
         self.tab = "agents"
-        self.top_bar, self.bottom_bar = bars.Bar(id="top"), bars.Bar(id="bottom")
+        self.top_bar, self.bottom_bar = widgets.Bar(id="top"), widgets.Bar(id="bottom")
         self.listing, self.pane = Listing(), Detail()
         self.field = Input(id="find", placeholder="name, agent, repository, state", compact=True)
         self._unicode = unicode
@@ -169,9 +166,9 @@ class Headcount(App[None]):
         counts: dict[str, int | None] = {
             name: None if found is None else len(found) for name, found in self._lists.items()
         }
-        told = (summary(self._everybody), bars.in_marks(self._everybody, unicode=self._unicode))
+        told = (summary(self._everybody), widgets.in_marks(self._everybody, unicode=self._unicode))
         told = told if self.board.is_known else ("", "")
-        self.top_bar.show(bars.top(self.tab, counts, told, cells))
+        self.top_bar.show(widgets.top(self.tab, counts, told, cells))
         since = self.feed.lost_since
         lost = (
             None
@@ -182,8 +179,8 @@ class Headcount(App[None]):
             self._said = None
         said = self._said[0] if self._said is not None else None
         notes = [*tab_lines.beside(self._everybody, self._lists), *([self._waited] if self._waited else [])]
-        line = bars.bottom(
-            lost=lost, said=said, wanted=self._wanted(), notes=notes, cells=cells, keys=bars.KEYS[self.tab]
+        line = widgets.bottom(
+            lost=lost, said=said, wanted=self._wanted(), notes=notes, cells=cells, keys=widgets.KEYS[self.tab]
         )
         self.bottom_bar.show(line)
 
@@ -269,7 +266,7 @@ class Headcount(App[None]):
             self._draw()
 
     def action_next_tab(self) -> None:
-        self.action_tab(bars.TABS[(bars.TABS.index(self.tab) + 1) % len(bars.TABS)])
+        self.action_tab(widgets.TABS[(widgets.TABS.index(self.tab) + 1) % len(widgets.TABS)])
 
     def action_detail(self) -> None:
         self.pane.toggle_class("small")

@@ -1,9 +1,30 @@
-"""Keys: which key means what. The help (help.py) tells them to people.
+"""Keys: which key means what. The help (keys.py) tells them to people.
 
-Not here: what an action does (app.py).
+The help: every key, and what the marks mean.
+
+Verbs from the keyboard: what a key does to a session is what the verb of that name does.
+
+Rules
+  1. The verb itself runs, as a child with our environment: same rights, same checks, same words.
+  2. Its answer is one line, cleaned. It never reads the keyboard.
+
+Not here: what an action does (app.py); what a key does (app.py); keys and second presses (app.py), what the
+  verb does (cli/commands).
 """
 
+import subprocess
+import sys
+from typing import ClassVar
+
+from rich.text import Text
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from headcount.present.clean_text import clean
+from headcount.present.session_words import GROUPS, MARKS
+from headcount.times import TUI_VERB_WITHIN
 
 KEYS: list[BindingType] = [
     Binding("j,down", "move(1)", show=False),
@@ -27,3 +48,61 @@ KEYS: list[BindingType] = [
     Binding("question_mark", "help", show=False),
     Binding("q,ctrl+c", "quit", show=False),
 ]
+
+
+KEY_HELP = (
+    ("j k  Up Down", "move; g G Home End, PgUp PgDn"),
+    ("n", "the next agent that needs you"),
+    ("Enter", "go to its terminal"),
+    ("/", "find: name, agent, repository, state; Esc: all again"),
+    ("s s", "stop it: the second press within three seconds"),
+    ("1 2 3  Tab", "agents, claims, leftovers"),
+    ("J K  d", "scroll what lies behind the row; hide or show it"),
+    ("?  q", "this help; quit"),
+)
+
+
+def help_text() -> str:
+    lines = [f"{keys:<14}{what}" for keys, what in KEY_HELP]
+    marks = [f"{MARKS[group]} {group}" for group in GROUPS]
+    return "\n".join(
+        [
+            *lines,
+            "",
+            "   ".join(marks[:4]),
+            "   ".join(marks[4:]),
+            "",
+            "While you move, the rows keep their places.",
+        ]
+    )
+
+
+class Help(ModalScreen[None]):
+    CSS = """
+    Help { align: center middle; }
+    Help Static { width: auto; max-width: 100%; height: auto; border: round $primary; padding: 0 1; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,question_mark,q,enter", "dismiss", "close", show=False)
+    ]
+
+    def compose(self) -> ComposeResult:
+        yield Static(Text(help_text()), markup=False)
+
+
+def run_verb(verb: str, session: str) -> str:
+    """Blocks: for a thread. What the verb said, or why it said nothing."""
+    try:
+        done = subprocess.run(
+            [sys.executable, "-P", "-m", "headcount", verb, "--", session],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=TUI_VERB_WITHIN,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return f"{verb} takes long; see: headcount log"
+    said = [line for line in (done.stderr + "\n" + done.stdout).splitlines() if line.strip()]
+    return clean("  ".join(said[:2])) or f"{verb}: done"

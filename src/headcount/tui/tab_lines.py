@@ -5,20 +5,19 @@ Rules of this file
   2. A line is made by its number, so that what nobody sees is never made.
   3. Every foreign string is cleaned before it is measured.
 
-Not here: scrolling and choosing (widgets.py), colours themselves (paint.py).
+Not here: scrolling and choosing (widgets.py), colours themselves (widgets.py).
 """
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from headcount.cli.sanitize import clean, cut, cut_middle, pad, width
 from headcount.present import time_text
-from headcount.present.clean_text import word_of_command
+from headcount.present.clean_text import clean, cut, cut_middle, pad, width, word_of_command
 from headcount.present.holders import name_of
 from headcount.present.leftovers import memory, what_of
 from headcount.present.session_words import ASCII_MARKS, MARKS, SHORTEST_ID, Row
 from headcount.present.table import ALARM_INDENT, GAP, TITLES, columns_of
-from headcount.tui.paint import Line, plain
+from headcount.tui.widgets import Line, plain
 
 WIDE = (
     100  # cells; below, the dead have one word, so that the living keep the room: the rest is behind the row

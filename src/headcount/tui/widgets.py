@@ -1,23 +1,142 @@
 """The listing: lines of which one is chosen, drawn only where they are seen.
 
-Rules of this file
+Paint: text and colours as pieces that Textual draws as they are.
+
+The bars above and below: tabs and the summary, the keys, and what must be said at once.
+
+Rules
   1. A line is made when it is drawn: 500 rows cost what the screen shows of them.
   2. The chosen one is known by its key, not by its number: it stays chosen when lines move.
   3. The head stays while the rest scrolls.
+  4. Foreign text becomes a `Segment`, which has no markup to be interpreted: no other type of Rich or Textual
+     that reads text is used for what came over the wire.
+  5. The same colours as `ps`, on the mark and on STATE only; `NO_COLOR` leaves greys and weight.
+  6. One line each, cut at the screen's end. What is lost or wrong is red and comes before all else.
 
-Not here: which lines (tab_lines.py), what choosing means (app.py).
+Not here: which lines (tab_lines.py), what choosing means (app.py); which words (present/session_words.py),
+  where a piece is put (the widgets); the words of the summary (present/table.py), when something is said
+  (app.py).
 """
 
 from collections.abc import Callable, Sequence
 
+from rich.segment import Segment
 from rich.style import Style
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
+from textual.widget import Widget
 
-from headcount.tui.paint import Line, strip_of
+from headcount.present.clean_text import clean, cut, width
+from headcount.present.session_words import ASCII_MARKS, GROUPS, MARKS, Row
+
+STYLES = {
+    "needs you": Style(color="yellow", bold=True),
+    "stopped": Style(color="red"),
+    "done": Style(color="cyan"),
+    "working": Style(color="green"),
+    "unknown": Style(color="magenta"),
+    "idle": Style(dim=True),
+    "ended": Style(dim=True),
+    "killed": Style(color="red"),
+    "alarm": Style(color="red"),
+    "head": Style(dim=True),
+    "bold": Style(bold=True),
+    "plain": Style(),
+}
+CHOSEN = Style(bgcolor="#2b4b6f", bold=True)
+
+Piece = tuple[str, str]  # text, name of a style
+Line = list[Piece]
+
+
+def plain(text: str) -> Line:
+    return [(text, "plain")]
+
+
+def strip_of(line: Line, cells: int, base: Style, *, chosen: bool = False) -> Strip:
+    """One line of the screen, exactly that wide. What is chosen has a ground of its own and keeps its colours."""
+    over = base + CHOSEN if chosen else base
+    pieces = [Segment(clean(text), over + STYLES[name]) for text, name in line if text]
+    return Strip(pieces).adjust_cell_length(cells, over)
+
+
+TABS = ("agents", "claims", "leftovers")
+OTHERS = "j/k move  n needs you  1-3 tabs  ? help  q quit"
+KEYS = {
+    "agents": "j/k move  n needs you  Enter go there  / find  s stop  1-3 tabs  ? help  q quit",
+    "claims": OTHERS,
+    "leftovers": OTHERS,
+}
+
+
+class Bar(Widget):
+    DEFAULT_CSS = "Bar { height: 1; }"
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(id=id)
+        self._line: Line = []
+
+    def show(self, line: Line) -> None:
+        if line != self._line:
+            self._line = line
+            self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        return strip_of(self._line, self.size.width, self.rich_style + Style())
+
+    @property
+    def text(self) -> str:
+        """For tests: what it says."""
+        return "".join(text for text, _ in self._line)
+
+
+def top(tab: str, counts: dict[str, int | None], summaries: Sequence[str], cells: int) -> Line:
+    """`headcount [agents] claims 2 leftovers 1      8 alive: 2 need you`: of the summaries the first that fits."""
+    line: Line = [("headcount ", "bold")]
+    for name in TABS:
+        count = counts.get(name)
+        label = name if count is None else f"{name} {count}"
+        line.append((f"[{label}]" if name == tab else f" {label} ", "bold" if name == tab else "head"))
+    taken = sum(width(text) for text, _ in line)
+    room = cells - taken - 2
+    if room < 12:
+        return line
+    short = cut(next((text for text in summaries if width(text) <= room), summaries[-1]), room)
+    return [*line, (" " * (cells - taken - width(short)), "plain"), (short, "plain")]
+
+
+def in_marks(rows: Sequence[Row], *, unicode: bool) -> str:
+    """The summary where there is no room for words: `8 alive ▲2 ■1 ✓1 ●2 ?1 ○1`."""
+    marks = MARKS if unicode else ASCII_MARKS
+    counts = {group: sum(row.group == group for row in rows) for group in GROUPS}
+    alive = sum(row.liveness == "alive" for row in rows)
+    return " ".join(
+        [f"{alive} alive", *(f"{marks[group]}{count}" for group, count in counts.items() if count)]
+    )
+
+
+def bottom(
+    *, lost: str | None, said: str | None, wanted: str, notes: Sequence[str], cells: int, keys: str
+) -> Line:
+    """The connection before what was just said, that before the filter, that before the keys."""
+    if lost is not None:
+        return [(cut(lost, cells), "alarm")]
+    if said is not None:
+        return [(cut(said, cells), "bold")]
+    if wanted:
+        return [(cut(wanted, cells), "done")]
+    keys = cut(keys, cells)
+    room, shown = cells - width(keys) - 2, list(notes)
+    while shown and width(" · ".join(shown)) > room:
+        shown.pop()  # the last is the least urgent
+    note = " · ".join(shown)
+    if not note:
+        return [(keys, "head")]
+    return [(keys, "head"), (" " * (cells - width(keys) - width(note)), "plain"), (note, "plain")]
+
 
 Draw = Callable[[int], Line]
 

@@ -1,9 +1,17 @@
 """The messages of the wire, as msgspec types. The OpenAPI document is made from them.
 
-Rules of this file
+The messages of a closer look: one session in full, its last lines, its declared silence, what a reboot ended.
+
+The messages of asking who one is: the answer, and every way that was tried.
+
+Rules
   1. Field names are a contract: they are only ever added.
   2. Times are RFC 3339 in UTC with milliseconds. Absent facts are null, not missing.
   3. Plain data only: no behaviour beyond what a field is called.
+  4. As in sessions.py: field names are only ever added, times are text, absent facts are null.
+  5. As in sessions.py: names are only ever added.
+
+Not here: rows, events and claims (sessions.py).
 """
 
 import msgspec
@@ -118,3 +126,66 @@ class Explanation(msgspec.Struct, kw_only=True):
 
 
 # --- claims --------------------------------------------------------------------------------------
+
+
+class FactSource(msgspec.Struct, kw_only=True):
+    source: str  # kernel, hook, http, registry, transcript, git, scan, registration, operator
+    at: str | None
+
+
+class SessionDetail(SessionRow, kw_only=True):
+    """One session in full."""
+
+    transcript: str | None
+    sources: dict[str, FactSource]  # by field, where somebody said it
+
+
+class Rebooted(msgspec.Struct, kw_only=True):
+    sessions: list[SessionRow]  # ended by a reboot, and not shown to a person before
+
+
+class PeekLine(msgspec.Struct, kw_only=True):
+    who: str | None  # user, agent, tool; null: a line of a terminal
+    text: str  # foreign
+    at: str | None
+
+
+class Peek(msgspec.Struct, kw_only=True):
+    session: str
+    source: str  # transcript, pane
+    lines: list[PeekLine]
+
+
+class QuietWish(msgspec.Struct, kw_only=True):
+    seconds: float = 0.0
+    why: str | None = None
+    off: bool = False
+
+
+class QuietAnswer(msgspec.Struct, kw_only=True):
+    session: SessionRow
+    until: str | None
+    capped: bool  # less than was asked for
+
+
+class Rung(msgspec.Struct, kw_only=True):
+    rung: str  # peer, token, environment, operator
+    taken: bool
+    why: str
+    session: str | None
+
+
+class Me(msgspec.Struct, kw_only=True):
+    kind: str  # agent, descendant; with explain also operator, nobody
+    session: str | None
+    agent: str | None
+    conversation: str | None
+    pid: int | None  # of the agent's process
+    resolved_by: str | None  # peer, token, environment
+    name: str | None
+    role: str | None
+    groups: list[str]
+    above: list[str]  # the sessions that this one was started inside, nearest first
+    rungs: list[Rung]  # empty unless asked for
+    refusal: str | None = None  # of a nobody: what was wrong with what it offered
+    way_out: str | None = None  # of a nobody: what it can do about that, where there is something

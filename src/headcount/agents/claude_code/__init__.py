@@ -3,3 +3,5 @@
 Enters: its processes, hook payloads and files under its configuration directories.
 Leaves: reports, registry records, conversation lines.
 """
+
+NAME = "claude-code"

@@ -1,27 +1,37 @@
 """Claude Code as the port wants it: one object that holds nothing.
 
-Rules of this file
+Which processes are Claude Code, and which of those are sessions.
+
+Rules
   1. It only points: what it says is decided in the modules beside it.
+  2. The executable decides, and the name confirms. A path or an argument with "claude" in it is nothing:
+     scripts, editors and greps have that too.
+  3. A helper runs the same executable. What it is called with tells it apart (accidents I9, I10).
+  4. A claimed spare looks like an idle one; only the registry knows. By the process alone it is a helper.
+  5. The command line may hold a prompt: it is looked at here and goes no further.
+
+Not here: the registry (registry.py), walking up from a hook (daemon/).
 """
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from headcount.agents.claude_code import recognise, reports, transcript
+from headcount.agents.claude_code import NAME, reports, transcript
 from headcount.agents.claude_code.hooks import HOOKS
 from headcount.agents.claude_code.registry import Sessions, home_of
-from headcount.agents.fields import UUID
 from headcount.agents.installing.file_change import HookFiles
 from headcount.agents.interface import Hosted, OnFile, Place, Registry, Scanned, Unread
+from headcount.agents.kit.programs import base, name_of, path_of
+from headcount.agents.kit.safe_reading import UUID
 from headcount.agents.kit.transcripts import Said
-from headcount.core.open_files import OpenFiles
 from headcount.core.values.evidence import Glimpse
-from headcount.core.values.process import ProcessFacts
+from headcount.core.values.process import OpenFiles, ProcessFacts
 from headcount.core.values.report import Report
 
 
 class ClaudeCode:
-    name = reports.NAME
+    name = NAME
     label = "claude"
     marks = frozenset({"CLAUDE_CODE_SESSION_ID", "CLAUDE_PID"})
     registry: Registry = Sessions()
@@ -29,10 +39,10 @@ class ClaudeCode:
     follows = False  # its registry and hooks say more, and sooner
 
     def recognise(self, facts: ProcessFacts) -> bool:
-        return recognise.recognise(facts)
+        return recognise(facts)
 
     def is_helper(self, facts: ProcessFacts) -> bool:
-        return recognise.is_helper(facts)
+        return is_helper(facts)
 
     def is_launcher(self, facts: ProcessFacts) -> bool:
         return False  # its programs are the session's process themselves
@@ -50,9 +60,9 @@ class ClaudeCode:
         return transcript.glimpse(path, conversation)
 
     def peek(self, path: Path, conversation: str, lines: int) -> list[Said] | None:
-        from headcount.agents.claude_code import peek  # seldom asked for, and dear to load
+        from headcount.agents.claude_code import transcript  # seldom asked for, and dear to load
 
-        return peek.peek(path, conversation, lines)
+        return transcript.peek(path, conversation, lines)
 
     def drift(self, env: Mapping[str, str], home: Path, on_file: OnFile) -> Scanned:
         from headcount.agents.claude_code import drift  # seldom asked for, and dear to load
@@ -60,9 +70,9 @@ class ClaudeCode:
         return drift.drift(env, home, on_file)
 
     def branches(self, path: Path, conversation: str) -> list[dict[str, str]]:
-        from headcount.agents.claude_code import forks  # seldom asked for, and dear to load
+        from headcount.agents.claude_code import transcript_forks  # seldom asked for, and dear to load
 
-        return forks.branches(path, conversation)
+        return transcript_forks.branches(path, conversation)
 
     def resume(self, conversation: str) -> tuple[str, ...] | None:
         return ("claude", "--resume", conversation) if UUID.fullmatch(conversation) else None
@@ -75,3 +85,64 @@ class ClaudeCode:
 
 
 CLAUDE_CODE = ClaudeCode()
+
+
+NAMES = frozenset({"claude", "claude.exe"})  # claude.exe is npm's file name, on Linux too
+
+VERSION_FILE = re.compile(r".*/versions/[0-9]+(?:\.[0-9]+)*(?:[-+][0-9A-Za-z.+-]+)?", re.DOTALL)
+"""The native installer keeps one executable a version, and swaps a link at an update."""
+
+SERVICES = frozenset({"bg-pty-host", "bg-spare", "daemon", "daemon-worker", "mcp"})
+"""Subcommands that stay running and are no session."""
+
+ERRANDS = frozenset({
+    "agents", "attach", "auth", "auto-mode", "config", "doctor", "gateway", "import", "install", "kill", "logs",
+    "migrate-installer", "plugin", "plugins", "project", "purge", "remote-control", "respawn", "rm", "setup-token",
+    "stop", "ultrareview", "update", "upgrade",
+})  # fmt: skip
+"""Subcommands that do something and leave. `attach` shows a background session that has a process of its own."""
+
+SERVICE_FLAGS = ("--bg-spare", "--bg-pty-host", "--daemon-worker", "--claude-in-chrome-mcp", "--chrome-native-host",
+                 "--computer-use-mcp", "--mcp-cli", "--ripgrep")  # fmt: skip
+
+
+def is_claude(facts: ProcessFacts) -> bool:
+    """Runs Claude Code's executable under its own name: a session or a helper."""
+    if not facts.argv or not _is_known_executable(facts.exe):
+        return False
+    return facts.comm in NAMES or base(facts.argv[0]) in NAMES or _is_started_by_path(facts)
+
+
+def is_helper(facts: ProcessFacts) -> bool:
+    return is_claude(facts) and _is_called_as_helper(facts)
+
+
+def recognise(facts: ProcessFacts) -> bool:
+    return is_claude(facts) and not _is_called_as_helper(facts)
+
+
+def _is_called_as_helper(facts: ProcessFacts) -> bool:
+    if not _is_own_name(facts):
+        return True  # it plays another tool, such as the `rg` inside its executable
+    first = facts.argv[1] if len(facts.argv) > 1 else ""
+    return first in SERVICES or first in ERRANDS or first.startswith(SERVICE_FLAGS)
+
+
+def _is_own_name(facts: ProcessFacts) -> bool:
+    called = base(facts.argv[0])
+    return called in NAMES or (facts.exe is not None and called == name_of(facts.exe))
+
+
+def _is_started_by_path(facts: ProcessFacts) -> bool:
+    """The installer's executable started by its full path is called by its version: `2.1.325`."""
+    if facts.exe is None:
+        return False
+    path = path_of(facts.exe)
+    return bool(VERSION_FILE.fullmatch(path)) and "/claude/" in path and base(facts.argv[0]) == base(path)
+
+
+def _is_known_executable(exe: str | None) -> bool:
+    if exe is None:
+        return False
+    path = path_of(exe)
+    return base(path) in NAMES or VERSION_FILE.fullmatch(path) is not None

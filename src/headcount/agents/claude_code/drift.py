@@ -5,7 +5,7 @@ Rules of this file
   2. Names, counts and places are told, content never.
   3. Strange is harmless: whoever reads these files elsewhere passes it over.
 
-Not here: what is known (known.py, registry.py, events.py), unknown fields of hooks (reports.py), counting
+Not here: what is known (known.py, registry.py, hooks.py), unknown fields of hooks (reports.py), counting
 (agents/strange.py).
 """
 
@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from headcount.agents.claude_code import known
-from headcount.agents.claude_code.events import EVENTS
+from headcount.agents.claude_code.hooks import EVENTS
 from headcount.agents.claude_code.registry import LARGEST, Sessions, parse
-from headcount.agents.file_end import End
 from headcount.agents.interface import OnFile, Scanned
+from headcount.agents.kit.safe_reading import End
 from headcount.agents.strange import Findings, Record, each_record, hooks_known, is_known, newest, scan, value
 
 

@@ -4,7 +4,7 @@ Rules of this file
   1. Taken from what 2.1.197 and 2.1.325 really wrote; a test runs both and finds nothing strange.
   2. To be known is not to be used: most of it is passed over. What is not here is told by `doctor --drift`.
 
-Not here: the fields of hooks (events.py) and of the registry (registry.py).
+Not here: the fields of hooks (hooks.py) and of the registry (registry.py).
 """
 
 RECORDS = frozenset({

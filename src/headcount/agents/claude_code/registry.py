@@ -21,12 +21,10 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from headcount.agents.claude_code.reports import NAME, name_of
-from headcount.agents.fields import absolute, id_of, text_of
+from headcount.agents.claude_code import NAME
 from headcount.agents.interface import Entry
 from headcount.agents.kit.labels import one_line, plain
-from headcount.agents.kit.safe_reading import decoded
-from headcount.agents.plain_file import read_plain
+from headcount.agents.kit.safe_reading import absolute, decoded, id_of, read_plain, text_of
 from headcount.core.values.process import ProcessFacts
 from headcount.core.values.report import Anchor, Details, Record, WaitingOn
 
@@ -193,3 +191,14 @@ def _machine(value: Any) -> str | None:
 def _seconds(value: Any) -> float | None:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     return value / 1000.0 if number and 0 < value < 1e14 else None
+
+
+FROM_PROMPT = re.compile(r"\(Branch(?: [0-9]+)?\)|⑂")
+"""Marks of a name that `/branch` or `/fork` made from a prompt, wherever a later name repeats it."""
+
+
+def name_of(value: Any) -> str | None:
+    """A name or custom title; None where the CLI made it from a prompt: prompts are not kept."""
+    if not isinstance(value, str) or FROM_PROMPT.search(value):
+        return None
+    return one_line(value) or None

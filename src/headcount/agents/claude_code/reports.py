@@ -12,19 +12,19 @@ Rules of this file
   6. A name is taken only where somebody gave it: `session_title` is the CLI's custom title (`-n`, `/rename`, or a
      title that a hook of the user's sets). Titles that the CLI makes from a prompt are refused (decision 0088).
 
-Not here: which events are registered (events.py), what follows from a report (core).
+Not here: which events are registered (hooks.py), what follows from a report (core).
 """
 
 import re
 from collections.abc import Callable
 from typing import Any
 
-from headcount.agents.claude_code import payload as reading
-from headcount.agents.claude_code.events import EVENTS, FIELDS
-from headcount.agents.claude_code.payload import Payload, Task
-from headcount.agents.fields import absolute, below, id_of, text_of
+from headcount.agents.claude_code import NAME
+from headcount.agents.claude_code.hooks import EDITING_TOOLS, EVENTS, FIELDS
+from headcount.agents.claude_code.registry import name_of
 from headcount.agents.interface import Unread
-from headcount.agents.kit.claude_style_payload import label
+from headcount.agents.kit import claude_style_payload as reading
+from headcount.agents.kit.claude_style_payload import Payload, Task, label
 from headcount.agents.kit.hook_events import (
     NOTHING,
     OPENINGS,
@@ -37,9 +37,8 @@ from headcount.agents.kit.hook_events import (
     unknown,
 )
 from headcount.agents.kit.labels import one_line, plain, redacted
+from headcount.agents.kit.safe_reading import absolute, below, id_of, text_of
 from headcount.core.values.report import Background, Details, Opening, Report, Turn, WaitingOn, bare_id
-
-NAME = "claude-code"
 
 ASKING_TOOLS = {"AskUserQuestion": WaitingOn.QUESTION, "ExitPlanMode": WaitingOn.PLAN}
 """Tools that do nothing but ask the user."""
@@ -50,10 +49,7 @@ LIMITS = frozenset({"rate_limit", "usage_limit", "usage_limit_reached", "billing
 OVER = frozenset({"completed", "failed", "killed", "stopped", "cancelled", "canceled", "done"})
 """Statuses of a background task that does not run any more."""
 
-EDITING_TOOLS = ("Edit", "Write", "MultiEdit", "NotebookEdit")
 PATH_MOST = 4_096
-FROM_PROMPT = re.compile(r"\(Branch(?: [0-9]+)?\)|⑂")
-"""Marks of a name that `/branch` or `/fork` made from a prompt, wherever a later name repeats it."""
 
 RESETS = re.compile(
     r"\bresets?(?:,? (?:at|on|in|[0-9][0-9:]{0,4}(?:am|pm)?|am|pm|Mon|Tue|Wed|Thu|Fri|Sat|Sun|Jan|Feb|Mar|Apr|May|Jun|Jul"
@@ -231,10 +227,3 @@ def _task(task: Task) -> Background | None:
 def subagent_of(value: Any) -> str | None:
     id = id_of(value)
     return None if id is None else bare_id(id)
-
-
-def name_of(value: Any) -> str | None:
-    """A name or custom title; None where the CLI made it from a prompt: prompts are not kept."""
-    if not isinstance(value, str) or FROM_PROMPT.search(value):
-        return None
-    return one_line(value) or None

@@ -1,13 +1,20 @@
 """The end of a transcript: what the conversation is called, which model answers, how the last turn stands.
 
-Rules of this file
+The last lines of a conversation as people read them: who said what, and which tools were used.
+
+Rules
   1. Only the last TAIL bytes are ever read, and only when asked (accident H5).
-  2. No text leaves this file: of a message only its kind, its time and the label of its tool; of titles only the one that
-     somebody gave.
+  2. No text leaves this file: of a message only its kind, its time and the label of its tool; of titles only
+     the one that somebody gave.
   3. A line that is cut, damaged or unknown is passed over.
   4. The path was named by a payload: only a regular file of our own user that is called as the conversation.
+  5. Only when a person asks, only the end of the file; nothing is kept.
+  6. A tool is told by its label, its result not at all. Reminders and commands of the CLI itself are left
+     out.
+  7. The text is foreign: it leaves here as it was written, and whoever prints it cleans it.
 
-Not here: when it is read (daemon/), what follows (core).
+Not here: when it is read (daemon/), what follows (core); who may ask (daemon/routes/peek.py), what a session
+  does (transcript.py).
 """
 
 from pathlib import Path
@@ -16,17 +23,17 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from headcount.agents.claude_code.reports import ASKING_TOOLS, LIMITS, NAME, name_of
-from headcount.agents.fields import count_of, text_of
-from headcount.agents.file_end import read_end
+from headcount.agents.claude_code import NAME
+from headcount.agents.claude_code.registry import name_of
+from headcount.agents.claude_code.reports import ASKING_TOOLS, LIMITS
 from headcount.agents.kit import safe_reading
 from headcount.agents.kit.claude_style_payload import ToolInput, label
 from headcount.agents.kit.labels import plain
-from headcount.agents.kit.transcripts import TAIL, Tail
-from headcount.agents.moment import moment_of
-from headcount.core.detail import Spent
+from headcount.agents.kit.safe_reading import count_of, moment_of, read_end, text_of
+from headcount.agents.kit.transcripts import TAIL, Said, Tail, last_spoken, spoken
 from headcount.core.values.evidence import Glimpse
 from headcount.core.values.report import Turn
+from headcount.core.values.session import Spent
 
 NOT_A_PROMPT = ("<command-", "<local-command", "<bash-", "<system-reminder>", "Caveat:")
 INTERRUPTED = "[Request interrupted"
@@ -190,3 +197,38 @@ def _spent(line: Line) -> Spent | None:
 
 def label_of(tool: str, block: Block, cwd: Any) -> str:
     return label(tool, safe_reading.decoded(_input, block.input) or ToolInput(), plain(cwd))
+
+
+MOST = 512 * 1024
+"""More than a glimpse takes: the newest CLI writes each request beside the conversation, in lines of 20 KB."""
+
+
+def peek(path: Path, conversation: str, lines: int) -> list[Said] | None:
+    """The last so many; None: there is no transcript to read."""
+    end = read_end(path, MOST) if path.name == f"{conversation}.jsonl" else None
+    return None if end is None else last_spoken(end.content, lines, _said)
+
+
+def _said(row: bytes) -> list[Said]:
+    line = line_of(row)
+    if line is None or line.isSidechain or line.isMeta or line.isCompactSummary:
+        return []
+    message, at = line.message, moment_of(line.timestamp)
+    if message is None or line.type not in ("user", "assistant"):
+        return []
+    who = "agent" if line.type == "assistant" else "user"
+    if isinstance(message.content, str):
+        return _texts(who, message.content, at)
+    found: list[Said] = []
+    for block in message.content:
+        if block.type == "tool_use" and isinstance(block.name, str):
+            found.append(Said("tool", label_of(block.name, block, line.cwd), at))
+        elif block.type == "text":
+            found += _texts(who, block.text, at)
+    return found
+
+
+def _texts(who: str, text: object, at: float | None) -> list[Said]:
+    if isinstance(text, str) and text.lstrip().startswith(NOT_A_PROMPT):
+        return []
+    return spoken(who, text, at)

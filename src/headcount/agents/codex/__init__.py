@@ -3,3 +3,5 @@
 Enters: its processes, hook payloads and rollout files.
 Leaves: reports, open conversations, conversation lines.
 """
+
+NAME = "codex"

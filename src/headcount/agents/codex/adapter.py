@@ -1,36 +1,45 @@
 """Codex as the port wants it: one object that holds nothing.
 
-Rules of this file
+Which processes are Codex, and which of those are sessions.
+
+Rules
   1. It only points: what it says is decided in the modules beside it.
+  2. The native executable decides. npm's `node …/bin/codex` only starts it and waits: it is nobody.
+  3. `codex exec` and `codex review` are one conversation and its process: a session by the process alone.
+  4. Everything else is a helper until its files show what it has open: a terminal may be the window of
+     conversations that live in the app server, and an app server may have none or many (decision 0027).
+  5. The command line may hold a prompt: it is looked at here and goes no further.
+
+Not here: what a process has open (transcript.py).
 """
 
 from collections.abc import Mapping
 from pathlib import Path
 
 from headcount.agents.base_adapter import Adapter
-from headcount.agents.codex import open_conversations, recognise, reports, transcript
+from headcount.agents.codex import NAME, open_conversations, reports, transcript
 from headcount.agents.codex.hooks import HOOKS
-from headcount.agents.fields import UUID
 from headcount.agents.interface import Hosted, OnFile, Place, Scanned, Unread
+from headcount.agents.kit.programs import base, name_of
+from headcount.agents.kit.safe_reading import UUID
 from headcount.agents.kit.transcripts import Said
-from headcount.core.open_files import OpenFiles
 from headcount.core.values.evidence import Glimpse
-from headcount.core.values.process import ProcessFacts
+from headcount.core.values.process import OpenFiles, ProcessFacts
 from headcount.core.values.report import Report
 
 
 class Codex(Adapter):
-    name = reports.NAME
+    name = NAME
     label = "codex"
     marks = frozenset({"CODEX_SESSION_ID", "CODEX_THREAD_ID"})
     hooks = HOOKS
     follows = True
 
     def recognise(self, facts: ProcessFacts) -> bool:
-        return recognise.recognise(facts)
+        return recognise(facts)
 
     def is_helper(self, facts: ProcessFacts) -> bool:
-        return recognise.is_helper(facts)
+        return is_helper(facts)
 
     def places(self, env: Mapping[str, str], home: Path) -> list[Place]:
         return open_conversations.places(env, home)
@@ -45,9 +54,9 @@ class Codex(Adapter):
         return transcript.glimpse(path, conversation)
 
     def peek(self, path: Path, conversation: str, lines: int) -> list[Said] | None:
-        from headcount.agents.codex import peek  # seldom asked for, and dear to load
+        from headcount.agents.codex import transcript  # seldom asked for, and dear to load
 
-        return peek.peek(path, conversation, lines)
+        return transcript.peek(path, conversation, lines)
 
     def drift(self, env: Mapping[str, str], home: Path, on_file: OnFile) -> Scanned:
         from headcount.agents.codex import drift  # seldom asked for, and dear to load
@@ -62,3 +71,42 @@ class Codex(Adapter):
 
 
 CODEX = Codex()
+
+
+NAME = "codex"
+
+RUNS = frozenset({"exec", "e", "review"})
+"""Subcommands that are one conversation from their start to their end."""
+
+WITH_VALUE = frozenset({
+    "-c", "--config", "--enable", "--disable", "--remote", "--remote-auth-token-env", "-i", "--image", "-m", "--model",
+    "--local-provider", "-p", "--profile", "-s", "--sandbox", "-a", "--ask-for-approval", "-C", "--cd", "--add-dir",
+})  # fmt: skip
+"""Options before the subcommand whose next word is their value."""
+
+
+def is_codex(facts: ProcessFacts) -> bool:
+    """Runs the native executable under its own name. The sandbox and the patch tool are the same file, called
+    otherwise."""
+    if not facts.argv or facts.exe is None:
+        return False
+    return name_of(facts.exe) == NAME and base(facts.argv[0]) == NAME
+
+
+def recognise(facts: ProcessFacts) -> bool:
+    return is_codex(facts) and subcommand(facts.argv) in RUNS
+
+
+def is_helper(facts: ProcessFacts) -> bool:
+    return is_codex(facts) and subcommand(facts.argv) not in RUNS
+
+
+def subcommand(argv: tuple[str, ...]) -> str | None:
+    """The first word that is no option; for a terminal that is its prompt, if it was given one."""
+    words = iter(argv[1:])
+    for word in words:
+        if word in WITH_VALUE:
+            next(words, None)
+        elif not word.startswith("-"):
+            return word
+    return None

@@ -4,7 +4,7 @@ Rules of this file
   1. Taken from what 0.166.0 wrote in recorded runs, and from the names that its program has for what it may write.
   2. To be known is not to be used: most of it is passed over. What is not here is told by `doctor --drift`.
 
-Not here: the fields of hooks (events.py).
+Not here: the fields of hooks (hooks.py).
 """
 
 FIELDS = frozenset({"timestamp", "type", "payload", "ordinal", "metadata"})

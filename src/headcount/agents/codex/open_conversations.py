@@ -18,10 +18,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from headcount.agents.fields import UUID, absolute
 from headcount.agents.interface import Hosted, Place
-from headcount.agents.plain_file import read_plain
-from headcount.core.open_files import OpenFiles
+from headcount.agents.kit.safe_reading import UUID, absolute, read_plain
+from headcount.core.values.process import OpenFiles
 
 HEAD = 4 * 1024  # the facts stand before the instructions, which are long
 

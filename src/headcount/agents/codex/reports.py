@@ -6,17 +6,16 @@ Rules of this file
   3. Every report says `beside`: Codex's app server has the conversations of all terminals open at once.
 
 The payloads have the shape of Claude Code's, so they are read by the same reader. Not here: which events are
-registered (events.py), the rollout (transcript.py).
+registered (hooks.py), the rollout (transcript.py).
 """
 
 from collections.abc import Callable
 
-from headcount.agents.claude_code import payload as reading
-from headcount.agents.claude_code.payload import Payload
-from headcount.agents.codex.events import EVENTS, FIELDS
-from headcount.agents.fields import UUID, absolute, id_of, text_of
+from headcount.agents.codex import NAME
+from headcount.agents.codex.hooks import EVENTS, FIELDS
 from headcount.agents.interface import Unread
-from headcount.agents.kit.claude_style_payload import label
+from headcount.agents.kit import claude_style_payload as reading
+from headcount.agents.kit.claude_style_payload import Payload, label
 from headcount.agents.kit.hook_events import (
     NOTHING,
     OPENINGS,
@@ -28,9 +27,8 @@ from headcount.agents.kit.hook_events import (
     unknown,
 )
 from headcount.agents.kit.labels import plain
+from headcount.agents.kit.safe_reading import UUID, absolute, id_of, text_of
 from headcount.core.values.report import Details, Opening, Report, Turn, WaitingOn
-
-NAME = "codex"
 
 
 def translate(payload: bytes, at: float, source: str) -> Report | Unread:

@@ -1,15 +1,23 @@
 """The end of a rollout: how the last turn stands, which model answers, how full its context is.
 
-Rules of this file
+The last lines of a Codex conversation as people read them: who said what, and which tools were used.
+
+Rules
   1. Only the last TAIL bytes are ever read, and only when asked (accident H5).
   2. No text leaves this file: of an item only its kind, its time and the label of its tool.
   3. A line that is cut, damaged or unknown is passed over.
-  4. The path was named by a payload or by the kernel: only a regular file of our own user that is called as the
-     conversation.
-  5. A thread's name is not taken: a client may make it from the first prompt, and the rollout does not say who gave it.
+  4. The path was named by a payload or by the kernel: only a regular file of our own user that is called as
+     the conversation.
+  5. A thread's name is not taken: a client may make it from the first prompt, and the rollout does not say
+     who gave it.
   6. An approval is not written here: while one is open, the rollout shows the tool it is asked for.
+  7. Only when a person asks, only the end of the rollout; nothing is kept.
+  8. What was said is taken from `item_completed`, which is what the terminal shows: the items beside it also
+     hold what Codex itself tells the model. A tool is told by its label, its result not at all.
+  9. The text is foreign: it leaves here as it was written, and whoever prints it cleans it.
 
-Not here: when it is read (daemon/), what follows (core), its first line (open_conversations.py).
+Not here: when it is read (daemon/), what follows (core), its first line (open_conversations.py); who may ask
+  (daemon/routes/peek.py), what a session does (transcript.py).
 """
 
 from pathlib import Path
@@ -18,18 +26,16 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from headcount.agents.codex import NAME
 from headcount.agents.codex.open_conversations import ROLLOUT
-from headcount.agents.codex.reports import NAME
-from headcount.agents.fields import count_of, text_of
-from headcount.agents.file_end import read_end
 from headcount.agents.kit import safe_reading
 from headcount.agents.kit.hook_events import code_in_words
 from headcount.agents.kit.labels import one_line, plain, redacted
-from headcount.agents.kit.transcripts import TAIL, Tail
-from headcount.agents.moment import moment_of
-from headcount.core.detail import Spent
+from headcount.agents.kit.safe_reading import Reader, count_of, moment_of, read_end, text_of
+from headcount.agents.kit.transcripts import TAIL, Said, Tail, last_spoken, spoken
 from headcount.core.values.evidence import Glimpse
 from headcount.core.values.report import Turn
+from headcount.core.values.session import Spent
 
 CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call", "web_search_call"})
 OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
@@ -174,3 +180,50 @@ def label_of(item: Item) -> str:
     if isinstance(command, list) and command:
         command = command[-1]
     return one_line(f"Bash: {redacted(command)}") if isinstance(command, str) and command else "Bash"
+
+
+MOST = 512 * 1024
+"""More than a glimpse takes: results of tools stand between what was said."""
+
+WHO = {"UserMessage": "user", "AgentMessage": "agent"}
+
+
+class Piece(msgspec.Struct):
+    text: Any = None
+
+
+class Completed(msgspec.Struct, frozen=True):
+    type: Any = None
+    content: tuple[Piece, ...] = ()
+
+
+class Event(msgspec.Struct):
+    type: Any = None
+    item: Completed = Completed()
+
+
+_event = Reader(Event)
+
+
+def peek(path: Path, conversation: str, lines: int) -> list[Said] | None:
+    """The last so many; None: there is no rollout to read."""
+    end = read_end(path, MOST) if is_of(path, conversation) else None
+    return None if end is None else last_spoken(end.content, lines, _said)
+
+
+def _said(row: bytes) -> list[Said]:
+    line = line_of(row)
+    if line is None:
+        return []
+    item, at = item_of(line), moment_of(line.timestamp)
+    if item is None:
+        return []
+    if line.type == "response_item" and text_of(item.type) in CALLS:
+        return [Said("tool", label_of(item), at)]
+    if line.type != "event_msg" or item.type != "item_completed":
+        return []
+    completed = _event.read_or_empty(line.payload).item
+    who = WHO.get(completed.type) if isinstance(completed.type, str) else None
+    return (
+        [] if who is None else [each for piece in completed.content for each in spoken(who, piece.text, at)]
+    )

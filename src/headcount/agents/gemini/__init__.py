@@ -3,3 +3,5 @@
 Enters: its processes, hook payloads and chat files.
 Leaves: reports, conversation lines.
 """
+
+NAME = "gemini"

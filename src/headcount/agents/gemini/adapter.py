@@ -1,17 +1,27 @@
 """Gemini CLI as the port wants it: one object that holds nothing.
 
-Rules of this file
+Which processes are Gemini CLI, and which of those are sessions.
+
+Rules
   1. It only points: what it says is decided in the modules beside it.
+  2. It is a script that node runs: the executable must be node, and the first argument that is no option of
+     node's must be the CLI's own script. Its name anywhere else in a command line is nothing.
+  3. The first process only starts a second one and waits: that one, started by the full path of node, is the
+     session.
+  4. The command line may hold a prompt: it is looked at here and goes no further.
+
+Not here: walking up from a hook (daemon/).
 """
 
 from collections.abc import Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from headcount.agents.base_adapter import Adapter
-from headcount.agents.fields import UUID
-from headcount.agents.gemini import recognise, reports, transcript
+from headcount.agents.gemini import NAME, reports, transcript
 from headcount.agents.gemini.hooks import HOOKS
 from headcount.agents.interface import OnFile, Scanned, Unread
+from headcount.agents.kit.programs import name_of
+from headcount.agents.kit.safe_reading import UUID
 from headcount.agents.kit.transcripts import Said
 from headcount.core.values.evidence import Glimpse
 from headcount.core.values.process import ProcessFacts
@@ -19,20 +29,20 @@ from headcount.core.values.report import Report
 
 
 class Gemini(Adapter):
-    name = reports.NAME
+    name = NAME
     label = "gemini"
     marks = frozenset({"GEMINI_SESSION_ID"})
     hooks = HOOKS
     follows = True  # an Esc at a dialog and an error stand in its chat only
 
     def recognise(self, facts: ProcessFacts) -> bool:
-        return recognise.recognise(facts)
+        return recognise(facts)
 
     def is_helper(self, facts: ProcessFacts) -> bool:
-        return recognise.is_helper(facts)
+        return is_helper(facts)
 
     def is_launcher(self, facts: ProcessFacts) -> bool:
-        return recognise.is_launcher(facts)
+        return is_launcher(facts)
 
     def translate(self, payload: bytes, at: float, source: str) -> Report | Unread:
         return reports.translate(payload, at, source)
@@ -41,9 +51,9 @@ class Gemini(Adapter):
         return transcript.glimpse(path, conversation)
 
     def peek(self, path: Path, conversation: str, lines: int) -> list[Said] | None:
-        from headcount.agents.gemini import peek  # seldom asked for, and dear to load
+        from headcount.agents.gemini import transcript  # seldom asked for, and dear to load
 
-        return peek.peek(path, conversation, lines)
+        return transcript.peek(path, conversation, lines)
 
     def drift(self, env: Mapping[str, str], home: Path, on_file: OnFile) -> Scanned:
         from headcount.agents.gemini import drift  # seldom asked for, and dear to load
@@ -58,3 +68,61 @@ class Gemini(Adapter):
 
 
 GEMINI = Gemini()
+
+
+NODES = frozenset({"node", "nodejs"})
+
+ERRANDS = frozenset({"mcp", "extensions", "extension", "skills", "skill", "hooks", "hook", "gemma"})
+"""Subcommands that manage something and leave."""
+
+ERRAND_FLAGS = (
+    "--list-sessions",
+    "--delete-session",
+    "--list-extensions",
+    "--help",
+    "--version",
+    "-h",
+    "-v",
+    "-l",
+)
+
+
+def recognise(facts: ProcessFacts) -> bool:
+    return _is_session(facts) and facts.argv[0].startswith("/")
+
+
+def is_launcher(facts: ProcessFacts) -> bool:
+    """Found by name through PATH, as `env node` does it; it starts the session by node's own full path."""
+    return _is_session(facts) and not facts.argv[0].startswith("/")
+
+
+def is_helper(facts: ProcessFacts) -> bool:
+    given = _given(facts)
+    return given is not None and _is_errand(given)
+
+
+def _is_session(facts: ProcessFacts) -> bool:
+    given = _given(facts)
+    return given is not None and not _is_errand(given)
+
+
+def _is_errand(given: tuple[str, ...]) -> bool:
+    return bool(given) and (given[0] in ERRANDS or given[0].startswith(ERRAND_FLAGS))
+
+
+def _given(facts: ProcessFacts) -> tuple[str, ...] | None:
+    """What the CLI's script was called with; None: that is not the CLI."""
+    if facts.exe is None or name_of(facts.exe) not in NODES:
+        return None
+    for nth, word in enumerate(facts.argv[1:], 1):
+        if word.startswith("-"):
+            continue  # node's own options, which have their values behind "="
+        return facts.argv[nth + 1 :] if _is_script(word) else None
+    return None
+
+
+def _is_script(word: str) -> bool:
+    path = PurePosixPath(word)
+    if path.name == "gemini":
+        return path.parent.name in (".bin", "bin")
+    return path.suffix == ".js" and "gemini-cli" in path.parts

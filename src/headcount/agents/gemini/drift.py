@@ -5,15 +5,14 @@ Rules of this file
   2. Names, counts and places are told, content never.
   3. Strange is harmless: whoever reads these files elsewhere passes it over.
 
-Not here: what is known (known.py, events.py), counting (agents/strange.py).
+Not here: what is known (known.py, hooks.py), counting (agents/strange.py).
 """
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from headcount.agents.gemini import known
-from headcount.agents.gemini.events import EVENTS
-from headcount.agents.gemini.hooks import roots
+from headcount.agents.gemini.hooks import EVENTS, roots
 from headcount.agents.interface import OnFile, Scanned
 from headcount.agents.strange import (
     Findings,

@@ -4,7 +4,7 @@ Rules of this file
   1. Taken from what 0.61.0 wrote in recorded runs, and from what its program writes in the same place.
   2. To be known is not to be used: most of it is passed over. What is not here is told by `doctor --drift`.
 
-Not here: the fields of hooks (events.py).
+Not here: the fields of hooks (hooks.py).
 """
 
 TYPES = frozenset({"user", "gemini", "info", "error", "warning"})

@@ -1,13 +1,18 @@
 """From a hook payload of Gemini CLI to a report.
 
-Rules of this file
-  1. Never raises. What names no conversation is Unread; every other payload is a report, also one whose
-     event nobody knows: that one says nothing, and is still a sign of life.
-  2. No prompt, no answer, no tool output leaves this file.
-  3. The payload has the moment at which the CLI spoke; the file that held it was written later, by a shell. The
-     earlier stands, so that hooks and transcript are ordered by one clock.
+What a tool call of Gemini CLI is called: "Shell: npm test", "Edit: src/app.ts".
 
-Not here: which events are registered (events.py), what follows from a report (core).
+Rules
+  1. Never raises. What names no conversation is Unread; every other payload is a report, also one whose event
+     nobody knows: that one says nothing, and is still a sign of life.
+  2. No prompt, no answer, no tool output leaves this file.
+  3. The payload has the moment at which the CLI spoke; the file that held it was written later, by a shell.
+     The earlier stands, so that hooks and transcript are ordered by one clock.
+  4. A tool that is not in the table shows its name only: nobody knows what its input holds.
+  5. Of an input only the one field in the table is read: no content, no prompt.
+
+Not here: which events are registered (hooks.py), what follows from a report (core); cutting and redacting
+  (agents/kit/labels.py).
 """
 
 from collections.abc import Callable
@@ -15,17 +20,50 @@ from typing import Any
 
 import msgspec
 
-from headcount.agents.fields import absolute, below, id_of, text_of
-from headcount.agents.gemini.events import EVENTS, FIELDS
-from headcount.agents.gemini.labels import ToolInput, label
+from headcount.agents.gemini import NAME
+from headcount.agents.gemini.hooks import EVENTS, FIELDS
 from headcount.agents.interface import Unread
 from headcount.agents.kit.hook_events import NOTHING, Said, event_of, left, report, unknown
-from headcount.agents.kit.labels import plain
-from headcount.agents.kit.safe_reading import NO_RAW, Reader
-from headcount.agents.moment import moment_of
+from headcount.agents.kit.labels import plain, tool_line, tool_path
+from headcount.agents.kit.safe_reading import NO_RAW, Reader, absolute, below, id_of, moment_of, text_of
 from headcount.core.values.report import Details, Opening, Report, Turn, WaitingOn
 
-NAME = "gemini"
+
+class ToolInput(msgspec.Struct):
+    """The fields that a label may show. `Any`: what a field holds is not trusted."""
+
+    command: Any = None
+    file_path: Any = None
+    dir_path: Any = None
+    pattern: Any = None
+    query: Any = None
+    agent_name: Any = None
+
+
+BY_TOOL: dict[str, tuple[str, str]] = {
+    "run_shell_command": ("Shell", "command"),
+    "read_file": ("ReadFile", "file_path"),
+    "write_file": ("WriteFile", "file_path"),
+    "replace": ("Edit", "file_path"),
+    "list_directory": ("ReadFolder", "dir_path"),
+    "glob": ("FindFiles", "pattern"),
+    "grep_search": ("SearchText", "pattern"),
+    "google_web_search": ("GoogleSearch", "query"),
+    "invoke_agent": ("Agent", "agent_name"),
+    "web_fetch": ("WebFetch", ""),
+    "ask_user": ("question", ""),
+    "exit_plan_mode": ("plan to approve", ""),
+}
+PATHS = frozenset({"file_path", "dir_path"})
+
+
+def label(tool: str, given: ToolInput, cwd: str | None) -> str:
+    shown, field = BY_TOOL.get(tool, (tool, ""))
+    value = getattr(given, field) if field else None
+    if field in PATHS:
+        return tool_path(shown, value, cwd)
+    return tool_line(shown, value)
+
 
 OPENINGS = {"startup": Opening.STARTUP, "resume": Opening.RESUME, "clear": Opening.CLEAR}
 ASKING_TOOLS = {"ask_user": WaitingOn.QUESTION, "exit_plan_mode": WaitingOn.PLAN}

@@ -1,13 +1,20 @@
 """The end of a Gemini chat: how its last turn stands, which model answers, how full its context is.
 
-Rules of this file
+The last lines of a Gemini chat as people read them: who said what, and which tools were used.
+
+Rules
   1. Only the last TAIL bytes are ever read, and only when asked (accident H5).
   2. No text leaves this file: of a message only its kind, its time and the label of its tool.
   3. A line that is cut, damaged or unknown is passed over; so is `$set`, which rewrites what was said before.
   4. The path was named by a payload: only a regular file of our own user that is called as the conversation.
   5. It is the only witness of an Esc at a dialog and of an error: no hook tells of either (L5).
+  6. Only when a person asks, only the end of the file; nothing is kept.
+  7. An answer is written again, under the same id, when its tools have ended: the later form stands in the
+     place of the earlier. What the CLI itself tells the model, and what a tool gave, is left out.
+  8. The text is foreign: it leaves here as it was written, and whoever prints it cleans it.
 
-Not here: when it is read (daemon/), what follows (core).
+Not here: when it is read (daemon/), what follows (core); who may ask (daemon/routes/peek.py), what a session
+  does (transcript.py).
 """
 
 from collections.abc import Iterator
@@ -17,14 +24,11 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from headcount.agents.fields import count_of
-from headcount.agents.file_end import read_end
-from headcount.agents.gemini.labels import ToolInput, label
-from headcount.agents.gemini.reports import NAME
+from headcount.agents.gemini import NAME
+from headcount.agents.gemini.reports import ToolInput, label
 from headcount.agents.kit.labels import plain
-from headcount.agents.kit.safe_reading import NO_RAW, Reader
-from headcount.agents.kit.transcripts import TAIL, Tail
-from headcount.agents.moment import moment_of
+from headcount.agents.kit.safe_reading import NO_RAW, Reader, count_of, moment_of, read_end
+from headcount.agents.kit.transcripts import TAIL, Said, Tail, spoken
 from headcount.core.values.evidence import Glimpse
 from headcount.core.values.report import Turn
 
@@ -148,3 +152,32 @@ def _given(tail: Tail, line: Line, at: float) -> Tail:
     if any(isinstance(part.text, str) and part.text.startswith(CONTEXT) for part in parts):
         return tail
     return tail.after(Turn.PROMPTED, at)
+
+
+MOST = 512 * 1024
+"""More than a glimpse takes: results of tools stand between what was said."""
+
+WHO = {"user": "user", "gemini": "agent"}
+
+
+def peek(path: Path, conversation: str, lines: int) -> list[Said] | None:
+    """The last so many; None: there is no chat to read."""
+    content = read(path, conversation, MOST)
+    if content is None:
+        return None
+    said: dict[object, list[Said]] = {}
+    for nth, line in enumerate(lines_of(content)):
+        said[line.id if isinstance(line.id, str) else nth] = _said(line)
+    return [each for some in said.values() for each in some][-lines:]
+
+
+def _said(line: Line) -> list[Said]:
+    at, who = moment_of(line.timestamp), WHO.get(line.type) if isinstance(line.type, str) else None
+    if who is None:
+        return []
+    parts = [line.content] if isinstance(line.content, str) else [part.text for part in line.content or ()]
+    texts = [text for text in parts if not (isinstance(text, str) and text.startswith(CONTEXT))]
+    found = [each for text in texts for each in spoken(who, text, at)]
+    return found + [
+        Said("tool", label_of(call), moment_of(call.timestamp) or at) for call in line.toolCalls or ()
+    ]

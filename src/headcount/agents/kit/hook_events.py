@@ -1,22 +1,30 @@
 """What a hook event says, in the words that the translations of all agents share.
 
-Rules of this file
-  1. `Said` is what one event says beside what all events carry: an agent's table of events makes it, `report` puts it
-     into the report.
-  2. Never raises: types are not trusted, every value may be anything.
+A row in an agent's table of hook events: what it is, what we do with it, and why.
 
-Not here: which fields an agent's payloads have, and what its events mean (each agent's translate.py).
+Rules
+  1. `Said` is what one event says beside what all events carry: an agent's table of events makes it, `report`
+     puts it into the report.
+  2. Never raises: types are not trusted, every value may be anything.
+  3. The words only. Each agent has one table of its own (its events.py), in these words.
+  4. Dropped always: what a session cannot be understood without, at most a few a turn. Dropped only while
+     somebody listens: whatever comes with every tool, so that an abandoned install cannot fill the disk.
+
+Not here: which fields an agent's payloads have, and what its events mean (each agent's translate.py); the
+  line that is installed (agents/installing/mailbox_line.py), what an event means (each agent's translate.py).
 """
 
 import re
 from collections.abc import Container
+from enum import Enum
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
-from headcount.agents.fields import id_of, text_of
 from headcount.agents.kit import safe_reading
 from headcount.agents.kit.labels import one_line
+from headcount.agents.kit.safe_reading import id_of, text_of
 from headcount.core.values.report import Anchor, Background, Details, Opening, Report, Turn, WaitingOn
 
 EVENT_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]{0,39}", re.ASCII)
@@ -117,3 +125,20 @@ def subagent_began(subagent: str | None, kind: Any) -> Said:
         if subagent is None
         else Said(started=Background(subagent, "subagent", one_line(text_of(kind))))
     )
+
+
+class Use(Enum):
+    ALWAYS = "observed, dropped always"
+    LISTENING = "observed, dropped while headcount runs"
+    IGNORED = "ignored"
+    NEVER = "never registered"
+
+
+class HookEvent(Struct, frozen=True):
+    name: str
+    use: Use
+    why: str
+
+    @property
+    def is_observed(self) -> bool:
+        return self.use in (Use.ALWAYS, Use.LISTENING)

@@ -1,12 +1,18 @@
 """Marks: what agents leave in the environment of everything they start.
 
-Rules of this file
-  1. One line a variable that names a conversation, with the one that names the agent's pid where there is one.
+The program of a process: where its executable lies, and what it is called.
+
+Rules
+  1. One line a variable that names a conversation, with the one that names the agent's pid where there is
+     one.
   2. A mark is a hint: whether its process lives and hosts that conversation is for the daemon to ask.
   3. No terminal, port or directory: those are shared, and name nobody (accident I3).
 
-Not here: reading an environment (system/processes), what a mark is worth (daemon/identity/environment_marks.py).
+Not here: reading an environment (system/processes), what a mark is worth
+  (daemon/identity/environment_marks.py); whose programs they are (each agent's recognise.py).
 """
+
+from pathlib import PurePosixPath
 
 from msgspec import Struct
 
@@ -32,3 +38,18 @@ whoever carries it was started by that one."""
 NAMES: frozenset[str] = frozenset(
     name for mark in MARKS for name in (mark.conversation, mark.pid) if name is not None
 ) | {LAUNCHED}
+
+
+DELETED = " (deleted)"  # what the kernel appends to a replaced executable that still runs
+
+
+def path_of(exe: str) -> str:
+    return exe.removesuffix(DELETED)
+
+
+def name_of(exe: str) -> str:
+    return base(path_of(exe))
+
+
+def base(path: str) -> str:
+    return PurePosixPath(path).name

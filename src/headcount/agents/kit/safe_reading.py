@@ -1,17 +1,49 @@
 """Reading JSON that another program wrote: the fields of a type, whatever else is there.
 
-Rules of this file
-  1. Never raises. The strict decoder is the fast way; what it refuses is tried again leniently, because agents write
-     with JavaScript, which emits halves of surrogate pairs when it cuts a text (RFC 8259, section 8.2).
-  2. Types are not trusted: a type given here has only `Any` and `Raw` fields with defaults.
+Fields of what another program wrote: an id, a path, a text, or nothing.
 
-Not here: what the fields mean (the adapters).
+A moment as agents write it: an ISO time with its zone.
+
+The end of a file that an agent writes: a bounded read, whatever the file's size is.
+
+A file of an agent's that was named from outside: read only when it is a plain file of our own user.
+
+Rules
+  1. Never raises. The strict decoder is the fast way; what it refuses is tried again leniently, because
+     agents write with JavaScript, which emits halves of surrogate pairs when it cuts a text (RFC 8259,
+     section 8.2).
+  2. Types are not trusted: a type given here has only `Any` and `Raw` fields with defaults.
+  3. Never raises: types are not trusted, every value may be anything.
+  4. An id must be one before it is kept: ids reach command lines and must never look like an option or a path
+     (I8, K10).
+  5. A field that is compared with known words is read by `text_of`, a number that is stored by `count_of`:
+     what is a list cannot be looked up, and what has a hundred digits cannot be stored.
+  6. At most so many bytes are read, in one read: a file of gigabytes costs what a small one does (accident
+     H5).
+  7. A first line that is cut is left out. None: there is nothing to read, which says nothing.
+  8. What is opened is asked, not the name: it may be swapped under us.
+  9. None: there is nothing to read, which says nothing.
+
+Not here: what the fields mean (the adapters); reading JSON (agents/kit/safe_reading.py), text for people
+  (agents/kit/labels.py); milliseconds since the epoch, which two of them write elsewhere
+  (opencode/database.py, registry.py); which files may be opened (safe_reading.py), what the lines mean (each
+  agent's own modules); what a plain file of our own is (private_files.py), how much is read (safe_reading.py and
+  each agent's own modules).
 """
 
 import json
+import os
+import re
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import msgspec
+from msgspec import Struct
+
+from headcount.agents.kit.labels import plain
+from headcount.private_files import open_to_read
 
 T = TypeVar("T", bound=msgspec.Struct)
 D = TypeVar("D")
@@ -95,3 +127,81 @@ def whole(value: Any) -> Any:
 
 def _none(_: str) -> None:
     """No number is needed leniently, one of ten thousand digits would raise, and as text it could pass for an id."""
+
+
+CONVERSATION = re.compile(r"[0-9A-Za-z_][0-9A-Za-z._-]{0,127}", re.ASCII)
+UUID = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
+COUNT_MOST = 2**53  # beyond it no reader of JSON agrees on a number
+
+
+def id_of(value: Any, form: re.Pattern[str] = CONVERSATION) -> str | None:
+    return value if isinstance(value, str) and form.fullmatch(value) else None
+
+
+def text_of(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def count_of(value: Any) -> int:
+    """A number of things; what is none counts as nothing."""
+    return value if type(value) is int and 0 < value < COUNT_MOST else 0
+
+
+def absolute(value: Any) -> str | None:
+    """A path that means the same wherever it is read."""
+    path = plain(value)
+    return path if path is not None and path.startswith("/") else None
+
+
+def below(directory: Any, path: str | None) -> str | None:
+    """What a tool is given may be relative to where its session is."""
+    if path is None or path.startswith("/"):
+        return path
+    root = absolute(directory)
+    return f"{root.rstrip('/')}/{path}" if root else None
+
+
+LONGEST = 40
+
+
+def moment_of(value: object) -> float | None:
+    """None: no such text, a time before there were clocks, or one without its zone, which is no moment."""
+    if not isinstance(value, str) or len(value) > LONGEST:
+        return None
+    try:
+        found = datetime.fromisoformat(value)
+    except ValueError:
+        return None
+    at = found.timestamp() if found.tzinfo is not None else 0.0
+    return at if at > 0 else None
+
+
+class End(Struct, frozen=True):
+    content: bytes  # whole lines, and perhaps one that is still being written
+    start: int  # where in the file they begin
+
+
+def read_end(path: Path, most: int) -> End | None:
+    def last(fd: int, seen: os.stat_result) -> End:
+        start = max(0, seen.st_size - most)
+        content = os.pread(fd, most, start)
+        if start == 0:
+            return End(content, 0)
+        cut, newline, rest = content.partition(b"\n")
+        return End(rest, start + len(cut) + len(newline))
+
+    return read_plain(path, last)
+
+
+def read_plain(path: Path, read: Callable[[int, os.stat_result], D]) -> D | None:
+    """What `read` takes from the open file, given its descriptor and its facts."""
+    try:
+        fd, facts = open_to_read(str(path))
+    except (OSError, ValueError):
+        return None
+    try:
+        return read(fd, facts)
+    except OSError:
+        return None
+    finally:
+        os.close(fd)

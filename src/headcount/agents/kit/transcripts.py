@@ -1,19 +1,27 @@
 """What the end of a conversation's file says: how the last turn stands, and what stands beside it.
 
-Rules of this file
-  1. Read from the oldest line to the newest: the later word stands in the place of the earlier. None: nothing says it.
-  2. No text: of a message only its kind, its time and the label of its tool ever come here.
+What somebody said in a conversation, as the lines that a person reads.
 
-Not here: reading the lines (each agent's own transcript.py, rollout.py), what follows (core).
+Rules
+  1. Read from the oldest line to the newest: the later word stands in the place of the earlier. None: nothing
+     says it.
+  2. No text: of a message only its kind, its time and the label of its tool ever come here.
+  3. The text is foreign: it leaves here as it was written, and whoever prints it cleans it.
+  4. A long text is cut, empty lines are left out.
+
+Not here: reading the lines (each agent's own transcript.py, rollout.py), what follows (core); where it is
+  read (each agent's own peek.py), who may ask (daemon/routes/peek.py).
 """
+
+from collections.abc import Callable
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from headcount.core.detail import Spent
 from headcount.core.values.activity import Turned
 from headcount.core.values.evidence import Glimpse
 from headcount.core.values.report import Turn, WaitingOn
+from headcount.core.values.session import Spent
 
 TAIL = 64 * 1024
 """How much of a file's end is read for it."""
@@ -74,3 +82,23 @@ class Said(Struct, frozen=True):
     who: str  # "user", "agent", "tool"
     text: str
     at: float | None = None
+
+
+TEXT_MOST = 4_000
+
+
+def spoken(who: str, text: object, at: float | None) -> list[Said]:
+    if not isinstance(text, str):
+        return []
+    kept = text if len(text) <= TEXT_MOST else f"{text[:TEXT_MOST]} …"
+    return [Said(who, line, at) for line in kept.splitlines() if line.strip()]
+
+
+def last_spoken(content: bytes, lines: int, said_in: Callable[[bytes], list[Said]]) -> list[Said]:
+    """The last so many of a file of lines, from its end: most of it is never looked at."""
+    said: list[Said] = []
+    for row in reversed(content.split(b"\n")):
+        said[:0] = said_in(row)
+        if len(said) >= lines:
+            break
+    return said[-lines:]

@@ -3,3 +3,5 @@
 Enters: its processes, what our plugin reports, its database.
 Leaves: reports, open conversations, conversation lines.
 """
+
+NAME = "opencode"

@@ -1,7 +1,14 @@
 """OpenCode as the port wants it: one object that holds nothing.
 
-Rules of this file
+Which processes are OpenCode, and which of those are sessions.
+
+Rules
   1. It only points: what it says is decided in the modules beside it.
+  2. The executable decides, and the name confirms.
+  3. A server has sessions only once somebody opens one in it: until it reports one it is a helper.
+  4. The command line may hold a prompt: it is looked at here and goes no further.
+
+Not here: what a process has open (database.py), walking up from a hook (daemon/).
 """
 
 import re
@@ -10,30 +17,30 @@ from pathlib import Path
 
 from headcount.agents.base_adapter import Adapter
 from headcount.agents.interface import Hosted, OnFile, Place, Scanned, Unread
+from headcount.agents.kit.programs import base, name_of
 from headcount.agents.kit.transcripts import Said
-from headcount.agents.opencode import database, recognise, reports
-from headcount.agents.opencode import hosted as hosting
+from headcount.agents.opencode import NAME, database, reports
+from headcount.agents.opencode import database as hosting
 from headcount.agents.opencode.hooks import HOOKS
-from headcount.core.open_files import OpenFiles
 from headcount.core.values.evidence import Glimpse
-from headcount.core.values.process import ProcessFacts
+from headcount.core.values.process import OpenFiles, ProcessFacts
 from headcount.core.values.report import Report
 
 SESSION = re.compile("ses_[0-9A-Za-z]{8,64}", re.ASCII)
 
 
 class OpenCode(Adapter):
-    name = reports.NAME
+    name = NAME
     label = "opencode"
     marks = frozenset({"OPENCODE_SESSION_ID", "OPENCODE_PID"})
     hooks = HOOKS
     follows = False  # its database is shared and always written: it is looked at when a turn ends
 
     def recognise(self, facts: ProcessFacts) -> bool:
-        return recognise.recognise(facts)
+        return recognise(facts)
 
     def is_helper(self, facts: ProcessFacts) -> bool:
-        return recognise.is_helper(facts)
+        return is_helper(facts)
 
     def places(self, env: Mapping[str, str], home: Path) -> list[Place]:
         return [Place(database.directory(env, home))]
@@ -48,9 +55,9 @@ class OpenCode(Adapter):
         return database.glimpse(path, conversation)
 
     def peek(self, path: Path, conversation: str, lines: int) -> list[Said] | None:
-        from headcount.agents.opencode import peek  # seldom asked for, and dear to load
+        from headcount.agents.opencode import database  # seldom asked for, and dear to load
 
-        return peek.peek(path, conversation, lines)
+        return database.peek(path, conversation, lines)
 
     def drift(self, env: Mapping[str, str], home: Path, on_file: OnFile) -> Scanned:
         from headcount.agents.opencode import drift  # seldom asked for, and dear to load
@@ -65,3 +72,36 @@ class OpenCode(Adapter):
 
 
 OPENCODE = OpenCode()
+
+
+NAMES = frozenset({"opencode", "opencode.exe"})  # opencode.exe is npm's file name, on Linux too
+
+SERVERS = frozenset({"serve", "web", "acp"})
+
+ERRANDS = frozenset({
+    "agent", "attach", "auth", "completion", "db", "debug", "export", "github", "import", "mcp", "models", "plug",
+    "plugin", "providers", "session", "stats", "uninstall", "upgrade",
+})  # fmt: skip
+"""Subcommands that manage something. `attach` shows a session that a server's process has."""
+
+ERRAND_FLAGS = frozenset({"-h", "--help", "-v", "--version"})
+
+
+def is_opencode(facts: ProcessFacts) -> bool:
+    if facts.exe is None or not facts.argv:
+        return False
+    called = base(facts.argv[0])
+    return name_of(facts.exe) in NAMES and (facts.comm in NAMES or called in NAMES)
+
+
+def recognise(facts: ProcessFacts) -> bool:
+    return is_opencode(facts) and not _is_called_as_helper(facts)
+
+
+def is_helper(facts: ProcessFacts) -> bool:
+    return is_opencode(facts) and _is_called_as_helper(facts)
+
+
+def _is_called_as_helper(facts: ProcessFacts) -> bool:
+    first = facts.argv[1] if len(facts.argv) > 1 else ""
+    return first in SERVERS or first in ERRANDS or first in ERRAND_FLAGS

@@ -1,15 +1,26 @@
 """OpenCode's own database: what a conversation is called, which model answers, how its last turn stands.
 
-Rules of this file
-  1. Read-only, by one query a table on the conversation's id, with a short wait for locks and a limit of work:
-     whoever runs OpenCode never notices.
-  2. Reading makes no file beside it: while somebody has it open its -wal is there, and while nobody has it is read
-     as a file that does not change.
-  3. No text leaves this file: of a message only who spoke, when, and how it ended. The title is not read: a model makes
-     it from the first prompt, and nothing says whether somebody changed it.
-  4. Says nothing of dialogs: a permission that is asked stands in no table.
+Which conversations an OpenCode process has open, without our plugin.
 
-Not here: which process has it open (hosted.py), when it is read (daemon/).
+The last lines of an OpenCode conversation as people read them: who said what, and which tools were used.
+
+Rules
+  1. Read-only, by one query a table on the conversation's id, with a short wait for locks and a limit of
+     work: whoever runs OpenCode never notices.
+  2. Reading makes no file beside it: while somebody has it open its -wal is there, and while nobody has it is
+     read as a file that does not change.
+  3. No text leaves this file: of a message only who spoke, when, and how it ended. The title is not read: a
+     model makes it from the first prompt, and nothing says whether somebody changed it.
+  4. Says nothing of dialogs: a permission that is asked stands in no table.
+  5. Its database is one file for all its processes, and holds no pid: it names nobody's conversation.
+     Directory and "the newest" are not asked (accidents I2, I4).
+  6. What it was started with does: `--session ID`, unless that was to be copied.
+  7. Only when a person asks, only the last messages, and of each part only its beginning; nothing is kept.
+  8. A tool is told by its label, its result not at all. What OpenCode itself added to a prompt is left out.
+  9. The text is foreign: it leaves here as it was written, and whoever prints it cleans it.
+
+Not here: which process has it open (database.py), when it is read (daemon/); what the plugin tells
+  (reports.py); who may ask (daemon/routes/peek.py), opening the database (database.py).
 """
 
 import os
@@ -23,14 +34,17 @@ from urllib.parse import quote
 
 import msgspec
 
-from headcount.agents.fields import COUNT_MOST, count_of
+from headcount.agents.interface import Hosted
 from headcount.agents.kit.labels import plain
-from headcount.agents.kit.safe_reading import NO_RAW, Reader
-from headcount.agents.opencode.reports import ABORTED, NAME, TOO_MANY
-from headcount.core.detail import Spent
+from headcount.agents.kit.safe_reading import COUNT_MOST, NO_RAW, Reader, count_of, id_of
+from headcount.agents.kit.transcripts import Said, spoken
+from headcount.agents.opencode import NAME
+from headcount.agents.opencode.reports import ABORTED, TOO_MANY, label
 from headcount.core.values.activity import Turned
 from headcount.core.values.evidence import Glimpse
+from headcount.core.values.process import OpenFiles, ProcessFacts
 from headcount.core.values.report import Turn
+from headcount.core.values.session import Spent
 from headcount.times import FOREIGN_LOCK_WITHIN
 
 FILE = "opencode.db"
@@ -174,3 +188,80 @@ def _word(at: float, turn: Turn, failure: str | None = None) -> Turned:
 
 def time_of(value: Any) -> float | None:
     return count_of(value) / MILLI or None
+
+
+ID = "ses_"
+
+
+def hosted(facts: ProcessFacts, files: OpenFiles) -> tuple[Hosted, ...] | None:
+    conversation = _resumed(facts.argv)
+    if conversation is None:
+        return None  # it may have many open, or none: its files do not say
+    database = next((file.path for file in files if file.path.endswith(f"/{FILE}")), None)
+    return (Hosted(conversation, database, "command line", facts.cwd, beside=True),)
+
+
+def _resumed(argv: tuple[str, ...]) -> str | None:
+    if "--fork" in argv or "--" in argv:
+        return None
+    for nth, word in enumerate(argv):
+        if word in ("-s", "--session"):
+            return _id(argv[nth + 1]) if nth + 1 < len(argv) else None
+        if word.startswith("--session="):
+            return _id(word.partition("=")[2])
+    return None
+
+
+def _id(text: str) -> str | None:
+    return id_of(text) if text.startswith(ID) else None
+
+
+MESSAGES_MOST = 100
+PART_MOST = 64 * 1024  # a longer one is a result with its tool; it is passed over
+
+MESSAGES = """SELECT id, time_created, json_extract(data, '$.role'), json_extract(data, '$.path.cwd') FROM message
+    WHERE session_id = ? ORDER BY time_created DESC, id DESC LIMIT ?"""
+PARTS = "SELECT data FROM part WHERE message_id = ? AND length(data) <= ? ORDER BY id"
+WHO = {"user": "user", "assistant": "agent"}
+
+
+class State(msgspec.Struct, frozen=True):
+    input: msgspec.Raw = NO_RAW
+
+
+class Part(msgspec.Struct):
+    type: Any = None
+    text: Any = None
+    tool: Any = None
+    synthetic: Any = None
+    ignored: Any = None
+    state: State = State()
+
+
+_parts = Reader(Part)
+
+
+def peek(path: Path, conversation: str, lines: int) -> list[Said] | None:
+    """The last so many; None: there is no such conversation to read."""
+    said: list[Said] = []
+    try:
+        with opened(path) as database:
+            messages = database.execute(MESSAGES, (conversation, MESSAGES_MOST)).fetchall()
+            for id, created, role, cwd in messages:
+                parts = database.execute(PARTS, (id, PART_MOST)).fetchall()
+                said[:0] = [each for [data] in parts for each in _said(data, role, time_of(created), cwd)]
+                if len(said) >= lines:
+                    break
+    except (sqlite3.Error, OSError):
+        return None
+    return said[-lines:] if messages else None
+
+
+def _said(data: Any, role: Any, at: float | None, cwd: Any) -> list[Said]:
+    part = _parts.read_or_empty(str(data).encode("utf-8", "replace"))
+    if part.type == "tool" and isinstance(part.tool, str):
+        return [Said("tool", label(part.tool, part.state.input, cwd), at)]
+    who = WHO.get(role) if isinstance(role, str) else None
+    if part.type != "text" or who is None or part.synthetic is True or part.ignored is True:
+        return []
+    return spoken(who, part.text, at)

@@ -4,7 +4,7 @@ Rules of this file
   1. Taken from what 1.18.33 wrote, and from the parts that its published SDK names.
   2. To be known is not to be used: most of it is passed over. What is not here is told by `doctor --drift`.
 
-Not here: the fields of what our plugin tells (events.py).
+Not here: the fields of what our plugin tells (hooks.py).
 """
 
 COLUMNS: dict[str, frozenset[str]] = {

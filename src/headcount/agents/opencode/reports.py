@@ -1,13 +1,19 @@
 """From what our plugin tells of OpenCode to a report.
 
-Rules of this file
+What a tool call of OpenCode is called: "bash: npm test", "edit: src/app.ts".
+
+Rules
   1. Never raises. The plugin is ours, but whoever can write a file can write anything into it.
   2. One process has many conversations: every report says so (`beside`).
-  3. A subagent is a conversation of its own in OpenCode, and background work of its parent here. Only a dialog in
-     it speaks for the parent: it waits on the user all the same, and nothing else would show it (S3).
+  3. A subagent is a conversation of its own in OpenCode, and background work of its parent here. Only a
+     dialog in it speaks for the parent: it waits on the user all the same, and nothing else would show it
+     (S3).
   4. The plugin's own time stands, unless it is later than the file's.
+  5. A tool that is not in the table shows its name only: nobody knows what its input holds.
+  6. Of an input only the one field in the table is read: no content, no prompt.
 
-Not here: which events there are (events.py), what follows from a report (core).
+Not here: which events there are (hooks.py), what follows from a report (core); cutting and redacting
+  (agents/kit/labels.py).
 """
 
 import re
@@ -16,16 +22,59 @@ from typing import Any
 
 import msgspec
 
-from headcount.agents.fields import absolute, below, count_of, id_of, text_of
 from headcount.agents.interface import Unread
 from headcount.agents.kit.hook_events import NOTHING, Said, code_in_words, event_of, report, unknown
-from headcount.agents.kit.labels import one_line, plain
-from headcount.agents.kit.safe_reading import NO_RAW, Reader
-from headcount.agents.opencode.events import EVENTS, FIELDS
-from headcount.agents.opencode.labels import args_of, label
+from headcount.agents.kit.labels import one_line, plain, tool_line, tool_path
+from headcount.agents.kit.safe_reading import NO_RAW, Reader, absolute, below, count_of, id_of, text_of
+from headcount.agents.opencode import NAME
+from headcount.agents.opencode.hooks import EVENTS, FIELDS
 from headcount.core.values.report import Background, Details, Opening, Report, Turn, WaitingOn
 
-NAME = "opencode"
+
+class Args(msgspec.Struct):
+    command: Any = None
+    filePath: Any = None
+    filepath: Any = None
+    pattern: Any = None
+    path: Any = None
+    url: Any = None
+    query: Any = None
+    description: Any = None
+
+
+FIELD_OF = {
+    "bash": "command",
+    "read": "filePath",
+    "edit": "filePath",
+    "write": "filePath",
+    "list": "path",
+    "glob": "pattern",
+    "grep": "pattern",
+    "webfetch": "url",
+    "websearch": "query",
+    "task": "description",
+}
+PATHS = frozenset({"filePath", "path"})
+
+
+_args = Reader(Args)
+
+
+def args_of(given: msgspec.Raw) -> Args:
+    return _args.read_or_empty(given)
+
+
+def label(tool: str, args: msgspec.Raw, directory: Any) -> str:
+    """ "bash: npm test"; of a tool that is not in the table only its name."""
+    field = FIELD_OF.get(tool)
+    given = args_of(args)
+    value = (getattr(given, field) or (given.filepath if field == "filePath" else None)) if field else None
+    if field in PATHS:
+        return tool_path(tool, value, directory)
+    if field == "url":
+        value = text_of(value).partition("?")[0]
+    return tool_line(tool, value)
+
 
 EVENT_NAME = re.compile(r"[a-z]{1,20}(?:\.[a-z]{1,20}){0,3}", re.ASCII)
 EDITING_TOOLS = frozenset({"edit", "write", "multiedit", "patch"})

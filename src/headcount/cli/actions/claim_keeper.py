@@ -19,7 +19,7 @@ import threading
 import time
 
 from headcount import times
-from headcount.client import requests
+from headcount.client import claims
 from headcount.client.daemon_access import Client, reach
 from headcount.client.faults import ClientFault, Refused
 from headcount.present.clean_text import said_item
@@ -68,7 +68,7 @@ class Keeper:
 
     def _is_stale(self) -> bool:
         try:
-            answer = requests.ask(self._client, requests.check(self._item, self._fence))
+            answer = claims.ask(self._client, claims.check(self._item, self._fence))
         except Refused:
             return False
         self._lost_with_store = answer.get("lost") is True

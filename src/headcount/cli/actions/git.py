@@ -1,19 +1,32 @@
 """Git's hooks of one repository: put the guard in, take it out, leave others' hooks alone.
 
-Rules of this file
+What git is about to do: which paths a commit touches, which branches a commit or push moves.
+
+Repositories as people see them: `api@main`, and whether two directories are in the same one.
+
+Rules
   1. A hook that is not ours is never touched: the line to add by hand is told instead.
   2. A guard whose program is gone lets git go on (or not, when it was installed strict): an uninstall that
      was forgotten must not lock a repository.
+  3. Git is asked, with the environment that it gave its hook: a commit may use an index of its own.
+  4. Names are taken between NUL bytes: a path may hold anything else.
+  5. Each directory is read once.
 
-Not here: what the hooks ask (commands/guard.py), what git is about to do (git_intent.py).
+Not here: what the hooks ask (commands/guard.py), what git is about to do (git.py); who has claimed any
+  of it (the daemon); reading (system/git_repository.py), what the directory means (a directory is never
+  identity).
 """
 
 import os
 import shlex
 import shutil
+import subprocess
 import sys
 from enum import Enum
 from pathlib import Path
+from typing import NamedTuple
+
+from headcount.system.git_repository import Repo, read_repo
 
 MARK = "# headcount guard: made by `headcount guard git --install`, taken out by --uninstall"
 HOOKS = ("pre-commit", "pre-push")
@@ -95,3 +108,99 @@ def _text(place: Path) -> str | None:
         return place.read_text("utf-8", "replace")
     except FileNotFoundError:
         return "" if place.is_symlink() else None
+
+
+HEADS = "refs/heads/"
+
+
+class NoGit(Exception):
+    """Not a repository, or git cannot be run."""
+
+
+class Intent(NamedTuple):
+    paths: list[str]  # absolute, links followed
+    items: list[str]  # branches, as items
+
+
+def of_commit() -> Intent:
+    top = git("rev-parse", "--show-toplevel").rstrip("\n")
+    names = git("diff", "--cached", "--name-only", "--no-renames", "-z").split("\0")
+    paths = [_real(top, name) for name in names if name]
+    return Intent(paths, [branch_item(top, current) for current in [_current()] if current])
+
+
+def of_push(lines: str) -> Intent:
+    """From what git tells a pre-push hook: local ref, local id, remote ref, remote id, a line each."""
+    top = git("rev-parse", "--show-toplevel").rstrip("\n")
+    branches: dict[str, None] = {}
+    for line in lines.splitlines():
+        for ref in line.split()[::2]:
+            if ref.startswith(HEADS):
+                branches[ref.removeprefix(HEADS)] = None
+    return Intent([], [branch_item(top, branch) for branch in branches])
+
+
+def branch_item(top: str, branch: str) -> str:
+    """`branch:api#main`; all worktrees of a repository have its one name."""
+    repo = find_repo(top)
+    return f"branch:{repo.name if repo else top.rpartition('/')[2]}#{branch}"
+
+
+def hooks_directory() -> str:
+    """Where this repository's hooks are, as it is configured."""
+    return os.path.abspath(git("rev-parse", "--git-path", "hooks").rstrip("\n"))  # noqa: PTH100
+
+
+def git(*words: str) -> str:
+    try:
+        done = subprocess.run(["git", *words], capture_output=True, check=False)
+    except OSError as error:
+        raise NoGit(f"git cannot be run: {error.strerror}") from error
+    if done.returncode:
+        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise NoGit(said[0] if said else f"git {words[0]} failed")
+    return os.fsdecode(done.stdout)
+
+
+def _current() -> str | None:
+    try:
+        return git("symbolic-ref", "--quiet", "--short", "HEAD").rstrip("\n") or None
+    except NoGit:
+        return None  # a detached head is no branch
+
+
+def _real(top: str, name: str) -> str:
+    """A link that is committed is itself what changes; the directories above it are followed."""
+    directory, _, last = f"{top}/{name}".rpartition("/")
+    return f"{os.path.realpath(directory)}/{last}"
+
+
+_known: dict[str, Repo | None] = {}
+
+
+def find_repo(directory: str) -> Repo | None:
+    """The repository that holds the directory; None: none, or it cannot be read."""
+    if directory not in _known:
+        _known[directory] = read_repo(directory)
+    return _known[directory]
+
+
+def label(directory: str | None) -> str:
+    """`api@main`, or the directory's own name, or `-`."""
+    if not directory:
+        return "-"
+    repo = find_repo(directory)
+    if repo is None:
+        return directory.rstrip("/").rpartition("/")[2] or "/"
+    return f"{repo.name}@{repo.branch}" if repo.branch else repo.name
+
+
+def is_within(directory: str | None, here: str) -> bool:
+    """Whether a directory is in the repository that we stand in; without one: in this directory."""
+    if not directory:
+        return False
+    ours = find_repo(here)
+    if ours is None:
+        return directory == here or directory.startswith(here.rstrip("/") + "/")
+    theirs = find_repo(directory)
+    return theirs is not None and theirs.common == ours.common

@@ -16,15 +16,13 @@ import time
 from typing import Any
 
 from headcount import times
-from headcount.cli import not_run, output
-from headcount.cli.sanitize import clean
-from headcount.client import requests
-from headcount.client.daemon_access import Client
+from headcount.cli import output
+from headcount.client import claims
+from headcount.client.daemon_access import VARIABLE, Client
 from headcount.client.faults import ClientFault, Refused
-from headcount.client.token import VARIABLE
 from headcount.core.values.terminal import Pane
 from headcount.present import session_words
-from headcount.present.clean_text import said
+from headcount.present.clean_text import clean, said
 from headcount.system import tmux
 from headcount.wire import exit_codes
 
@@ -43,7 +41,7 @@ def become(client: Client, program: str, command: list[str], registration: dict[
     try:
         os.execve(program, command, environment)  # noqa: S606 (no shell is the point)
     except OSError as error:
-        return not_run.cannot_run(program, error)
+        return output.cannot_run(program, error)
 
 
 def alive_elsewhere(raw: dict[str, Any]) -> Refused:
@@ -115,7 +113,7 @@ def _launcher(client: Client) -> list[str]:
     """The session that opens the window, for the headcount in it. Not by the environment: tmux gives that to every later
     window of a new session, too."""
     try:
-        return ["--launched-by", str(requests.ask(client, requests.who_am_i())["session"])]
+        return ["--launched-by", str(claims.ask(client, claims.who_am_i())["session"])]
     except ClientFault:  # outside every agent nobody is named
         return []
 

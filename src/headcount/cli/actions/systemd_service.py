@@ -13,9 +13,9 @@ from typing import Any
 
 from headcount import times
 from headcount.cli import output
-from headcount.client import unit
+from headcount.client import daemon_process
+from headcount.client.daemon_process import first_line
 from headcount.client.faults import ClientFault
-from headcount.client.unit import first_line
 from headcount.daemon.main import EXIT_BUSY
 from headcount.paths import Places
 
@@ -70,11 +70,11 @@ ASKED = ("ActiveState", "UnitFileState", "MainPID", "NRestarts")
 
 
 def standing(places: Places) -> dict[str, Any]:
-    installed = unit.is_installed(os.environ, places)
+    installed = daemon_process.is_installed(os.environ, places)
     shown = _shown() if installed else None
     facts = shown or {}
     return {
-        "unit": unit.unit_path(os.environ),
+        "unit": daemon_process.unit_path(os.environ),
         "installed": installed,
         "systemd": shown is not None,
         "enabled": facts.get("UnitFileState") or "unknown",
@@ -85,7 +85,7 @@ def standing(places: Places) -> dict[str, Any]:
 
 
 def _shown() -> dict[str, str] | None:
-    said = unit.systemctl("show", "--property", ",".join(ASKED), unit.NAME)
+    said = daemon_process.systemctl("show", "--property", ",".join(ASKED), daemon_process.NAME)
     if not said.ok:
         return None
     return dict(line.split("=", 1) for line in said.text.splitlines() if "=" in line)

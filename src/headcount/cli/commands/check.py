@@ -11,8 +11,8 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from headcount.cli import output
-from headcount.cli.sanitize import clean, said_item
-from headcount.client import requests
+from headcount.client import claims
+from headcount.present.clean_text import clean, said_item
 from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def parse_plain(words: list[str]) -> SimpleNamespace | None:
 
 def run(args: Any) -> int:
     client = output.client()
-    answer = requests.ask(client, requests.check(args.item, args.fence))
+    answer = claims.ask(client, claims.check(args.item, args.fence))
     current = answer.get("current") is True
     if args.json:
         output.print_document(answer)

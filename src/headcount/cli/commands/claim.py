@@ -14,10 +14,10 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from headcount.cli import output
-from headcount.cli.sanitize import clean, said_item
-from headcount.client import requests
+from headcount.client import claims
 from headcount.client.faults import ClientFault, WrongCall
 from headcount.client.transport import connection
+from headcount.present.clean_text import clean, said_item
 from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def run(args: Any) -> int:
     wait = seconds(args.wait)
     if wait is None:
         raise no_time(args.wait, "claim")
-    question = requests.acquire(
+    question = claims.acquire(
         args.item, wait=wait, note=args.note, acting_as=args.acting_as, until_empty=args.until_empty
     )
     try:
@@ -77,15 +77,13 @@ def run(args: Any) -> int:
         return code
     except (KeyboardInterrupt, ClientFault) as fault:
         _signal.signal(_signal.SIGINT, _signal.SIG_IGN)  # a second one does not stop the withdrawal
-        from headcount.client import withdrawals
-
-        withdrawals.give_up(os.environ, question, fault)
+        claims.give_up(os.environ, question, fault)
         raise
 
 
 def _ask(args: Any, question: connection.Question, wait: float) -> int:
     client = output.client()
-    answer = requests.ask(client, question)
+    answer = claims.ask(client, question)
     code = exit_codes.DONE if answer.get("granted") else exit_codes.REFUSED
     if args.json:
         output.print_document(answer)

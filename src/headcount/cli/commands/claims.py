@@ -13,11 +13,19 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from headcount.cli import output
-from headcount.cli.sanitize import clean, cut, cut_middle, pad, width
-from headcount.client import requests
+from headcount.client import claims
 from headcount.client.daemon_access import Client
 from headcount.present import time_text
-from headcount.present.clean_text import is_word, said_item, word_of_command
+from headcount.present.clean_text import (
+    clean,
+    cut,
+    cut_middle,
+    is_word,
+    pad,
+    said_item,
+    width,
+    word_of_command,
+)
 from headcount.present.screen import Screen, standard
 from headcount.wire import exit_codes
 
@@ -53,15 +61,15 @@ def run(args: Any) -> int:
     client = output.client()
     if args.accept_loss:
         return _accept(client, as_json=args.json)
-    answer = requests.ask(client, requests.held(args.history))
+    answer = claims.ask(client, claims.held(args.history))
     if args.json:
         output.print_document(answer)
     elif args.history:
         output.print_lines(history_lines(answer, args.history, time.time()))
     else:
-        claims, lost = answer.get("claims") or [], loss_lines(answer)
-        names = _names(client) if claims else {}
-        rows = table(claims, names, time.time(), standard()) if claims or not lost else []
+        listed, lost = answer.get("claims") or [], loss_lines(answer)
+        names = _names(client) if listed else {}
+        rows = table(listed, names, time.time(), standard()) if listed or not lost else []
         output.print_lines([*lost, *rows])
         for line in doubts(answer):
             output.note(line)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from headcount.cli import output
 from headcount.cli.actions import shared_requests
-from headcount.cli.sanitize import clean
 from headcount.client.daemon_access import quoted
 from headcount.present import event_lines
+from headcount.present.clean_text import clean
 
 if TYPE_CHECKING:
     import argparse

@@ -1,12 +1,17 @@
 """`headcount demo`: harmless stand-ins work, wait and die, watched by a daemon of their own.
 
-Rules of this file
+The play: who does what and when, in about twenty seconds.
+
+Rules
   1. On a terminal the table is redrawn in place; in a pipe every event is a line; --json is NDJSON.
   2. Whatever happens, what was started is ended: the stage is closed in `finally`. A closed terminal (SIGHUP)
      and SIGTERM end it as Ctrl-C does.
-  3. To the kernel the stand-ins are agents, so a daemon of the house sees them too: where one runs, that is said.
+  3. To the kernel the stand-ins are agents, so a daemon of the house sees them too: where one runs, that is
+     said.
+  4. Cues are a table: a fraction of the whole, an actor, and what it reports. Nothing sleeps here.
 
-Not here: the stand-ins (stage.py), the play (play.py), words and table (story.py, table.py).
+Not here: the stand-ins (stage.py), the play (demo.py), words and table (story.py, table.py); how a stand-in
+  is made (cli/actions/demo_sandbox.py), drawing and waiting (commands/demo.py).
 """
 
 import json
@@ -16,16 +21,16 @@ import signal
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from headcount import times
-from headcount.cli import output, play
+from headcount.cli import output
 from headcount.cli.actions.demo_sandbox import Stage
-from headcount.cli.sanitize import clean
 from headcount.client.faults import ClientFault
 from headcount.client.transport.connection import Connection
 from headcount.paths import Places
 from headcount.present import event_lines, time_text
+from headcount.present.clean_text import clean
 from headcount.present.screen import Screen, standard
 from headcount.present.session_words import rows_of
 from headcount.present.table import draw
@@ -112,12 +117,12 @@ class Show:
 
     def perform(self, length: float) -> None:
         threading.Thread(target=self._listen, daemon=True).start()
-        actors = {name: self._stage.enter(name, repository, branch) for name, repository, branch in play.CAST}
+        actors = {name: self._stage.enter(name, repository, branch) for name, repository, branch in CAST}
         self._pids = {actor.pid for actor in actors.values()}
         began = time.monotonic()
-        for cue in play.CUES:
+        for cue in CUES:
             self._until(began + cue.at * length)
-            if cue.event == play.KILL:
+            if cue.event == KILL:
                 self._victim, self._killed_at = actors[cue.actor].pid, time.monotonic()
                 actors[cue.actor].die()
             else:
@@ -129,7 +134,7 @@ class Show:
         lines = [""]
         if self._latency is not None:
             lines.append(
-                f"{play.VICTIM} was killed with SIGKILL and reported dead {self._latency * 1000:.1f} ms later."
+                f"{VICTIM} was killed with SIGKILL and reported dead {self._latency * 1000:.1f} ms later."
             )
         return [
             *lines,
@@ -193,3 +198,48 @@ class Show:
         sys.stdout.write(back + "\n".join(lines) + "\n")
         sys.stdout.flush()
         self._drawn = len(lines)
+
+
+CAST = (
+    ("i18n", "web", "i18n"),
+    ("auth-refactor", "api", "auth-12"),
+    ("docs-sweep", "docs", "main"),
+    ("bench-sqlite", "core", "bench"),
+)
+
+VICTIM = "i18n"
+
+
+class Cue(NamedTuple):
+    at: float  # of the whole, 0 to 1
+    actor: str
+    event: str  # a hook event, or KILL
+    fields: dict[str, Any] = {}  # noqa: RUF012 (never changed)
+
+
+KILL = "SIGKILL"
+
+
+def _tool(name: str, **tool_input: str) -> dict[str, Any]:
+    return {"tool_name": name, "tool_input": tool_input, "tool_use_id": "toolu_demo"}
+
+
+CUES = (
+    *(
+        Cue(0.02 * index, name, "SessionStart", {"source": "startup"})
+        for index, (name, _, _) in enumerate(CAST)
+    ),
+    Cue(0.10, "i18n", "UserPromptSubmit", {"prompt": "translate"}),
+    Cue(0.12, "auth-refactor", "UserPromptSubmit", {"prompt": "migrate"}),
+    Cue(0.14, "docs-sweep", "UserPromptSubmit", {"prompt": "sweep"}),
+    Cue(0.16, "bench-sqlite", "UserPromptSubmit", {"prompt": "measure"}),
+    Cue(0.20, "i18n", "PreToolUse", _tool("Edit", file_path="locales/fr.json")),
+    Cue(0.22, "bench-sqlite", "PreToolUse", _tool("Bash", command="make bench")),
+    Cue(0.25, "docs-sweep", "PreToolUse", _tool("Edit", file_path="docs/index.md")),
+    Cue(0.30, "auth-refactor", "PreToolUse", _tool("Bash", command="alembic upgrade head")),
+    Cue(0.32, "auth-refactor", "PermissionRequest", _tool("Bash", command="alembic upgrade head")),
+    Cue(0.45, "docs-sweep", "Stop", {"stop_hook_active": False, "background_tasks": []}),
+    Cue(0.50, "i18n", "PreToolUse", _tool("Bash", command="npm test")),
+    Cue(0.65, VICTIM, KILL),
+    Cue(0.85, "bench-sqlite", "PreToolUse", _tool("Bash", command="make report")),
+)

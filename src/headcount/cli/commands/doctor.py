@@ -13,7 +13,7 @@ from headcount.cli import output
 from headcount.cli.doctor.environment_checks import surroundings
 from headcount.cli.doctor.facts import examine
 from headcount.cli.doctor.findings import Finding, findings_of
-from headcount.cli.sanitize import clean
+from headcount.present.clean_text import clean
 from headcount.present.screen import Screen, standard
 from headcount.wire import exit_codes
 

@@ -11,9 +11,9 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from headcount.cli import output
-from headcount.cli.sanitize import clean
 from headcount.client.daemon_access import quoted
 from headcount.client.faults import WrongCall
+from headcount.present.clean_text import clean
 from headcount.present.explanation import lines_of
 from headcount.wire import exit_codes
 
@@ -54,7 +54,7 @@ def run(args: Any) -> int:
 def _bundle(client: Any, explanation: dict[str, Any], args: Any) -> int:
     import json
 
-    from headcount.cli import bundle
+    from headcount.cli.doctor import bundle
 
     report = bundle.collect(client, explanation, paths=args.paths)
     text = json.dumps(report, indent=2) + "\n"

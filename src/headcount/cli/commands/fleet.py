@@ -11,9 +11,9 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from headcount.cli import output
-from headcount.cli.sanitize import clean, pad, width
 from headcount.client.faults import WrongCall
 from headcount.present import time_text
+from headcount.present.clean_text import clean, pad, width
 from headcount.wire import exit_codes
 
 if TYPE_CHECKING:

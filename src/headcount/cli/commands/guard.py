@@ -13,13 +13,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headcount.cli import git_intent, output
+from headcount.cli import output
 from headcount.cli.actions import git
 from headcount.cli.humans_only import refuse_agents
-from headcount.cli.sanitize import clean
 from headcount.client.faults import ClientFault, WrongCall
 from headcount.present import holders
-from headcount.present.clean_text import ITEM_MOST, said
+from headcount.present.clean_text import ITEM_MOST, clean, said
 from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ def run(args: Any) -> int:
             return _change(args)
         hook = args.hook or "pre-commit"
         intent = _intent(hook)
-    except git_intent.NoGit as error:
+    except git.NoGit as error:
         raise WrongCall(f"headcount: {clean(error)}.") from error
     try:
         conflicts = ask(intent)
@@ -71,13 +70,13 @@ def run(args: Any) -> int:
     return exit_codes.REFUSED if conflicts else exit_codes.DONE
 
 
-def _intent(hook: str) -> git_intent.Intent:
+def _intent(hook: str) -> git.Intent:
     if hook == "pre-push":
-        return git_intent.of_push("" if sys.stdin.isatty() else sys.stdin.read())
-    return git_intent.of_commit()
+        return git.of_push("" if sys.stdin.isatty() else sys.stdin.read())
+    return git.of_commit()
 
 
-def ask(intent: git_intent.Intent) -> list[dict[str, Any]]:
+def ask(intent: git.Intent) -> list[dict[str, Any]]:
     """What of it others hold."""
     client = output.client(autostart=False)
     found: list[dict[str, Any]] = []
@@ -115,7 +114,7 @@ def _could_not_ask(error: Exception, *, strict: bool) -> int:
     if isinstance(error, ClientFault):
         why, code = error.message, error.exit_code
     else:
-        from headcount.cli.crash import write_traceback
+        from headcount.cli.output import write_traceback
 
         why, code = f"{type(error).__name__}; the traceback is in {write_traceback(error)}", exit_codes.FAULT
     after = "Refused, since the guard is strict." if strict else "Going on without it."
@@ -124,7 +123,7 @@ def _could_not_ask(error: Exception, *, strict: bool) -> int:
 
 
 def _change(args: Any) -> int:
-    directory = Path(git_intent.hooks_directory())
+    directory = Path(git.hooks_directory())
     if args.uninstall:
         refuse_agents("guard git --uninstall")
     elif git.weakens(directory, strict=args.strict):

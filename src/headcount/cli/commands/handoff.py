@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from headcount.cli import output
 from headcount.cli.commands.check import fence
-from headcount.cli.sanitize import clean, said, said_item
-from headcount.client import requests
+from headcount.client import claims
+from headcount.present.clean_text import clean, said, said_item
 from headcount.present.holders import with_pid
 from headcount.wire import exit_codes
 
@@ -29,8 +29,8 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
 
 
 def run(args: Any) -> int:
-    question = requests.hand_off(args.item, args.to, fence=args.fence, acting_as=args.acting_as)
-    answer = requests.ask(output.client(), question)
+    question = claims.hand_off(args.item, args.to, fence=args.fence, acting_as=args.acting_as)
+    answer = claims.ask(output.client(), question)
     if args.json:
         output.print_document(answer)
         return exit_codes.DONE

@@ -18,11 +18,11 @@ from functools import partial
 from types import FrameType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from headcount.cli import not_run, output
+from headcount.cli import output
 from headcount.cli.actions.claim_keeper import BY_SIGNAL, Keeper, end_with
 from headcount.cli.actions.shared_requests import held_lines
 from headcount.cli.commands.claim import no_time, seconds
-from headcount.client import requests
+from headcount.client import claims
 from headcount.client.faults import ClientFault, WrongCall
 from headcount.wire import exit_codes
 
@@ -71,7 +71,7 @@ def run(args: Any) -> int:
     if not args.command:
         raise WrongCall("headcount: hold needs a command after --. See: headcount hold --help")
     client = output.client()
-    answer = requests.ask(client, requests.acquire(args.item, wait=wait, note=args.note, own=True))
+    answer = claims.ask(client, claims.acquire(args.item, wait=wait, note=args.note, own=True))
     if not answer.get("granted"):
         item = str(answer.get("item") or args.item)
         if args.json:
@@ -93,9 +93,9 @@ def _run(command: list[str], item: str, fence: int) -> int:
             command, preexec_fn=partial(end_with, os.getpid())
         )  # no thread of ours runs yet
     except FileNotFoundError:
-        return not_run.no_such(command[0])
+        return output.no_such(command[0])
     except OSError as error:
-        return not_run.cannot_run(command[0], error)
+        return output.cannot_run(command[0], error)
     keeper = Keeper(item, fence, child)
     before = _pass_signals_on(child)
     try:
@@ -121,6 +121,6 @@ def _pass_signals_on(child: "subprocess.Popen[bytes]") -> dict[int, Any]:
 def _give_back(client: Any, item: str, fence: int) -> None:
     """Our end frees it too; this is for the next in line, who need not wait for it."""
     try:
-        requests.ask(client, requests.release(item, fence=fence))
+        claims.ask(client, claims.release(item, fence=fence))
     except ClientFault:
         return  # lost before, or the daemon is away: our death will say it

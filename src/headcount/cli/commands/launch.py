@@ -12,7 +12,7 @@ import shutil
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from headcount.cli import not_run, output
+from headcount.cli import output
 from headcount.cli.actions import start_agent
 from headcount.client.daemon_access import Client, quoted
 from headcount.client.faults import NotFound, Refused, WrongCall
@@ -87,7 +87,7 @@ def run(args: Any) -> int:
         raise WrongCall("headcount: launch needs a command after --. See: headcount launch --help")
     program = shutil.which(args.command[0])
     if program is None:
-        return not_run.no_such(args.command[0])
+        return output.no_such(args.command[0])
     if args.name:
         _check_name(args.name)
     client = output.client()

@@ -9,11 +9,11 @@ Not here: the words of an event (story.py), the journal (store/).
 import time
 from typing import TYPE_CHECKING, Any
 
-from headcount.cli import output, standard_streams
-from headcount.cli.sanitize import clean
+from headcount.cli import output
 from headcount.client.daemon_access import quoted
 from headcount.client.event_stream import follow
 from headcount.present import time_text
+from headcount.present.clean_text import clean
 from headcount.present.event_lines import is_told, lines_of
 from headcount.present.screen import standard
 from headcount.wire import exit_codes
@@ -58,7 +58,7 @@ def run(args: Any) -> int:
     for event in [event for event in events if is_shown(event, args)][-args.n :]:
         tell(event, args)
     if args.follow:
-        standard_streams.stream()
+        output.stream()
         for event in follow(client, last, stay=output.note):
             if event["type"] != "snapshot" and is_wanted(event, args, session) and is_shown(event, args):
                 tell(event, args)

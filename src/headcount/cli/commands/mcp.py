@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from headcount.cli import output
 from headcount.cli.humans_only import refuse_agents
-from headcount.cli.sanitize import clean
 from headcount.client.faults import ClientFault
 from headcount.paths import Places
-from headcount.present.clean_text import command
+from headcount.present.clean_text import clean, command
 from headcount.present.session_words import AGENTS_CALLED
 from headcount.wire import exit_codes
 
@@ -62,7 +61,7 @@ def run(args: Any) -> int:
     if args.action == "serve":
         return _serve()
     if args.action == "skill":
-        print(import_module("headcount.mcp.skill").SKILL, end="")
+        print(import_module("headcount.mcp.server").SKILL, end="")
         return exit_codes.DONE
     return _status(args) if args.action == "status" else _change(args)
 

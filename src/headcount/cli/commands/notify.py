@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from headcount import times
 from headcount.cli import output
-from headcount.cli.sanitize import clean
 from headcount.client.faults import refusal
+from headcount.present.clean_text import clean
 from headcount.wire import exit_codes
 
 if TYPE_CHECKING:

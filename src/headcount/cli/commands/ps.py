@@ -61,11 +61,11 @@ def run(args: Any) -> int:
     answer = _asked(client, args)
     sessions = answer["sessions"]
     if args.where:
-        from headcount.cli import repo
+        from headcount.cli.actions import git
 
         # as it was written and with its links followed: an agent says either of its own directory
         here = {os.path.abspath(args.where), os.path.realpath(args.where)}  # noqa: PTH100
-        sessions = [raw for raw in sessions if any(repo.is_within(raw.get("cwd"), each) for each in here)]
+        sessions = [raw for raw in sessions if any(git.is_within(raw.get("cwd"), each) for each in here)]
     if args.json:
         output.print_document({**answer, "sessions": sessions})
         return exit_codes.DONE
@@ -83,9 +83,9 @@ def run(args: Any) -> int:
 
         output.print_lines([NOBODY_THERE])
     elif args.wide:
-        from headcount.cli.wide import columns_of
+        from headcount.present.table import wide_columns
 
-        output.print_lines(draw(rows, standard(), everything=True, more=columns_of(sessions)))
+        output.print_lines(draw(rows, standard(), everything=True, more=wide_columns(sessions)))
     else:
         output.print_lines(draw(rows, standard()))
     for host in answer.get("hosts") or ():

@@ -9,10 +9,10 @@ Not here: the cap, and who may (the daemon decides).
 from typing import TYPE_CHECKING, Any
 
 from headcount.cli import output
-from headcount.cli.sanitize import clean, said
 from headcount.client.daemon_access import Client, quoted
 from headcount.client.faults import ClientFault, Refused, WrongCall
 from headcount.present import time_text
+from headcount.present.clean_text import clean, said
 from headcount.times import MINUTE, QUIET_MOST
 from headcount.wire import exit_codes
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from headcount.cli import output
 from headcount.cli.commands.check import fence
-from headcount.cli.sanitize import clean, said_item
-from headcount.client import requests
+from headcount.client import claims
 from headcount.client.daemon_access import Client
+from headcount.present.clean_text import clean, said_item
 from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
@@ -42,9 +42,9 @@ def run(args: Any) -> int:
     client = output.client()
     shown = _agree(client, args.item) if args.force and not args.yes else None
     fence_of = shown if args.fence is None else args.fence
-    answer = requests.ask(
+    answer = claims.ask(
         client,
-        requests.release(args.item, fence=fence_of, force=args.force, acting_as=args.acting_as),
+        claims.release(args.item, fence=fence_of, force=args.force, acting_as=args.acting_as),
     )
     if args.json:
         output.print_document(answer)
@@ -64,8 +64,8 @@ def _agree(client: Client, item: str) -> int | None:
 
     if not shared_requests.is_asked():
         return None
-    here = requests.ask(client, requests.check(item, 0)).get("item")  # as the daemon follows its links
-    held = requests.ask(client, requests.held())["claims"]
+    here = claims.ask(client, claims.check(item, 0)).get("item")  # as the daemon follows its links
+    held = claims.ask(client, claims.held())["claims"]
     claim = next((each for each in held if each.get("item") == here), None)
     if claim is None:
         return None

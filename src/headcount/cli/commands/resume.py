@@ -14,7 +14,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headcount.cli import not_run, output
+from headcount.cli import output
 from headcount.cli.actions import start_agent
 from headcount.client.daemon_access import quoted
 from headcount.client.faults import ClientFault
@@ -54,7 +54,7 @@ def run(args: Any) -> int:
         )
     program = shutil.which(command[0])
     if program is None:
-        return not_run.no_such(command[0])
+        return output.no_such(command[0])
     if args.tmux is not None:
         words = ["resume", "--window", *(["--anyway"] if args.anyway else []), str(raw["id"])]
         return start_agent.in_window(client, args.tmux, cwd, words, as_json=args.json)

@@ -6,7 +6,7 @@ Rules of this file
   2. A unit of that name that we did not write is left alone.
   3. Sessions are not lost: the daemon that ran before is stopped in order, and the new one proves all of them again.
 
-Not here: the unit's text (unit_text.py), systemctl and starting through the unit (client/unit.py).
+Not here: the unit's text (unit_text.py), systemctl and starting through the unit (client/daemon_process.py).
 """
 
 import os
@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from headcount.cli import output
 from headcount.cli.actions.systemd_service import _daemon_pid, _main_pid, standing
-from headcount.cli.sanitize import clean
-from headcount.client import unit
+from headcount.client import daemon_process
 from headcount.client.faults import ClientFault, Unavailable, WrongCall
 from headcount.paths import Places
+from headcount.present.clean_text import clean
 from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def run(args: Any) -> int:
     from headcount.cli.humans_only import refuse_agents
 
     refuse_agents(f"service {args.action}")
-    if args.action == "install" or Path(unit.unit_path(os.environ)).exists():
+    if args.action == "install" or Path(daemon_process.unit_path(os.environ)).exists():
         _need_systemd()
     done = _install(places) if args.action == "install" else _uninstall(places)
     if args.json:
@@ -71,7 +71,7 @@ def _text(places: Places) -> str:
 
 
 def _need_systemd() -> None:
-    said = unit.systemctl("show-environment")
+    said = daemon_process.systemctl("show-environment")
     if not said.ok:
         raise Unavailable(
             f"There is no user systemd to ask here ({said.text or 'it does not answer'}). Nothing written.",
@@ -82,11 +82,11 @@ def _need_systemd() -> None:
 def _install(places: Places) -> dict[str, Any]:
     from headcount.agents.installing import settings_file
 
-    path, text = Path(unit.unit_path(os.environ)), _text(places)
+    path, text = Path(daemon_process.unit_path(os.environ)), _text(places)
     before = settings_file.read(path)
     if isinstance(before, settings_file.Refusal):
         raise ClientFault(str(before))
-    if before is not None and not before.decode("utf-8", "replace").startswith(unit.MARK):
+    if before is not None and not before.decode("utf-8", "replace").startswith(daemon_process.MARK):
         raise ClientFault(
             f"{path} is not ours. Nothing written.", "Move it away, then: headcount service install"
         )
@@ -94,9 +94,9 @@ def _install(places: Places) -> dict[str, Any]:
     if refusal is not None:
         raise ClientFault(str(refusal))
     _asked("daemon-reload")
-    _asked("enable", unit.NAME)
+    _asked("enable", daemon_process.NAME)
     moved = _main_pid() != _daemon_pid() and output.client(autostart=False).stop()
-    _asked("restart", unit.NAME)
+    _asked("restart", daemon_process.NAME)
     pid = _daemon_pid()
     says = [f"{path}   {'written' if before is None else 'up to date'}; it starts with your login"]
     says.append(f"The daemon is up (pid {pid}){', and took over from the one before' if moved else ''}.")
@@ -105,12 +105,12 @@ def _install(places: Places) -> dict[str, Any]:
 
 
 def _uninstall(places: Places) -> dict[str, Any]:
-    path = Path(unit.unit_path(os.environ))
+    path = Path(daemon_process.unit_path(os.environ))
     if not path.exists():
         return {"unit": str(path), "removed": False, "says": ["It is not installed; nothing done."]}
-    if not unit.is_installed(os.environ, places):
+    if not daemon_process.is_installed(os.environ, places):
         raise ClientFault(f"{path} is not ours, or of another home. Nothing done.")
-    _asked("disable", "--now", unit.NAME)
+    _asked("disable", "--now", daemon_process.NAME)
     path.unlink(missing_ok=True)
     _asked("daemon-reload")
     says = [f"{path}   removed", "The daemon is down; it starts on first use again."]
@@ -124,7 +124,7 @@ def _status(places: Places, *, as_json: bool) -> int:
         return exit_codes.DONE
     if not found["installed"]:
         next_step = "Next: headcount service install"
-        if not unit.systemctl("show-environment").ok:
+        if not daemon_process.systemctl("show-environment").ok:
             next_step = "There is no user systemd to ask here, so it cannot be installed."
         output.print_lines(["not installed; the daemon starts on first use", next_step])
     else:
@@ -135,9 +135,9 @@ def _status(places: Places, *, as_json: bool) -> int:
 
 
 def _asked(*words: str) -> None:
-    said = unit.systemctl(*words)
+    said = daemon_process.systemctl(*words)
     if not said.ok:
         raise ClientFault(
             f"systemctl --user {' '.join(words)} failed: {said.text or 'no word why'}.",
-            f"See: systemctl --user status {unit.NAME}, and: headcount doctor",
+            f"See: systemctl --user status {daemon_process.NAME}, and: headcount doctor",
         )

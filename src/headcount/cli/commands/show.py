@@ -9,10 +9,10 @@ Not here: on which evidence (explain.py).
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from headcount.cli import output, wide
-from headcount.cli.sanitize import clean, pad, said_item, width
+from headcount.cli import output
 from headcount.client.daemon_access import quoted
-from headcount.present import session_words, time_text
+from headcount.present import session_words, table, time_text
+from headcount.present.clean_text import clean, pad, said_item, width
 from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
@@ -86,9 +86,9 @@ def _about(raw: dict[str, Any], row: session_words.Row, now: float) -> list[Fact
         plain("worktree", "worktree"),
         Fact("terminal", "" if row.where == "-" else row.where),
         plain("model", "model"),
-        Fact("context", wide.context(raw), "context_tokens"),
-        Fact("tokens", wide.tokens(raw), "tokens"),
-        Fact("cost", wide.cost(raw), "cost_usd"),
+        Fact("context", table.context(raw), "context_tokens"),
+        Fact("tokens", table.tokens(raw), "tokens"),
+        Fact("cost", table.cost(raw), "cost_usd"),
         plain("permissions", "permission_mode"),
         plain("entrypoint", "entrypoint"),
         plain("role", "role"),

@@ -6,12 +6,12 @@ Not here: what is wrong and what to do (doctor.py).
 from typing import TYPE_CHECKING, Any
 
 from headcount.cli import output
-from headcount.cli.sanitize import clean
+from headcount.client.daemon_process import deaf_holder
 from headcount.client.faults import NotRunning, Unavailable
-from headcount.client.start_daemon import deaf_holder
 from headcount.daemon.home.store_marks import why_lost
 from headcount.paths import Places
 from headcount.present import time_text
+from headcount.present.clean_text import clean
 from headcount.wire import exit_codes
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """`headcount up`: start the daemon openly.
 
-Not here: starting itself (client/start_daemon.py), the daemon (daemon/main.py).
+Not here: starting itself (client/daemon_process.py), the daemon (daemon/main.py).
 """
 
 import os
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from headcount import __version__
 from headcount.cli import output
 from headcount.cli.humans_only import refuse_below_agents
-from headcount.cli.sanitize import clean
 from headcount.present import session_words
+from headcount.present.clean_text import clean
 from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def found(agents: dict[str, int], already: bool) -> str:
 
 
 def _foreground() -> int:
-    from headcount.client.start_daemon import allowed, daemon_command, make
+    from headcount.client.daemon_process import allowed, daemon_command, make
     from headcount.paths import Places
 
     places = Places.from_environ(os.environ)

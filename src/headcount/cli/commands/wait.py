@@ -13,11 +13,11 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from headcount.cli import output
-from headcount.cli.sanitize import clean, said
 from headcount.client.daemon_access import Client, quoted
 from headcount.client.event_stream import follow
 from headcount.client.faults import TimedOut
 from headcount.present import session_words, time_text
+from headcount.present.clean_text import clean, said
 from headcount.wire import exit_codes
 
 if TYPE_CHECKING:

@@ -13,13 +13,12 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from headcount.cli import output, standard_streams
-from headcount.cli.aftermath import Deaths, text_of
+from headcount.cli import output
 from headcount.cli.reboot_notice import tell_once
-from headcount.cli.sanitize import clean
 from headcount.client.event_stream import follow
 from headcount.present import time_text
-from headcount.present.event_lines import is_told, lines_of
+from headcount.present.clean_text import clean
+from headcount.present.event_lines import Deaths, is_told, lines_of, text_of
 from headcount.present.screen import Screen, standard
 from headcount.present.session_words import rows_of
 from headcount.present.table import summary
@@ -49,7 +48,7 @@ def _sequence(text: str) -> int:
 
 
 def run(args: Any) -> int:
-    standard_streams.stream()
+    output.stream()
     screen, deaths = standard(), Deaths()
     for event in _followed(args):
         if args.json:
@@ -66,8 +65,7 @@ def _followed(args: Any) -> Iterator[dict[str, Any]]:
         if not args.json:
             tell_once(client)
         return follow(client, args.since, stay=None if args.once else output.note)
-    from headcount.cli.actions.remote_hosts import parse_hosts
-    from headcount.cli.remote_watch import follow_hosts
+    from headcount.cli.actions.remote_hosts import follow_hosts, parse_hosts
 
     return follow_hosts(parse_hosts(args.host))
 

@@ -13,9 +13,9 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from headcount.cli import output
-from headcount.cli.sanitize import clean
-from headcount.client import requests
+from headcount.client import claims
 from headcount.client.faults import NotFound
+from headcount.present.clean_text import clean
 from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def parse_plain(words: list[str]) -> SimpleNamespace | None:
 def run(args: Any) -> int:
     client = output.client()
     try:
-        me = requests.ask(client, requests.who_am_i(explain=args.explain))
+        me = claims.ask(client, claims.who_am_i(explain=args.explain))
     except NotFound as nobody:
         if args.json:
             output.print_document(

@@ -1,22 +1,33 @@
 """The surroundings: what `doctor` says of settings, the cost of a hook, MCP, the service, the page and notices.
 
-Rules of this file
+The cost of a hook, measured where it is paid: on this machine, by the exact line that agents run.
+
+Rules
   1. Looks, then concludes; changes nothing. What is not used is a note with the way to it, never a finding.
   2. What was installed and does not work any more is a finding with its next step.
   3. Each check stands alone: one that fails is said, and the others are made.
+  4. The line is the installed one in all but its directory, which is a fresh one beside the mailbox, on the
+     same disk: nobody reads the trial as a report. It is removed.
+  5. Beside it the same shell doing nothing, so that one sees what of it is ours.
+  6. A median: one slow run on a busy machine says nothing.
 
-Not here: the daemon, its files and the agents' hooks (facts.py, findings.py), the measuring (hook_cost.py).
+Not here: the daemon, its files and the agents' hooks (facts.py, findings.py), the measuring (environment_checks.py);
+  the line (agents/installing/mailbox_line.py), what is concluded (cli/doctor/environment_checks.py).
 """
 
 import os
+import shutil
+import statistics
+import subprocess
+import tempfile
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from shutil import which
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headcount import times
 from headcount.cli.doctor.findings import Finding
-from headcount.cli.hook_cost import HookCost, measure
 from headcount.paths import Places
 from headcount.present.clean_text import command
 
@@ -67,6 +78,12 @@ def _settings(places: Places, env: Mapping[str, str]) -> Finding:
             f"if it holds a secret: {command('chmod', '600', str(path))}",
         )
     return Finding("settings", "ok", str(path))
+
+
+class HookCost(NamedTuple):
+    line: float  # the median, in seconds
+    bare: float  # of a shell that does nothing
+    runs: int
 
 
 def cost_finding(cost: HookCost | None) -> Finding:
@@ -180,3 +197,35 @@ def _inside() -> Finding:
             "you are inside an agent, or Headcount cannot tell: some verbs are for people only",
         )
     return Finding("agent", "ok", "you are outside every agent")
+
+
+RUNS = 20
+PAYLOAD = b'{"hook_event_name": "PreToolUse", "tool_input": {"command": "' + b"x" * 500 + b'"}}'
+
+
+def measure(state: Path, runs: int = RUNS) -> HookCost | None:
+    """None: it cannot be measured here (no state directory yet, no shell)."""
+    from headcount.agents.installing.mailbox_line import FLAG, SHELL, Unquotable, line
+
+    try:
+        place = Path(tempfile.mkdtemp(prefix="trial-", dir=state))
+    except OSError:
+        return None
+    try:
+        (place / FLAG).touch()
+        ours = [SHELL, "-c", line(place, only_while_listening=True)]
+        nothing = [SHELL, "-c", "exit 0"]
+        taken = [(_once(nothing), _once(ours)) for _ in range(runs)]  # by turns: both meet the same load
+        return HookCost(
+            statistics.median(ours for _, ours in taken), statistics.median(bare for bare, _ in taken), runs
+        )
+    except (OSError, Unquotable, subprocess.SubprocessError):
+        return None
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def _once(command: list[str]) -> float:
+    began = time.perf_counter()
+    subprocess.run(command, input=PAYLOAD, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+    return time.perf_counter() - began

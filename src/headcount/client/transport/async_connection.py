@@ -7,7 +7,7 @@ Rules of this file
   4. A connection belongs to the process that opened it. A forked copy closes its descriptor and nothing else: the loop's
      epoll is shared with the owner (fork(2)), and what is taken out of it is taken out for both.
 
-Not here: the plain client's (connection.py), what is asked (client/requests.py).
+Not here: the plain client's (connection.py), what is asked (client/claims.py).
 """
 
 import asyncio
@@ -18,7 +18,6 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator
 
 from headcount.client.faults import Broken, NotRunning, refusal
-from headcount.client.sse import EventParser, ServerSentEvent
 from headcount.client.transport.connection import (
     Answer,
     Question,
@@ -29,7 +28,7 @@ from headcount.client.transport.connection import (
     request,
     unreached,
 )
-from headcount.client.transport.response import HEAD_MOST, Head, parse_head
+from headcount.client.transport.response import HEAD_MOST, EventParser, Head, ServerSentEvent, parse_head
 from headcount.times import CALL_WITHIN, CONNECT_RETRY_EVERY, STREAM_SILENT_AFTER
 
 IDLE_MOST = 32

@@ -8,7 +8,7 @@ Rules of this file
   4. A connection belongs to the process that opened it: the daemon takes whoever speaks on it for that one. A forked
      copy closes its own descriptor, speaks on a connection of its own and ends nobody else's.
 
-Not here: starting a daemon, versions (client/daemon_access.py), the format of answers (response.py) and events (sse.py).
+Not here: starting a daemon, versions (client/daemon_access.py), the format of answers (response.py) and events (response.py).
 """
 
 import _socket  # the same sockets without the 4 ms that `import socket` spends on enums
@@ -21,14 +21,13 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from headcount import times
-from headcount.client.daemon_access import rest, time_left
 from headcount.client.faults import Broken, Deaf, NotRunning, TimedOut, Unavailable, refusal
 from headcount.client.transport.response import Head, Reader
 
 if TYPE_CHECKING:
     from socket import socket
 
-    from headcount.client.sse import ServerSentEvent
+    from headcount.client.transport.response import ServerSentEvent
 
 SOCKET_PATH_MOST = 103  # bytes; sun_path holds 108 with its end on Linux, 104 on macOS
 RECEIVE_SIZE = 65_536  # from 128 KiB on an allocator asks the kernel each time, and gives it back
@@ -156,7 +155,9 @@ class Connection:
     def _events(
         self, reader: Reader, until: float | None, listener: Listener | None
     ) -> "Iterator[ServerSentEvent]":
-        from headcount.client.sse import EventParser  # most callers ask once, and listen to nothing
+        from headcount.client.transport.response import (
+            EventParser,  # most callers ask once, and listen to nothing
+        )
 
         parser = EventParser()
         pieces = reader.chunks()
@@ -244,6 +245,17 @@ class Connection:
         if not left <= self._allowed <= left + times.LIMIT_SLACK:
             self._allowed = left + times.LIMIT_SLACK / 2
             sock.settimeout(self._allowed)
+
+
+def rest(body: Any, spent: float) -> Any:
+    """What is asked again waits in line for what is left of its time, not from the beginning."""
+    wait = body.get("wait") if isinstance(body, dict) else None
+    return body if not wait or not spent else {**body, "wait": max(wait - spent, 0.0)}
+
+
+def time_left(within: float, spent: float) -> float:
+    """A daemon that was just started has the usual time for its answer."""
+    return max(within - spent, min(within, times.CALL_WITHIN))
 
 
 def deaf() -> Deaf:

@@ -11,11 +11,9 @@ Rules of this file
 Not here: the order of those who wait (queue.py), releasing (ledger.py).
 """
 
-from headcount.core.commands import Acquire, Caller
-from headcount.core.effects import Watch
 from headcount.core.state.world import Draft
-from headcount.core.values.claim import Claim, Freed, Granted, Refused
-from headcount.core.values.events import EventType
+from headcount.core.values.claim import Acquire, Caller, Claim, Freed, Granted, Refused
+from headcount.core.values.events import EventType, Watch
 from headcount.core.values.item import Item, covers, overlaps
 from headcount.core.values.process import Match, ProcessIdentity, same_process
 from headcount.core.values.verdict import Standing

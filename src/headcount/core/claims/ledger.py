@@ -23,9 +23,23 @@ from headcount.core.claims.grants import (
     refuse,
 )
 from headcount.core.claims.queue import REUSED, WITHDRAWN, ahead_of, enqueue, held, is_its_own
-from headcount.core.commands import AcceptLoss, Acquire, Caller, CallerKind, HandOff, Release
 from headcount.core.state.world import Draft
-from headcount.core.values.claim import Accepted, Answer, Claim, Freed, Granted, Held, Refused, Released
+from headcount.core.values.claim import (
+    Accepted,
+    AcceptLoss,
+    Acquire,
+    Answer,
+    Caller,
+    CallerKind,
+    Claim,
+    Freed,
+    Granted,
+    HandOff,
+    Held,
+    Refused,
+    Release,
+    Released,
+)
 from headcount.core.values.events import EventType
 from headcount.core.values.process import Match, ProcessIdentity, same_process
 

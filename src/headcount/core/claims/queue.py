@@ -24,12 +24,11 @@ from headcount.core.claims.grants import (
     own_claim,
     refuse,
 )
-from headcount.core.commands import Acquire, Withdraw
-from headcount.core.effects import Watch
 from headcount.core.state.claims import Waiter
 from headcount.core.state.world import Draft, World
 from headcount.core.values.claim import (
     Accepted,
+    Acquire,
     Answer,
     Claim,
     Freed,
@@ -39,7 +38,9 @@ from headcount.core.values.claim import (
     Released,
     Waiting,
     Waits,
+    Withdraw,
 )
+from headcount.core.values.events import Watch
 from headcount.core.values.item import Item, is_path, overlaps
 from headcount.core.values.process import Match, ProcessIdentity, same_process
 from headcount.core.values.verdict import Standing

@@ -15,13 +15,23 @@ from msgspec import Struct
 from headcount.core.claims.grants import free
 from headcount.core.claims.ledger import acquire, free_all_of, hand_off, release
 from headcount.core.claims.queue import withdraw
-from headcount.core.commands import Acquire, HandOff, Release, SharedFreed, SharedGranted, Withdraw
-from headcount.core.effects import Watch
 from headcount.core.state.claims import Book, Page, Remembered
 from headcount.core.state.world import Draft, Verdicts, World
-from headcount.core.values.claim import Accepted, Answer, Claim, Freed, Granted
+from headcount.core.values.claim import (
+    Accepted,
+    Acquire,
+    Answer,
+    Claim,
+    Freed,
+    Granted,
+    HandOff,
+    Release,
+    SharedFreed,
+    SharedGranted,
+    Withdraw,
+)
 from headcount.core.values.claim import freed as ended
-from headcount.core.values.events import EventType
+from headcount.core.values.events import EventType, Watch
 from headcount.core.values.item import is_shared
 from headcount.core.values.verdict import Standing
 

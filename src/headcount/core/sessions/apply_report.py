@@ -11,8 +11,6 @@ Not here: to which session it belongs (match_session.py), liveness by proof (dec
 
 from typing import Any
 
-from headcount.core.detail import traced
-from headcount.core.earlier import counted
 from headcount.core.sessions import field_changes
 from headcount.core.sessions.end_reason import told_late
 from headcount.core.sessions.match_session import Existing, Fresh, Misfit, place_record, place_report
@@ -21,7 +19,7 @@ from headcount.core.state.world import Draft
 from headcount.core.values.activity import Activity, Status, Turned, heard_status, judge, newer
 from headcount.core.values.events import EventType
 from headcount.core.values.evidence import Closed, Glimpse
-from headcount.core.values.report import Found, Record, Report
+from headcount.core.values.report import Found, Record, Report, counted
 from headcount.core.values.session import (
     Ended,
     EndKind,
@@ -32,6 +30,7 @@ from headcount.core.values.session import (
     Turnpoint,
     after,
     can,
+    traced,
 )
 
 

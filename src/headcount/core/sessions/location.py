@@ -1,19 +1,27 @@
 """A visit: somebody went to a session's terminal and has seen what it finished.
 
-Rules of this file
-  1. Only `done` is changed by a look: who waits, works or was stopped still does. It is then at rest with nothing new.
-  2. It is a word on the main turn like any other, with a time of its own: an older report that comes late does not
-     bring `done` back, the next turn that ends does.
+Where a session works: the repository and branch of its directory, told from outside.
 
-Not here: who went there (cli/commands/jump.py), what words mean (core/values/activity.py).
+Rules
+  1. Only `done` is changed by a look: who waits, works or was stopped still does. It is then at rest with
+     nothing new.
+  2. It is a word on the main turn like any other, with a time of its own: an older report that comes late
+     does not bring `done` back, the next turn that ends does.
+  3. A word on a directory that the session has left says nothing.
+  4. No repository is a word too: whoever left one is not shown in it.
+
+Not here: who went there (cli/commands/jump.py), what words mean (core/values/activity.py); reading git's
+  files (system/git_repository.py), when that is done (daemon/observers/checkouts.py).
 """
+
+from typing import Any
 
 from headcount.core.state.world import Draft
 from headcount.core.values.activity import Doing, Turned, judge
 from headcount.core.values.events import EventType
-from headcount.core.values.evidence import Located, Visited
+from headcount.core.values.evidence import CheckoutSeen, Located, Visited
 from headcount.core.values.report import Turn
-from headcount.core.values.session import SessionId
+from headcount.core.values.session import SessionId, traced
 
 BECAUSE, SOURCE = "visited", "person"
 
@@ -36,3 +44,14 @@ def locate(draft: Draft, found: Located, now: float) -> None:
     if session is None or not session.is_open or session.where == found.where:
         return
     draft.emit(EventType.SESSION_CHANGED, min(found.at, now), session.id, where=found.where)
+
+
+def hear_checkout(draft: Draft, located: CheckoutSeen, now: float) -> SessionId | None:
+    session = draft.sessions.get(located.session)
+    if session is None or not session.is_open or session.cwd != located.cwd:
+        return None
+    if session.checkout != located.checkout:
+        changes: dict[str, Any] = {"checkout": located.checkout}
+        origins = traced(session.origins, changes, "git", located.at)
+        draft.emit(EventType.SESSION_CHANGED, located.at, session.id, **changes | origins)
+    return located.session

@@ -15,10 +15,9 @@ Not here: what the word changes (apply_report.py).
 
 from msgspec import Struct
 
-from headcount.core.earlier import counted
 from headcount.core.state.world import Draft
 from headcount.core.values.process import ProcessIdentity
-from headcount.core.values.report import Anchor, Opening, Record, Report
+from headcount.core.values.report import Anchor, Opening, Record, Report, counted
 from headcount.core.values.session import EndKind, Liveness, Session
 from headcount.times import RENAMED_WITHIN
 

@@ -12,7 +12,6 @@ Not here: whether the process lives and who may register it (daemon/routes/regis
 
 from typing import Any
 
-from headcount.core.detail import traced
 from headcount.core.state.world import Draft
 from headcount.core.values.events import EventType
 from headcount.core.values.evidence import Register, TurnedAway, Unregister
@@ -27,6 +26,7 @@ from headcount.core.values.session import (
     SessionId,
     Turnpoint,
     after,
+    traced,
 )
 
 BECAUSE = "registered, and its process lives"

@@ -10,12 +10,11 @@ Rules of this file
 Not here: looking (daemon/observers/stalls.py), how long is long (times.py).
 """
 
-from headcount.core.detail import Quiet, Stall
 from headcount.core.state.world import Draft
 from headcount.core.values.activity import Doing
 from headcount.core.values.events import EventType
 from headcount.core.values.evidence import Declared, Looked
-from headcount.core.values.session import Liveness, Session, SessionId
+from headcount.core.values.session import Liveness, Quiet, Session, SessionId, Stall
 
 
 def is_watched(session: Session) -> bool:

@@ -15,9 +15,8 @@ from itertools import islice
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from headcount.core.commands import Acquire
 from headcount.core.state.overlay_map import Layer, add_to, take_from
-from headcount.core.values.claim import Answer, Claim, Freed
+from headcount.core.values.claim import Acquire, Answer, Claim, Freed
 from headcount.core.values.item import Item, is_path, overlaps
 from headcount.core.values.process import ProcessIdentity
 

@@ -17,13 +17,12 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from headcount.core.effects import Effect, Watch
 from headcount.core.state.claims import Book, Entries, Page
 from headcount.core.state.leftovers import Remains, Sorting
 from headcount.core.state.overlay_map import Layer, add_to, take_from
 from headcount.core.state.recent_edits import Traces, Tracing
 from headcount.core.values.claim import Claim, Freed
-from headcount.core.values.events import Event, EventType, apply, apply_claim
+from headcount.core.values.events import Effect, Event, EventType, Watch, apply, apply_claim
 from headcount.core.values.leftover import Leftover, LeftoverId
 from headcount.core.values.process import Match, Place, ProcessIdentity, same_process
 from headcount.core.values.session import ID_DIGITS, IN_A_LIVING_PROCESS, Liveness, Session, SessionId

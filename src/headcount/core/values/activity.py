@@ -14,9 +14,8 @@ Not here: how payloads become words (agents/), liveness (session.py).
 from msgspec import Struct
 from msgspec.structs import replace
 
-from headcount.core.earlier import counted
 from headcount.core.values.fast_enum import Vocabulary
-from headcount.core.values.report import TURN_RANK, Turn, WaitingOn
+from headcount.core.values.report import TURN_RANK, Turn, WaitingOn, counted
 
 
 class Doing(Vocabulary):

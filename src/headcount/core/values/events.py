@@ -1,14 +1,19 @@
 """Events: what became true, in the past tense, in one numbered line.
 
-Rules of this file
-  1. An event carries what it changed (`delta`: field of the session -> its new value), so that the
-     rows are the fold of the events and nothing else.
+Effects: what the outside should do after a commit. Its outcome returns as evidence.
+
+Rules
+  1. An event carries what it changed (`delta`: field of the session -> its new value), so that the rows are
+     the fold of the events and nothing else.
   2. Sequence numbers grow by one and are given once.
   3. An event without a session or a claim speaks of headcount itself.
   4. A claim's event carries the claim as it was held; its row follows from that alone. A leftover's event
      carries its row.
+  5. An effect is a value; deciding makes it, the daemon runs it after the commit.
+  6. An effect may be run twice without harm.
 
-Not here: why something became true (decide.py), how events are stored (store/) or shown (daemon/views/session_row.py).
+Not here: why something became true (decide.py), how events are stored (store/) or shown
+  (daemon/views/session_row.py).
 """
 
 from typing import Any
@@ -20,6 +25,7 @@ from headcount.core.values.claim import Claim, Freed, freed
 from headcount.core.values.fast_enum import Vocabulary
 from headcount.core.values.item import Item
 from headcount.core.values.leftover import Leftover
+from headcount.core.values.process import ProcessIdentity
 from headcount.core.values.session import Session, SessionId
 
 
@@ -85,3 +91,12 @@ def apply_claim(event: Event) -> Claim:
     if event.type is EventType.CLAIM_RELEASED:
         return freed(event.claim, Freed(event.facts["because"]), event.at)
     return event.claim
+
+
+class Watch(Struct, frozen=True):
+    """Tell when this process ends; if it is over already, tell that."""
+
+    process: ProcessIdentity
+
+
+Effect = Watch

@@ -9,14 +9,13 @@ from typing import Any
 
 from msgspec import Struct
 
-from headcount.core.commands import Command
-from headcount.core.detail import Checkout, Spent
-from headcount.core.terminal import Where
 from headcount.core.values.activity import Turned
+from headcount.core.values.claim import Command
 from headcount.core.values.leftover import Find, Gone, Left
 from headcount.core.values.process import ProcessIdentity
 from headcount.core.values.report import Found, Record, Report
-from headcount.core.values.session import Registration, SessionId
+from headcount.core.values.session import Checkout, Registration, SessionId, Spent
+from headcount.core.values.terminal import Where
 from headcount.core.values.verdict import Verdict
 
 

@@ -1,13 +1,19 @@
 """What a process is: an incarnation, not a pid.
 
-Rules of this file
+What a living process has open: paths, and which of them it has locked.
+
+Rules
   1. An identity is a value. It can be stored, compared and sent; it cannot signal.
   2. Comparing gives SAME, DIFFERENT or UNKNOWN. Doubt is an answer, never an equality.
   3. From another pid namespace nothing can be said: UNKNOWN, whatever the numbers are.
+  4. A value, read by the edge and verified to be of one incarnation. Whoever judges it cannot ask for more.
+  5. A lock is the kernel's word that this very process took it: a lock file that merely exists says nothing.
 
-Not here: how identities are read (system/processes), what follows from them (verdict.py).
+Not here: how identities are read (system/processes), what follows from them (verdict.py); how it is read
+  (system/processes), what it means (agents/).
 """
 
+from collections.abc import Mapping
 from enum import Enum
 
 from msgspec import Struct
@@ -63,3 +69,14 @@ class ProcessFacts(Struct, frozen=True):
     @property
     def pid(self) -> int:
         return self.identity.pid
+
+
+class OpenFile(Struct, frozen=True):
+    path: str  # as the kernel names it; " (deleted)" at its end where it was removed
+    locked: bool | None = None  # None: it could not be told who holds a lock
+
+
+OpenFiles = tuple[OpenFile, ...]
+
+Locks = Mapping[int, frozenset[int]] | None
+"""The inodes that each pid holds a lock on, as the kernel said it once for many processes."""

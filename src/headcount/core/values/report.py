@@ -1,10 +1,15 @@
 """Reports: what an agent told us of itself, in one vocabulary for all agents.
 
-Rules of this file
+Earlier and later: whether a stored time may still say that a word comes late.
+
+Rules
   1. A report is evidence: weighed, never refused. An unknown event is a report that says nothing.
   2. Its time is its source's own time, not the time of reading.
   3. No prompt, no tool output: `doing` is a short label.
   4. What happened inside a subagent says so, and never speaks for the main turn.
+  5. Nothing was heard in the future. A stored time that lies there was written before the wall clock was set
+     back, and orders nothing any more: else a session would stay silent until the clock has caught up.
+  6. The word's own time was taken before it is weighed, so "now" itself would call every word late.
 
 Not here: the agents' payloads (agents/), what follows from a report (decide.py, activity.py).
 """
@@ -15,6 +20,7 @@ from msgspec import Struct, field
 
 from headcount.core.values.fast_enum import Vocabulary
 from headcount.core.values.process import ProcessIdentity
+from headcount.times import CLOCK_SLACK
 
 
 class Turn(Vocabulary):
@@ -155,3 +161,8 @@ class Found(Struct, frozen=True):
     cwd: str | None = None
     parent: ProcessIdentity | None = None  # the nearest agent process above it
     began_at: float | None = None
+
+
+def counted(stored: float, now: float) -> float:
+    """The stored time where it still orders; before everything where the clock was set back since."""
+    return stored if stored <= now + CLOCK_SLACK else 0.0

@@ -1,20 +1,23 @@
 """Where a session is: the terminal that shows it, as far as that is certain.
 
-Rules of this file
-  1. A place is for people to look at and to go to. It is never identity: several sessions may share it (I3).
-  2. In tmux the kernel's word counts: the pane whose own process is the agent or the nearest above it. What the
-     environment says is inherited by other terminals that were started inside a pane, and only names the server.
-  3. Not known is no place. Who could not be asked changes nothing.
+A place in a terminal, as a value that a session carries.
 
-Not here: asking tmux (system/tmux), when it is asked (daemon/observers/terminals.py), going there (cli/actions/jump_to_terminal.py).
+Rules
+  1. A place is for people to look at and to go to. It is never identity: several sessions may share it (I3).
+  2. In tmux the kernel's word counts: the pane whose own process is the agent or the nearest above it. What
+     the environment says is inherited by other terminals that were started inside a pane, and only names the
+     server.
+  3. Not known is no place. Who could not be asked changes nothing.
+  4. It is a value and knows nothing of sessions.
+
+Not here: asking tmux (system/tmux), when it is asked (daemon/observers/terminals.py), going there
+  (cli/actions/jump_to_terminal.py); how it is found (core/values/terminal.py).
 """
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
-
-from headcount.core.terminal import Where
 
 TMUX = "tmux"
 NUMBER = re.compile("[0-9]{1,10}")
@@ -34,6 +37,18 @@ PROGRAMS = {
     "zed": "zed",
 }
 """TERM_PROGRAM in our words; what is not here is not shown, since it is foreign text."""
+
+
+class Where(Struct, frozen=True):
+    program: str  # "tmux", "kitty", "wezterm", "vscode", ...
+    text: str  # as people see it: "work:3.1", "vscode"
+    socket: str | None = None  # where that program is told things
+    pane: str | None = None  # its own name for the place: "%5" in tmux, a number in kitty and WezTerm
+    window: str | None = None  # in tmux: "@3"
+    server: int | None = (
+        None  # in tmux: the server's pid, and since when it runs by its own word; pane names are
+    )
+    server_since: int | None = None  # given anew by the next server
 
 
 class Pane(Struct, frozen=True):

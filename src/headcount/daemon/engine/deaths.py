@@ -6,13 +6,13 @@ Rules of this file
   3. What may take time is a task with a deadline. Watching, the only effect so far, takes microseconds and
      must not be overtaken by the next decision: it is done at once, in order.
 
-Not here: which effects there are (core/effects.py).
+Not here: which effects there are (core/values/events.py).
 """
 
 import logging
 from collections.abc import Callable, Sequence
 
-from headcount.core.effects import Effect, Watch
+from headcount.core.values.events import Effect, Watch
 from headcount.core.values.evidence import Evidence, Judged
 from headcount.core.values.leftover import Find
 from headcount.core.values.process import ProcessIdentity

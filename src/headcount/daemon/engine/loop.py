@@ -22,14 +22,12 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from headcount.core.commands import Acquire, Command, Withdraw
 from headcount.core.decide import Outcome, next_deadline
-from headcount.core.effects import Effect
 from headcount.core.required_proofs import Prove, decide_proved
 from headcount.core.state.claims import Entries
 from headcount.core.state.world import Draft, World
-from headcount.core.values.claim import Answer, Granted, Refused, Waiting
-from headcount.core.values.events import Event
+from headcount.core.values.claim import Acquire, Answer, Command, Granted, Refused, Waiting, Withdraw
+from headcount.core.values.events import Effect, Event
 from headcount.core.values.evidence import Evidence, Judged, Tick
 from headcount.core.values.leftover import Leftover, LeftoverId
 from headcount.core.values.session import Session, SessionId

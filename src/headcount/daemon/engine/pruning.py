@@ -3,7 +3,7 @@
 Rules of this file
   1. What cannot be forgotten now is forgotten later: a full disk ends nothing here.
 
-Not here: how it is removed in small bites (store/pruning.py).
+Not here: how it is removed in small bites (store/sqlite/adapter.py).
 """
 
 import asyncio

@@ -1,18 +1,22 @@
 """The watchdog: a thread that asks the loop for a sign of life.
 
-Rules of this file
-  1. Strikes, not a stopwatch: a machine that slept or a daemon that was stopped is not a deaf loop,
-     because then the questions were not asked either.
-  2. A deaf loop is worse than none: the stacks are logged and the process ends. What was answered
-     is on disk, and the next contact starts a daemon that re-proves everything.
-  3. What nobody tells us of, a limit of open files that was lowered or a home that was moved with the directory above
-     it, is looked at with the question: so nobody is woken for it.
+sd_notify: tells systemd, where it asked to be told, that we are up, alive or going.
+
+Rules
+  1. Strikes, not a stopwatch: a machine that slept or a daemon that was stopped is not a deaf loop, because
+     then the questions were not asked either.
+  2. A deaf loop is worse than none: the stacks are logged and the process ends. What was answered is on disk,
+     and the next contact starts a daemon that re-proves everything.
+  3. What nobody tells us of, a limit of open files that was lowered or a home that was moved with the
+     directory above it, is looked at with the question: so nobody is woken for it.
+  4. Silent where nobody asked: no NOTIFY_SOCKET, no word.
 """
 
 import asyncio
 import faulthandler
 import logging
 import os
+import socket
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -20,6 +24,18 @@ from pathlib import Path
 
 from headcount.private_files import open_anew
 from headcount.times import WATCHDOG_EVERY, WATCHDOG_STRIKES
+
+
+def notify(state: str) -> None:
+    address = os.environ.get("NOTIFY_SOCKET", "")
+    if not address.startswith(("/", "@")):
+        return
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as sock:
+        try:
+            sock.sendto(state.encode(), address.replace("@", "\0", 1))
+        except OSError:
+            return  # a supervisor that does not listen must not hurt the supervised
+
 
 log = logging.getLogger("headcount.watchdog")
 

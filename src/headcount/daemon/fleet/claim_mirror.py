@@ -7,7 +7,7 @@ Rules of this file
      ledger is the truth; later it is a grant that nobody was told of, and is given back.
   4. What a command is just doing is left alone.
 
-Not here: commands (shared_claims.py), the lease (lease.py).
+Not here: commands (shared_claims.py), the lease (shared_claims.py).
 """
 
 import asyncio
@@ -15,9 +15,8 @@ import logging
 from collections.abc import Sequence
 
 from headcount.core.claims.shared import mirrored
-from headcount.core.commands import SharedFreed, SharedGranted
 from headcount.core.required_proofs import Prove
-from headcount.core.values.claim import Claim, Freed
+from headcount.core.values.claim import Claim, Freed, SharedFreed, SharedGranted
 from headcount.core.values.events import Event, EventType
 from headcount.core.values.item import Item, is_shared
 from headcount.core.values.verdict import Standing

@@ -20,10 +20,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headcount.core.claims.shared import mirrored
-from headcount.core.commands import SharedFreed
 from headcount.core.required_proofs import Prove
 from headcount.core.state.world import World
-from headcount.core.values.claim import Freed
+from headcount.core.values.claim import Freed, SharedFreed
 from headcount.core.values.events import Event
 from headcount.core.values.evidence import FleetNews, Tick
 from headcount.core.values.item import Item, is_shared
@@ -223,7 +222,7 @@ class Fleet:
             self._nobody = None
 
     async def _is_taken(self, member: "Member") -> bool:
-        from headcount.store.postgres.schema import migrate
+        from headcount.store.postgres.pool import migrate
 
         await migrate(member.link)
         return await member.ledger.namesake(member.name)

@@ -1,15 +1,22 @@
 """Shared claims: a command goes to the shared ledger, and what it gave is mirrored here before it is answered.
 
-Rules of this file
-  1. The decision is taken in the shared ledger's transaction, with proofs of our own processes taken under its lock.
-     Only the daemon that can see a process grants it anything: a freed item is asked for by whoever waits.
+Our lease: until when this host may vouch for its shared claims, by its own clock.
+
+Rules
+  1. The decision is taken in the shared ledger's transaction, with proofs of our own processes taken under
+     its lock. Only the daemon that can see a process grants it anything: a freed item is asked for by whoever
+     waits.
   2. A grant is answered when both the ledger and our own store have it, and our lease still holds.
   3. Without the database a command fails; nothing is queued that could surprise later.
   4. Who waits stands in a line of the ledger, is rung by a hint, and looks again by itself.
-  5. What a caller gave up is withdrawn after the command that it gave up has ended. If the database is away then, the
-     mirror gives the claim up, and the next renewal frees it in the ledger.
+  5. What a caller gave up is withdrawn after the command that it gave up has ended. If the database is away
+     then, the mirror gives the claim up, and the next renewal frees it in the ledger.
+  6. The deadline is counted from before the renewal was sent, on a clock that also counts suspended time. The
+     database counts from when it got it: ours is always the earlier end.
+  7. After the deadline nothing is vouched for, whatever we remember. Others wait a lock-delay longer.
 
-Not here: the rules (core/claims/shared.py), rows (store/), what the mirror lost (claim_mirror.py).
+Not here: the rules (core/claims/shared.py), rows (store/), what the mirror lost (claim_mirror.py); the row in
+  the database (store/postgres/ledger.py), when to renew (while_joined.py).
 """
 
 import asyncio
@@ -21,18 +28,59 @@ from typing import Any
 from msgspec.structs import replace
 
 from headcount.core.claims.shared import SharedCommand, SharedDecision, SharedItem, decide_shared
-from headcount.core.commands import Acquire, HandOff, SharedFreed, SharedGranted, Withdraw
 from headcount.core.required_proofs import Prove
-from headcount.core.values.claim import Answer, Freed, Granted, Refused, Released, Waiting
+from headcount.core.values.claim import (
+    Acquire,
+    Answer,
+    Freed,
+    Granted,
+    HandOff,
+    Refused,
+    Released,
+    SharedFreed,
+    SharedGranted,
+    Waiting,
+    Withdraw,
+)
 from headcount.core.values.evidence import Judged
 from headcount.core.values.item import Item
 from headcount.core.values.process import ProcessIdentity
 from headcount.core.values.verdict import Standing, Verdict
 from headcount.daemon.engine.loop import Loop, NotStored
 from headcount.daemon.fleet.intervals import Pace
-from headcount.daemon.fleet.lease import Lease
 from headcount.store.shared_interface import SharedLedger, SharedUnavailable
 from headcount.system.clock import Clock
+
+
+class Lease:
+    def __init__(self, clock: Clock, ttl: float) -> None:
+        self._clock = clock
+        self._ttl = ttl
+        self._deadline: float | None = None
+        self.fault = "the shared database was not reached yet"  # why it is not renewed
+
+    def sending(self) -> float:
+        """To be asked before a renewal is sent, and given to `renewed` once it was answered."""
+        return self._clock.boottime()
+
+    def renewed(self, sent: float) -> None:
+        self._deadline = sent + self._ttl
+        self.fault = ""
+
+    def given_up(self) -> None:
+        self._deadline = None
+
+    @property
+    def holds(self) -> bool:
+        return self._deadline is not None and self._clock.boottime() < self._deadline
+
+    def need(self) -> None:
+        """Raises what the caller hears, when this host cannot vouch."""
+        if not self.holds:
+            raise SharedUnavailable(
+                f"shared claims cannot be vouched for now: {self.fault or 'the lease ran out'}. "
+                "path:, port: and local: claims go on"
+            )
 
 
 class SharedClaims:

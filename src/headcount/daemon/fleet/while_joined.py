@@ -25,14 +25,12 @@ from headcount.core.values.item import Item
 from headcount.daemon.engine.loop import Loop
 from headcount.daemon.fleet.claim_mirror import Mirror
 from headcount.daemon.fleet.intervals import Pace
-from headcount.daemon.fleet.lease import Lease
 from headcount.daemon.fleet.roster import Roster
-from headcount.daemon.fleet.shared_claims import SharedClaims
+from headcount.daemon.fleet.shared_claims import Lease, SharedClaims
 from headcount.store.postgres.connect import Connection
 from headcount.store.postgres.ledger import CHANNEL, PostgresLedger
-from headcount.store.postgres.pool import Link
+from headcount.store.postgres.pool import Link, migrate
 from headcount.store.postgres.roster import PostgresRoster
-from headcount.store.postgres.schema import migrate
 from headcount.store.shared_interface import Forgotten, Host, Membership, SharedUnavailable, Superseded
 from headcount.system.clock import Clock
 from headcount.times import PRUNE_EVERY

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from headcount.core.state.claims import Book, Entries
 from headcount.daemon.home import store_marks
-from headcount.daemon.listen import Server, open_unix_socket
+from headcount.daemon.http.listen import Server, open_unix_socket
 from headcount.paths import Places
 from headcount.store.interface import StoreFault
 from headcount.store.sqlite.adapter import SqliteStore

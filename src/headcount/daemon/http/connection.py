@@ -41,14 +41,14 @@ new one made for each read, as large as asyncio's, takes longer than to parse wh
 log = logging.getLogger("headcount.protocol")
 
 
-class Protocol(asyncio.BufferedProtocol):
+class HttpProtocol(asyncio.BufferedProtocol):
     transport: asyncio.Transport
 
     def __init__(
         self,
         gate: Gate,
         line: Line,
-        connections: "set[Protocol]",
+        connections: "set[HttpProtocol]",
         tasks: set[asyncio.Task[None]],
         ending: asyncio.Event,
         loop: asyncio.AbstractEventLoop,

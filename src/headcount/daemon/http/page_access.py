@@ -1,24 +1,87 @@
 """The page's door: a loopback listener that a person opens and closes.
 
-Rules of this file
-  1. It is opened by the operator alone, once; asking again gives the same address and a new code.
-  2. Each opening has an origin of its own, `http://NONCE.localhost:PORT`. While the port is not ours anybody may
-     listen there and leave a page or a service worker at an origin that a browser remembers; nobody can leave one at
-     an origin that was never there.
-  3. At 127.0.0.1 the page is served only on a port that was free, never on one that settings name. Routes are there
-     on both, behind the credential.
-  4. Nothing is kept over a restart: credentials end with the daemon. Closing ends them first, then the connections.
+Credentials of the page: a one-time code that a person got in a shell becomes a credential of one tab.
 
-Not here: credentials themselves (credentials.py), the server (listen.py), what is refused (request_checks.py).
+Rules
+  1. It is opened by the operator alone, once; asking again gives the same address and a new code.
+  2. Each opening has an origin of its own, `http://NONCE.localhost:PORT`. While the port is not ours anybody
+     may listen there and leave a page or a service worker at an origin that a browser remembers; nobody can
+     leave one at an origin that was never there.
+  3. At 127.0.0.1 the page is served only on a port that was free, never on one that settings name. Routes are
+     there on both, behind the credential.
+  4. Nothing is kept over a restart: credentials end with the daemon. Closing ends them first, then the
+     connections.
+  5. A code is good once, for a minute. A credential is good for a day. Both are 32 random bytes, and only
+     their hashes are kept.
+  6. A code that was tried is over, whatever came of it.
+  7. What is over is not remembered: an unknown, an old and a forged one are refused alike.
+  8. They are kept in memory only: all of them end with the daemon.
+
+Not here: credentials themselves (page_access.py), the server (listen.py), what is refused
+  (request_checks.py); what a credential may do (daemon/api/permissions.py).
 """
 
 import secrets
 import socket
 from typing import Protocol
 
-from headcount.daemon.credentials import Credentials
+from headcount.daemon.identity.tokens import hash_of
 from headcount.system.clock import Clock
 from headcount.system.loopback import HOST, Names, can_ask_kernel, open_loopback
+from headcount.times import PAGE_CODE_WITHIN, PAGE_CREDENTIAL
+
+BYTES = 32
+CODES_MOST = 16
+CREDENTIALS_MOST = 64  # tabs; the oldest gives way
+TEXT_MOST = 256
+SCHEME = "bearer "
+
+
+class Credentials:
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._codes: dict[str, float] = {}  # hash -> until when
+        self._tabs: dict[str, float] = {}
+
+    def mint_code(self) -> str:
+        self._drop_old()
+        while len(self._codes) >= CODES_MOST:
+            del self._codes[next(iter(self._codes))]
+        code = secrets.token_urlsafe(BYTES)
+        self._codes[hash_of(code)] = self._clock.now() + PAGE_CODE_WITHIN
+        return code
+
+    def log_in(self, code: str) -> str | None:
+        """The credential that this code buys; None: it buys none."""
+        until = self._codes.pop(hash_of(code), 0.0) if _is_plausible(code) else 0.0
+        if self._clock.now() >= until:
+            return None
+        self._drop_old()
+        while len(self._tabs) >= CREDENTIALS_MOST:
+            del self._tabs[next(iter(self._tabs))]
+        credential = secrets.token_urlsafe(BYTES)
+        self._tabs[hash_of(credential)] = self._clock.now() + PAGE_CREDENTIAL
+        return credential
+
+    def admits(self, authorization: str | None) -> bool:
+        if authorization is None or not authorization.lower().startswith(SCHEME):
+            return False
+        credential = authorization[len(SCHEME) :].strip()
+        return _is_plausible(credential) and self._tabs.get(hash_of(credential), 0.0) > self._clock.now()
+
+    def end_all(self) -> None:
+        self._codes.clear()
+        self._tabs.clear()
+
+    def _drop_old(self) -> None:
+        now = self._clock.now()
+        self._codes = {hash: until for hash, until in self._codes.items() if until > now}
+        self._tabs = {hash: until for hash, until in self._tabs.items() if until > now}
+
+
+def _is_plausible(text: str) -> bool:
+    return 0 < len(text) <= TEXT_MOST and text.isascii()
+
 
 NONCE_BYTES = 16
 

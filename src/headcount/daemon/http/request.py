@@ -16,7 +16,7 @@ from msgspec import Struct, field
 
 from headcount.daemon.identity.caller_ancestry import Seen
 from headcount.system.loopback import Loopback, Names
-from headcount.system.processes.scarcity import NOTHING_LEFT
+from headcount.system.processes.descriptor_limits import NOTHING_LEFT
 from headcount.system.unix_peer import Peer
 
 Pairs = list[tuple[bytes, bytes]]

@@ -1,16 +1,27 @@
 """Settled anchors: whose reports a living process sends, remembered so that the walk is made once.
 
-Rules of this file
-  1. A key names one incarnation (its start or its inode beside its pid), never a bare pid.
-  2. An agent that was found holds until it, or the process that was asked, ends. That there is none
-     holds for a moment only: a shell above may yet become an agent by exec.
-  3. It is bounded; the oldest goes first, and is simply asked again.
+Overhead: which agent a walk up from a process ends at, remembered for a moment.
 
-Not here: finding an anchor (anchor.py), who ends (daemon/engine/deaths.py).
+Rules
+  1. A key names one incarnation (its start or its inode beside its pid), never a bare pid.
+  2. An agent that was found holds until it, or the process that was asked, ends. That there is none holds for
+     a moment only: a shell above may yet become an agent by exec.
+  3. It is bounded; the oldest goes first, and is simply asked again.
+  4. A thousand agents below one shell share their ancestors; the walk above each is made once, not a thousand
+     times.
+  5. It holds for a moment only: ancestors end, and shells become agents by exec.
+  6. Asked from the loop and from the census' thread: single operations on a dict, nothing more.
+
+Not here: finding an anchor (anchor.py), who ends (daemon/engine/deaths.py); the walk
+  (daemon/identity/anchor.py, system/processes/ancestry.py).
 """
 
 from collections import defaultdict
+from collections.abc import Iterable
 
+from msgspec import Struct
+
+from headcount.core.values.process import ProcessIdentity
 from headcount.core.values.report import Anchor
 from headcount.system.clock import Clock
 from headcount.times import UNANCHORED_FRESH
@@ -57,3 +68,33 @@ class Settled:
 
 def _pids(key: Key, anchor: Anchor) -> set[int]:
     return {key[2]} if anchor.process is None else {key[2], anchor.process.pid}
+
+
+ABOVE_MOST = 4096
+
+
+class Ending(Struct, frozen=True):
+    """Where the walk ended: at an agent, or at nobody."""
+
+    agent: ProcessIdentity | None
+    at: float
+
+
+class Overhead:
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._endings: dict[ProcessIdentity, Ending] = {}
+
+    def find(self, process: ProcessIdentity) -> Ending | None:
+        """Of a walk that comes by that process; None: walk."""
+        ending = self._endings.get(process)
+        if ending is None or self._clock.boottime() - ending.at >= UNANCHORED_FRESH:
+            return None
+        return ending
+
+    def keep(self, passed: Iterable[ProcessIdentity], agent: ProcessIdentity | None) -> None:
+        if len(self._endings) >= ABOVE_MOST:
+            self._endings.clear()
+        ending = Ending(agent, self._clock.boottime())
+        for process in passed:
+            self._endings[process] = ending

@@ -27,9 +27,9 @@ from headcount.core.values.session import Session
 from headcount.daemon.engine.loop import Loop
 from headcount.system.clock import Clock
 from headcount.system.mount_namespaces import sees_ours
-from headcount.system.processes import ancestry, scarcity
+from headcount.system.processes import ancestry, descriptor_limits
+from headcount.system.processes.boot_and_namespace import namespace_of
 from headcount.system.processes.interface import Processes
-from headcount.system.processes.namespace import namespace_of
 from headcount.system.unix_peer import Peer
 
 if TYPE_CHECKING:
@@ -104,9 +104,9 @@ class Lineages:
 
     def _chain(self, facts: ProcessFacts) -> tuple[ProcessFacts, ...] | None:
         """None: for want of a descriptor some of it may not have been seen, and an agent may be among those."""
-        before = scarcity.count_met()
+        before = descriptor_limits.count_met()
         chain = (facts, *ancestry.above(self._processes, facts))  # it was just looked at
-        return chain if scarcity.count_met() == before else None
+        return chain if descriptor_limits.count_met() == before else None
 
     def _hosts(self, chain: tuple[ProcessFacts, ...]) -> tuple[Session, ...]:
         world, found = self._loop.world, []

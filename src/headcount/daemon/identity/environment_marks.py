@@ -25,7 +25,7 @@ from headcount.core.values.session import Session, SessionId
 from headcount.core.values.verdict import Standing
 from headcount.daemon.identity.anchor import parse_pid
 from headcount.daemon.identity.caller_ancestry import Seen, host_of
-from headcount.system.processes import scarcity
+from headcount.system.processes import descriptor_limits
 from headcount.system.processes.interface import Processes
 
 
@@ -77,9 +77,9 @@ class Marks:
     def _carried(self, seen: Seen, facts: ProcessFacts, uid: int) -> dict[str, str] | None:
         """None: no descriptor was left to read it; the next request asks again."""
         if facts.pid not in seen.environ:
-            before = scarcity.count_met()
+            before = descriptor_limits.count_met()
             carried = self._processes.environ(facts.identity, NAMES) if facts.uid == uid else {}
-            if scarcity.count_met() != before:
+            if descriptor_limits.count_met() != before:
                 return None
             seen.environ[facts.pid] = carried
         return seen.environ[facts.pid]

@@ -26,7 +26,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from headcount.agents.installing.shell_lines import TOP, TRIAL
+from headcount.agents.installing.mailbox_line import TOP, TRIAL
 from headcount.agents.interface import Agent, Unread
 from headcount.core.values.report import Anchor, Report
 from headcount.daemon.engine.loop import Loop, NotStored

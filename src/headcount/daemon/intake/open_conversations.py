@@ -15,9 +15,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from headcount.agents.interface import Agent, Hosted, Place
-from headcount.core.open_files import OpenFiles
 from headcount.core.values.evidence import Closed
-from headcount.core.values.process import Match, ProcessFacts, ProcessIdentity, same_process
+from headcount.core.values.process import Match, OpenFiles, ProcessFacts, ProcessIdentity, same_process
 from headcount.core.values.report import Details, Record
 from headcount.core.values.session import Session
 from headcount.daemon.adapters import Adapters

@@ -25,13 +25,12 @@ from headcount.core.values.evidence import Evidence, Examined
 from headcount.core.values.leftover import Find, Gone, Kind, Left, Leftover, LeftoverId
 from headcount.core.values.session import Session, SessionId
 from headcount.core.values.terminal import TMUX
-from headcount.daemon.calm import calm
 from headcount.daemon.config import Config
 from headcount.daemon.engine.loop import Loop
 from headcount.daemon.intake.registries import Registries
 from headcount.daemon.leftovers import panes, records, worktrees
 from headcount.daemon.leftovers.panes import Soon
-from headcount.daemon.leftovers.search import Search
+from headcount.daemon.leftovers.search import Search, calm
 from headcount.daemon.observers.terminals import Terminals
 from headcount.system.clock import Clock
 from headcount.system.looking import Hung, Looks

@@ -14,10 +14,9 @@ Not here: when they are looked for (collect.py), closing one's own window (daemo
 from collections.abc import Collection, Iterable, Mapping
 from enum import Enum
 
-from headcount.core.terminal import Where
 from headcount.core.values.leftover import Find, Kind, Leftover
 from headcount.core.values.session import Liveness, Session, SessionId
-from headcount.core.values.terminal import TMUX, Pane
+from headcount.core.values.terminal import TMUX, Pane, Where
 from headcount.system import tmux
 from headcount.times import UNNAMED_AFTER
 

@@ -1,16 +1,21 @@
 """The search for what the dead left: one look at all environments after a death, for its marks.
 
-Rules of this file
-  1. In a thread, once for all that died since the last: never on the loop, never by a timer. It has a limit, and so
-     has whoever waits for it.
-  2. Marks are read again from the verified process before they count, and whose they are is decided by when it
-     started (core/leftovers/attribution.py), or by the file of a token, which names one process. An agent, its helper, what runs below or stands above a living agent, and what
-     is in a terminal that people use, are nobody's leftovers. Numbers of another pid namespace are not ours to read.
-  3. A search that fails finds nothing and says nothing: what was not searched stays so.
-  4. At a start, once a census told who lives, all that ended in this boot is searched for, and those that carry the marks of an agent that nobody
-     remembers and that is over. One warning each.
+Calm: whoever looks further after deaths waits until no more of them come in.
 
-Not here: the tree below a living agent (descendants.py), what is made of a find (core/leftovers/lifecycle.py).
+Rules
+  1. In a thread, once for all that died since the last: never on the loop, never by a timer. It has a limit,
+     and so has whoever waits for it.
+  2. Marks are read again from the verified process before they count, and whose they are is decided by when
+     it started (core/leftovers/attribution.py), or by the file of a token, which names one process. An agent,
+     its helper, what runs below or stands above a living agent, and what is in a terminal that people use,
+     are nobody's leftovers. Numbers of another pid namespace are not ours to read.
+  3. A search that fails finds nothing and says nothing: what was not searched stays so.
+  4. At a start, once a census told who lives, all that ended in this boot is searched for, and those that
+     carry the marks of an agent that nobody remembers and that is over. One warning each.
+  5. A storm of deaths is told first. What they left can wait a moment; it is never waited for long.
+
+Not here: the tree below a living agent (descendants.py), what is made of a find
+  (core/leftovers/lifecycle.py).
 """
 
 import asyncio
@@ -28,7 +33,6 @@ from headcount.core.values.events import Event, EventType
 from headcount.core.values.leftover import Find, Kind, Left, process_key
 from headcount.core.values.process import Match, ProcessFacts, ProcessIdentity, same_process
 from headcount.core.values.session import Session, SessionId
-from headcount.daemon.calm import calm
 from headcount.daemon.engine.loop import Loop
 from headcount.daemon.identity.anchor import parse_pid
 from headcount.daemon.leftovers.process_label import called
@@ -36,9 +40,19 @@ from headcount.daemon.leftovers.protected_processes import is_terminal, stands_a
 from headcount.system.clock import Clock
 from headcount.system.looking import Hung, Looks
 from headcount.system.processes.ancestry import above
+from headcount.system.processes.boot_and_namespace import namespace_of
 from headcount.system.processes.interface import Gone, Processes
-from headcount.system.processes.namespace import namespace_of
-from headcount.times import SEARCH_WAITED_FOR, SEARCH_WITHIN
+from headcount.times import CALM_AFTER, CALM_ROUNDS, SEARCH_WAITED_FOR, SEARCH_WITHIN
+
+
+async def calm(count: Callable[[], int]) -> None:
+    """Returns once the count has stood still for a moment, or has not for too long."""
+    for _ in range(CALM_ROUNDS):
+        before = count()
+        await asyncio.sleep(CALM_AFTER)
+        if count() <= before:
+            return
+
 
 log = logging.getLogger("headcount.search")
 

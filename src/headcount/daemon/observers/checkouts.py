@@ -12,12 +12,11 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
-from headcount.core.detail import Checkout
 from headcount.core.state.world import World
 from headcount.core.values.activity import Doing
 from headcount.core.values.events import Event, EventType
 from headcount.core.values.evidence import CheckoutSeen
-from headcount.core.values.session import Session, SessionId
+from headcount.core.values.session import Checkout, Session, SessionId
 from headcount.daemon.engine.loop import Loop
 from headcount.daemon.engine.notify_observers import OF_SESSIONS
 from headcount.daemon.intake.edited_paths import Worktrees

@@ -1,18 +1,26 @@
 """Couriers: each channel has a thread that carries notices, so that nobody waits for a slow one.
 
-Rules of this file
-  1. A courier is a thread of its own that ends with the process: a webhook that hangs holds up neither the loop
-     nor an orderly stop.
-  2. Notices that come together are carried together. What cannot be delivered is tried again ever slower where
-     that helps (a webhook), and given up after TRIES; then the log says so, without the address.
-  3. The line is bounded: of more than LINE_MOST the oldest are dropped.
+The desktop: a notification by the program that the system has for it.
 
-Not here: which notices (notifications.py), how each channel speaks (system/desktop.py, system/webhook.py).
+Rules
+  1. A courier is a thread of its own that ends with the process: a webhook that hangs holds up neither the
+     loop nor an orderly stop.
+  2. Notices that come together are carried together. What cannot be delivered is tried again ever slower
+     where that helps (a webhook), and given up after TRIES; then the log says so, without the address.
+  3. The line is bounded: of more than LINE_MOST the oldest are dropped.
+  4. Texts are arguments, never part of a script or of an option: `--` ends options, AppleScript gets them as
+     argv.
+  5. Notification servers read a few tags in the body, so `&<>` are written as entities.
+  6. Blocks, with a deadline: for a thread.
+
+Not here: which notices (notifications.py), how each channel speaks (daemon/observers/notification_channels.py, system/webhook.py);
+  what is said (core/notifications.py), when (daemon/observers/notifications.py).
 """
 
 import json
 import logging
 import queue
+import shutil
 import subprocess
 import threading
 import time
@@ -24,8 +32,45 @@ from typing import Any
 from msgspec import Struct
 
 from headcount.daemon.config import Config
-from headcount.system import desktop, webhook
+from headcount.system import webhook
 from headcount.times import NOTICE_GATHER, NOTICE_RETRY_FIRST, NOTICE_RETRY_MOST, NOTICE_WITHIN
+
+SCRIPT = ("on run argv", "display notification (item 2 of argv) with title (item 1 of argv)", "end run")
+
+
+def program() -> str | None:
+    return shutil.which("notify-send") or shutil.which("osascript")
+
+
+def command(found: str, title: str, text: str) -> list[str]:
+    if found.endswith("osascript"):
+        return [found, *(word for line in SCRIPT for word in ("-e", line)), title, text]
+    return [found, "--app-name=headcount", "--", title, _escaped(text)]
+
+
+def show(title: str, text: str) -> str | None:
+    """None: it was shown. Else why not."""
+    found = program()
+    if found is None:
+        return "there is neither notify-send nor osascript; install libnotify-bin"
+    try:
+        done = subprocess.run(
+            command(found, title, text),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=NOTICE_WITHIN,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"{found}: {type(error).__name__}"
+    return None if done.returncode == 0 else (done.stderr.strip()[:200] or f"exit {done.returncode}")
+
+
+def _escaped(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
 
 log = logging.getLogger("headcount.notify")
 
@@ -127,9 +172,9 @@ def couriers_of(config: Config, now: Callable[[], float]) -> list[Courier]:
 
 def _on_desktop(rows: Sequence[Row], delivery: str) -> str | None:
     shown, rest = rows[:SHOWN_MOST], rows[SHOWN_MOST:]
-    faults = [desktop.show(row["title"], row["text"]) for row in shown]
+    faults = [show(row["title"], row["text"]) for row in shown]
     if rest:
-        faults.append(desktop.show(f"and {len(rest)} more", "; ".join(str(row["title"]) for row in rest[:5])))
+        faults.append(show(f"and {len(rest)} more", "; ".join(str(row["title"]) for row in rest[:5])))
     return next((fault for fault in faults if fault is not None), None)
 
 

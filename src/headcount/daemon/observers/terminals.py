@@ -18,18 +18,26 @@ from msgspec import Struct
 
 from headcount.agents.catalog import AGENTS
 from headcount.core.state.world import World
-from headcount.core.terminal import Where
 from headcount.core.values.events import Event, EventType
 from headcount.core.values.evidence import Located
 from headcount.core.values.process import ProcessFacts, ProcessIdentity
 from headcount.core.values.session import Session, SessionId
-from headcount.core.values.terminal import NAMES, TMUX, Pane, by_environment, in_tmux, pane_of, server_socket
+from headcount.core.values.terminal import (
+    NAMES,
+    TMUX,
+    Pane,
+    Where,
+    by_environment,
+    in_tmux,
+    pane_of,
+    server_socket,
+)
 from headcount.daemon.engine.loop import Loop
 from headcount.system import tmux
 from headcount.system.clock import Clock
 from headcount.system.processes.ancestry import ancestors
 from headcount.system.processes.interface import Processes
-from headcount.system.processes.seat import has_terminal
+from headcount.system.processes.procfs import has_terminal
 from headcount.times import TERMINAL_AFTER
 
 log = logging.getLogger("headcount.terminals")

@@ -1,17 +1,24 @@
 """Transcripts: the tail of a conversation's file, looked at when its session comes to rest.
 
-Rules of this file
+Following: transcripts that tell of the turn are looked at when they grow.
+
+Rules
   1. Only on change, only the tail, only in a thread: a transcript of gigabytes costs nothing.
   2. Looked at when a turn ends, when a session begins or ends, and once for every open session at a start,
      whose hooks may have been missed.
   3. Nothing of its text is kept.
+  4. Only of agents whose transcript says more than when a turn ended, and only of open sessions.
+  5. One watch a directory, however many sessions write there; a change of another file is nothing.
+  6. A transcript that nobody writes costs nothing: there is no timer here.
 
-Not here: what a tail says (agents/), what follows (core/sessions/apply_report.py).
+Not here: what a tail says (agents/), what follows (core/sessions/apply_report.py); reading
+  (daemon/observers/transcripts.py), what a tail says (agents/).
 """
 
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -24,7 +31,17 @@ from headcount.core.values.evidence import Glimpse
 from headcount.core.values.process import ProcessIdentity
 from headcount.core.values.session import Session, SessionId
 from headcount.daemon.engine.loop import Loop
-from headcount.times import BEGAN_WITHIN, GLIMPSE_AFTER
+from headcount.daemon.engine.notify_observers import OF_SESSIONS
+from headcount.system.files import (
+    IN_CLOSE_WRITE,
+    IN_IGNORED,
+    IN_MODIFY,
+    IN_MOVED_TO,
+    EndWatch,
+    FileEvent,
+    FileEvents,
+)
+from headcount.times import BEGAN_WITHIN, FOLLOW_AFTER, GLIMPSE_AFTER
 
 log = logging.getLogger("headcount.transcripts")
 
@@ -136,3 +153,83 @@ def _stamp(path: Path) -> Stamp | None:
     except OSError:
         return facts.st_size, facts.st_mtime_ns
     return facts.st_size, facts.st_mtime_ns, log.st_size, log.st_mtime_ns
+
+
+class Follow:
+    wants = OF_SESSIONS
+
+    def __init__(
+        self, agents: Mapping[str, Agent], loop: Loop, files: FileEvents, transcripts: Transcripts
+    ) -> None:
+        self._agents = agents
+        self._loop = loop
+        self._files = files
+        self._transcripts = transcripts
+        self._followed: dict[SessionId, str] = {}
+        self._in: dict[Path, dict[str, set[SessionId]]] = {}  # directory: whose file each name is
+        self._watches: dict[Path, EndWatch] = {}  # of the same directories
+
+    def noticed(self, events: Sequence[Event], world: World) -> None:
+        for event in events:
+            session = world.sessions.get(event.session) if event.session else None
+            if session is not None:
+                self.see(session)
+
+    def close(self) -> None:
+        for id in list(self._followed):
+            self._leave(id)
+
+    def see(self, session: Session) -> None:
+        path = session.transcript if session.is_open and session.transcript else None
+        if self._followed.get(session.id) == path:
+            return
+        self._leave(session.id)
+        agent = self._agents.get(session.agent)
+        if path is not None and agent is not None and agent.follows:
+            self._join(session, Path(path))
+
+    def _join(self, session: Session, path: Path) -> None:
+        directory = path.parent
+        if directory not in self._in:
+            try:
+                self._watches[directory] = self._files.watch(
+                    directory,
+                    IN_MODIFY | IN_CLOSE_WRITE | IN_MOVED_TO,
+                    lambda events: self._changed(directory, events),
+                )
+            except OSError as error:  # its hooks still tell, and each turn's end is looked at
+                log.warning("a directory of transcripts cannot be watched: %s", error.strerror)
+                return
+            self._in[directory] = {}
+        self._followed[session.id] = str(session.transcript)
+        self._in[directory].setdefault(path.name, set()).add(session.id)
+        self._transcripts.want(session, FOLLOW_AFTER)
+
+    def _leave(self, id: SessionId) -> None:
+        followed = self._followed.pop(id, None)
+        if followed is None:
+            return
+        path = Path(followed)
+        names = self._in.get(path.parent, {})
+        whose = names.get(path.name, set())
+        whose.discard(id)
+        if not whose:
+            names.pop(path.name, None)
+        if not names and path.parent in self._in:
+            del self._in[path.parent]
+            self._watches.pop(path.parent)()
+
+    def _changed(self, directory: Path, events: list[FileEvent]) -> None:
+        names = self._in.get(directory, {})
+        if any(event.mask & IN_IGNORED for event in events):  # removed: there is nothing to follow any more
+            for id in chain.from_iterable(names.values()):
+                self._followed.pop(id, None)
+            self._in.pop(directory, None)
+            self._watches.pop(directory, None)
+            return
+        everything = any(event.name is None for event in events)
+        changed = set(names) if everything else {event.name for event in events if event.name in names}
+        for id in chain.from_iterable(names[name] for name in changed if name is not None):
+            session = self._loop.world.sessions.get(id)
+            if session is not None:
+                self._transcripts.want(session, FOLLOW_AFTER)

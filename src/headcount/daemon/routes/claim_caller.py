@@ -8,7 +8,7 @@ Rules of this file
 Not here: who the actor is (actor.py), what it may do (core/claims/ledger.py).
 """
 
-from headcount.core.commands import Caller, CallerKind
+from headcount.core.values.claim import Caller, CallerKind
 from headcount.core.values.item import Item
 from headcount.core.values.process import ProcessIdentity
 from headcount.core.values.session import Session

@@ -20,8 +20,20 @@ from functools import partial
 from itertools import count
 from typing import Any, Protocol
 
-from headcount.core.commands import AcceptLoss, Acquire, Caller, HandOff, Release, Withdraw
-from headcount.core.values.claim import Accepted, Answer, Claim, Granted, Held, Released
+from headcount.core.values.claim import (
+    Accepted,
+    AcceptLoss,
+    Acquire,
+    Answer,
+    Caller,
+    Claim,
+    Granted,
+    HandOff,
+    Held,
+    Release,
+    Released,
+    Withdraw,
+)
 from headcount.core.values.claim import Refused as NotGiven
 from headcount.core.values.item import TREE, BadItem, Item, covers, is_path, overlaps, parse_item
 from headcount.core.values.verdict import Standing

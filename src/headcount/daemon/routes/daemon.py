@@ -1,13 +1,25 @@
-"""The daemon about itself: health, status, metrics, and its orderly end."""
+"""The daemon about itself: health, status, metrics, and its orderly end.
+
+Notifications, tried out: one notice by every channel, and what came of each.
+
+Metrics: what others never measured, in Prometheus' text format.
+
+Rules
+  1. Counting is an integer added where the thing happens; this file only collects.
+  2. The client library is imported when somebody asks: it costs more than the whole daemon's start.
+"""
 
 import os
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from headcount import __version__
 from headcount.daemon.api.route import Call
 from headcount.daemon.http.answer import Answer, json_answer
-from headcount.daemon.metrics import exposition
-from headcount.wire.daemon import Health, Status
+from headcount.wire.daemon import ChannelOutcome, Health, NotifyTest, Status
+
+if TYPE_CHECKING:
+    from headcount.daemon.components import Service
 
 
 async def health(call: Call) -> Health:
@@ -28,3 +40,104 @@ async def metrics(call: Call) -> Any:
 async def stop(call: Call) -> Any:
     call.service.ask_to_stop()
     return json_answer({"stopping": True, "pid": os.getpid()}, 202)
+
+
+async def try_channels(call: Call) -> NotifyTest:
+    found = await call.service.notifier.test()
+    return NotifyTest(
+        channels=[ChannelOutcome(channel=name, ok=why is None, because=why) for name, why in found],
+        config=call.service.places.config,
+        drift=call.service.settings_drift(),
+    )
+
+
+COUNTERS = {
+    "late_reports": "Reports that came after what they tell of was over; harmless.",
+    "unproven_refused": "Reports of new sessions without a process that were not taken: too many are open.",
+    "unproven_forgotten": "Lost sessions without a process that ended to make room for newer ones.",
+    "misfit_reports": "Reports that fitted no session.",
+    "repeated_reports": "Reports that changed nothing.",
+    "stale_records": "Registry files that no living process confirms.",
+    "pid_reuse_caught": "Processes found to have another's pid.",
+    "failed_commits": "Batches that could not be stored and were told to nobody.",
+    "observer_faults": "Times that an observer of events failed; see the log.",
+    "bugs": "Evidence that could not be weighed; see the log.",
+    "weak_identity_refused": "Identities by terminal, port or directory that were refused.",
+    "census_caught": "Sessions that the event path had missed.",
+    "adapter_faults": "Times that an agent's adapter failed or did not answer in time.",
+    "hosted_ambiguously": "Processes that seemed to have two conversations open where one is possible.",
+    "descendant_looks": "Looks at what runs below a living agent.",
+    "leftover_searches": "Searches for what the dead left.",
+    "signals_sent": "Signals sent because a person asked for it.",
+    "signals_refused": "Signals that were asked for and not sent.",
+    "claims_granted": "Claims given to a holder.",
+    "claims_granted_after_waiting": "Of those, to somebody who had waited in line.",
+    "claims_released": "Claims that ended: given back, freed by a death, forced, handed off.",
+    "claims_held": "Questions answered with who holds it.",
+    "claims_refused": "Questions refused: unverified, over, or not now.",
+    "edits_guarded": "Edits that the guard denied, since another live session holds the path.",
+    "grants_undone": "Grants whose holder died before it could be told.",
+}
+
+
+INHERITANCE_RUNGS = ("token", "environment", "register")
+"""The token of a dead or foreign session, the marks of one, its conversation registered by another process."""
+
+
+def exposition(service: "Service") -> bytes:
+    from prometheus_client import CollectorRegistry, generate_latest
+
+    registry = CollectorRegistry()
+    registry.register(_Collector(service))
+    return generate_latest(registry)
+
+
+class _Collector:
+    def __init__(self, service: "Service") -> None:
+        self._service = service
+
+    def collect(self) -> Iterator[Any]:
+        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+
+        service = self._service
+        sessions = GaugeMetricFamily("headcount_sessions", "Sessions by liveness.", labels=["liveness"])
+        for word, count in service.liveness_counts().items():
+            sessions.add_metric([word], count)
+        yield sessions
+        yield GaugeMetricFamily("headcount_watched", "Processes watched.", value=service.processes.watched())
+        yield GaugeMetricFamily("headcount_polled", "Of those, polled.", value=service.processes.polled())
+        book = service.loop.world.book
+        yield GaugeMetricFamily("headcount_claims", "Claims held.", value=sum(1 for _ in book.holding()))
+        yield GaugeMetricFamily("headcount_claims_waiting", "Who wait.", value=len(book.asked))
+        yield GaugeMetricFamily("headcount_streams", "Open event streams.", value=len(service.broadcast))
+        yield GaugeMetricFamily("headcount_journal_seq", "Newest event.", value=service.loop.world.seq)
+        yield GaugeMetricFamily("headcount_store_bytes", "Size of the store.", value=service.store.size())
+        for name, text in COUNTERS.items():
+            yield CounterMetricFamily(f"headcount_{name}", text, value=service.loop.counts[name])
+        yield self._inheritance()
+        mailbox = CounterMetricFamily(
+            "headcount_mailbox", "Mailbox files by what became of them.", labels=["what"]
+        )
+        for what, count in service.mailboxes.counts().items():
+            mailbox.add_metric([what], count)
+        yield mailbox
+        lagged = service.broadcast.lagged
+        yield CounterMetricFamily("headcount_streams_dropped", "Times a reader fell behind.", value=lagged)
+        for name, text, histogram in (
+            ("headcount_death_seconds", "From the kernel's event to the commit.", service.death_latency),
+            ("headcount_report_seconds", "From the report's own time to the commit.", service.report_latency),
+        ):
+            rows = histogram.cumulative()
+            yield HistogramMetricFamily(name, text, buckets=rows, sum_value=histogram.total)
+
+    def _inheritance(self) -> Any:
+        """By the rung that was tried: what others never measured."""
+        from prometheus_client.core import CounterMetricFamily
+
+        text = "Attempts to act under a dead or foreign session, by what was offered."
+        family = CounterMetricFamily("headcount_inheritance_refused", text, labels=["rung"])
+        counts = self._service.loop.counts
+        for rung in INHERITANCE_RUNGS:
+            family.add_metric([rung], counts[f"inheritance_refused:{rung}"])
+        family.add_metric(["claim"], counts["inheritance_refused"])
+        return family

@@ -1,16 +1,24 @@
 """The application: from a request to its route, through the one gate.
 
-Rules of this file
+The page's own files, as they came with the package: served at the page's own names, without a credential.
+
+Rules
   1. The gate first, then who is calling where the route needs it, then the handler.
   2. A path is taken as it was sent: an encoded slash belongs to the name that it is in.
+  3. A path is looked up in a table of the files that exist. No path is ever opened because somebody asked for
+     it.
+  4. They hold nothing of anybody's: what a page shows comes over the wire, behind a credential.
 
-Not here: which routes there are (table.py), what they need (authority.py), what is let in at all (gate.py).
+Not here: which routes there are (table.py), what they need (authority.py), what is let in at all (gate.py);
+  who gets in (daemon/http/request_checks.py), headers that confine the page (daemon/http/request_checks.py).
 """
 
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
+from pathlib import Path
 from urllib.parse import unquote
 
+import headcount
 from headcount.daemon.api.permissions import AUTHORITY, Need, check
 from headcount.daemon.api.route import Call, Route
 from headcount.daemon.components import Service
@@ -18,7 +26,31 @@ from headcount.daemon.http.answer import Answer, Stream, json_answer
 from headcount.daemon.http.request import Request
 from headcount.daemon.http.request_checks import SAFE, Gate, Refused
 from headcount.daemon.routes.table import LOGIN, ROUTES
-from headcount.daemon.static import files
+
+PLACE = Path(headcount.__file__).parent / "web" / "static"
+
+TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain; charset=utf-8",
+}
+
+File = tuple[bytes, str]
+
+
+@cache
+def files() -> dict[str, File]:
+    """By path on the page's server. Read once: an upgrade restarts the daemon anyway."""
+    found = {
+        f"/{path.relative_to(PLACE).as_posix()}": (path.read_bytes(), TYPES[path.suffix])
+        for path in sorted(PLACE.rglob("*"))
+        if path.suffix in TYPES
+    }
+    found["/"] = found["/index.html"]
+    return found
+
 
 ROUTES_KEPT = 512  # paths whose route is remembered: the same few are asked for again and again
 PATH_KEPT = 256  # characters

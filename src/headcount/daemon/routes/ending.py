@@ -23,7 +23,7 @@ from headcount.daemon.api.session_selector import LISTED_MOST, ended_words
 from headcount.daemon.ending.signal_process import REFUSED, Result, Wish
 from headcount.daemon.http.request_checks import Refused
 from headcount.present.clean_text import clean
-from headcount.system.processes.seat import terminal_of
+from headcount.system.processes.procfs import terminal_of
 from headcount.times import KILL_AFTER_MOST
 from headcount.wire.ending import (
     CloseAnswer,

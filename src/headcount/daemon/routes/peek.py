@@ -15,9 +15,8 @@ from functools import partial
 from pathlib import Path
 
 from headcount.agents.catalog import AGENTS
-from headcount.core.terminal import Where
 from headcount.core.values.session import Session
-from headcount.core.values.terminal import TMUX
+from headcount.core.values.terminal import TMUX, Where
 from headcount.daemon.api.route import Call
 from headcount.daemon.http.request_checks import Refused
 from headcount.daemon.observers.terminals import NotKnown
@@ -26,7 +25,7 @@ from headcount.daemon.views.session_row import time_text
 from headcount.system import tmux
 from headcount.system.looking import Hung
 from headcount.times import PEEK_WITHIN
-from headcount.wire.closer import Peek, PeekLine
+from headcount.wire.sessions import Peek, PeekLine
 
 LINES_MOST = 500
 LINES_USUAL = 20

@@ -16,7 +16,7 @@ from headcount.daemon.api.session_selector import ended_words
 from headcount.daemon.http.request_checks import Refused
 from headcount.daemon.views.session_row import session_row, time_text
 from headcount.times import QUIET_MOST
-from headcount.wire.closer import QuietAnswer, QuietWish
+from headcount.wire.sessions import QuietAnswer, QuietWish
 
 WHY_MOST = 200
 

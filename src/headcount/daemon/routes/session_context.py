@@ -1,25 +1,43 @@
 """The briefing: what a starting conversation should know of claims and neighbours, in a few lines.
 
-Rules of this file
+The context of a starting session: what it held before, and who works beside it. Opt-in.
+
+Rules
   1. Facts only, each with who and what: what its predecessor held and whether that is free, who else is at
      work in this repository, and where else this conversation is alive.
-  2. Nothing to say is no text. What others wrote is quoted (present/clean_text.py), and the reader is told so.
+  2. Nothing to say is no text. What others wrote is quoted (present/clean_text.py), and the reader is told
+     so.
   3. It never suggests that something held by another be taken: nobody inherits.
+  4. Asked by the one hook that may print. Nothing to say is an empty 204.
+  5. It tells what is committed and changes nothing: the start itself is reported by the mailbox.
+  6. An answer whose asker has hung up is remembered as not delivered, for `explain`, until the daemon stops.
+     A start at which nobody asked (the daemon was down) is not: whether that agent would have asked is not
+     known here.
 
-Not here: reading git's files (daemon/intake/edited_paths.py), the question and its answer (routes/context.py).
+Not here: reading git's files (daemon/intake/edited_paths.py), the question and its answer
+  (routes/context.py); the words (briefing.py), the line that asks (agents/installing/query_line.py).
 """
 
 from collections.abc import Sequence
+from typing import Any
 
+from headcount.agents.catalog import AGENTS
+from headcount.agents.interface import Unread
 from headcount.core.state.world import World
 from headcount.core.values.claim import Claim, Freed
 from headcount.core.values.events import Event
 from headcount.core.values.item import BadItem, parse_item
 from headcount.core.values.process import Match, ProcessIdentity, same_process
+from headcount.core.values.report import Report
 from headcount.core.values.session import Session
+from headcount.daemon.api.route import Call
+from headcount.daemon.http.answer import NOTHING, json_answer
+from headcount.daemon.http.request_checks import Refused
+from headcount.daemon.routes.guard import own_of
 from headcount.daemon.views.claim_row import held_sentence
 from headcount.present.clean_text import ITEM_MOST, command, said
 from headcount.system.git_repository import Repo
+from headcount.times import CLOCK_SLACK
 
 NEIGHBOURS_MOST = 8
 HELD_MOST = 20
@@ -117,3 +135,46 @@ def _is_own(session: Session, own: Sequence[ProcessIdentity]) -> bool:
     return session.process is not None and any(
         same_process(session.process, each) is Match.SAME for each in own
     )
+
+
+RELEASES_MOST = 1_000
+UNTOLD_MOST = 1_000
+
+
+async def starting_context(call: Call) -> Any:
+    agent = AGENTS.get(call.path("agent"))
+    if agent is None:
+        raise Refused(404, "no-such-agent", f"Known agents: {', '.join(AGENTS)}.")
+    report = agent.translate(call.payload, call.service.clock.now(), "http")
+    if isinstance(report, Unread):
+        return NOTHING
+    lines = await _lines(call, report)
+    untold, key = call.service.untold, (report.agent, report.conversation)
+    untold.pop(key, None)
+    if not lines:
+        return NOTHING
+    if call.has_hung_up:
+        untold[key] = report.at
+        while len(untold) > UNTOLD_MOST:
+            del untold[next(iter(untold))]
+    label = [LABEL] if any('"' in line for line in lines) else []
+    text = "\n".join(["From headcount, which watches the agents on this machine:", *lines, *label])
+    return json_answer({"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}})
+
+
+async def _lines(call: Call, report: Report) -> list[str]:
+    service, own = call.service, await own_of(call)
+    world = service.loop.world
+    lines = open_elsewhere(world, report.agent, report.conversation, own)
+    before = predecessor(world, report.agent, report.conversation, own)
+    if before is not None and before.ended is not None:
+        releases = await service.store.history(
+            types=("claim.released",), since=before.ended.at - CLOCK_SLACK, limit=RELEASES_MOST
+        )
+        lines += held_before(world, freed_at_death(before, releases))
+    if cwd := await service.worktrees.spaces.cwd_of(call.actor.caller, report.details.cwd):
+        cwds = {each.cwd for each in world.open_sessions() if each.cwd}
+        repos = await service.worktrees.repos({cwd, *cwds})
+        here = repos.get(cwd)
+        lines += neighbours(world, here, repos, report.conversation, own)
+    return lines

@@ -1,12 +1,29 @@
-"""Sessions on the wire: the list, one, and why we believe what we say of it."""
+"""Sessions on the wire: the list, one, and why we believe what we say of it.
 
+Who am I: the session of the caller, and how that was established.
+
+What a reboot ended, until a person was shown it.
+
+Rules
+  1. The answer is the actor's, which the kernel's word made; nothing that the request says of itself counts.
+  2. With `explain` every caller gets its rungs; without, whoever is no agent gets a refusal with the next
+     step.
+  3. Asking changes nothing; that it was shown is said by a route of its own, and only a person says it: an
+     agent's look must not take the news from whoever it is for.
+
+Not here: climbing the rungs (actor.py).
+"""
+
+from headcount.core.values.evidence import Told
+from headcount.daemon.api.permissions import nobody
 from headcount.daemon.api.route import Call
 from headcount.daemon.components import sessions_shown
-from headcount.daemon.details import session_detail
+from headcount.daemon.http.request_checks import Refused
+from headcount.daemon.identity.caller import Actor, Kind
+from headcount.daemon.identity.caller_ancestry import host_of
 from headcount.daemon.views.explain import explain
-from headcount.daemon.views.session_row import ended_untold, session_row
-from headcount.wire.closer import SessionDetail
-from headcount.wire.sessions import Explanation, Sessions
+from headcount.daemon.views.session_row import ended_untold, session_detail, session_row
+from headcount.wire.sessions import Explanation, Me, Rebooted, Rung, SessionDetail, Sessions
 
 
 async def list_sessions(call: Call) -> Sessions:
@@ -31,3 +48,54 @@ async def explain_session(call: Call) -> Explanation:
         verdict = service.processes.prove(session.process, machine)
     untold_at = service.untold.get((session.agent, session.conversation or ""))
     return explain(session, service.loop.world, service.clock.now(), verdict, untold_at)
+
+
+async def who_am_i(call: Call) -> Me:
+    call.refuse_weak()
+    actor = await call.who()
+    explain = call.flag("explain")
+    if not explain and actor.kind is Kind.NOBODY:
+        raise nobody(actor)
+    if not explain and actor.session is None:
+        raise Refused(
+            404,
+            "not-an-agent",
+            "You are inside no agent that headcount knows.",
+            "To act for one: --as SESSION. To work under a claim yourself: headcount hold ITEM -- CMD",
+        )
+    return _me(call, actor, explain)
+
+
+def _me(call: Call, actor: Actor, explain: bool) -> Me:
+    world = call.service.loop.world
+    session = world.sessions.get(actor.session) if actor.session else None
+    above = [str(host.id) for process in actor.above if (host := host_of(world, process))]
+    rungs = [
+        Rung(rung=each.name, taken=each.taken, why=each.why, session=each.session) for each in actor.rungs
+    ]
+    return Me(
+        kind=actor.kind.value,
+        session=actor.session,
+        agent=session.agent if session else None,
+        conversation=session.conversation if session else None,
+        pid=actor.process.pid if actor.process else None,
+        resolved_by=actor.resolved_by,
+        name=session.name if session else None,
+        role=session.role if session else None,
+        groups=list(session.groups) if session else [],
+        above=above,
+        rungs=rungs if explain else [],
+        refusal=actor.refusal,
+        way_out=actor.way_out,
+    )
+
+
+async def show_reboot(call: Call) -> Rebooted:
+    world = call.service.loop.world
+    return Rebooted(sessions=[session_row(each, world) for each in ended_untold(world)])
+
+
+async def told_reboot(call: Call) -> Rebooted:
+    answer = await show_reboot(call)
+    await call.service.loop.ask(Told(call.service.clock.now()))
+    return answer

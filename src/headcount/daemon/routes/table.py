@@ -16,7 +16,6 @@ from headcount.daemon.api.route import Call, Route
 from headcount.daemon.http.answer import Answer
 from headcount.daemon.routes import (
     claims,
-    context,
     daemon,
     ending,
     events,
@@ -24,19 +23,16 @@ from headcount.daemon.routes import (
     guard,
     hooks,
     leftovers,
-    notify,
     peek,
     quiet,
-    reboot,
     registration,
+    session_context,
     sessions,
     terminals,
     timeline,
     web_page,
-    whoami,
 )
 from headcount.wire import claims as wire_claims
-from headcount.wire import closer
 from headcount.wire import daemon as wire_daemon
 from headcount.wire import ending as ending_messages
 from headcount.wire import events as wire_events
@@ -46,7 +42,6 @@ from headcount.wire import registration as wire_registration
 from headcount.wire import sessions as wire_sessions
 from headcount.wire import timeline as time_messages
 from headcount.wire import web_page as page_messages
-from headcount.wire import whoami as who_messages
 from headcount.wire.daemon import NotifyTest
 from headcount.wire.terminals import Resumption, Whereabouts
 
@@ -119,7 +114,7 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
     Route("GET", "/v1/status", daemon.status, "The daemon about itself", wire_daemon.Status, ("settled",)),
     Route("POST", "/v1/stop", daemon.stop, "Stop the daemon", status=202),
     Route("GET", "/v1/sessions", sessions.list_sessions, "All sessions", wire_sessions.Sessions, ("all",)),
-    Route("GET", "/v1/sessions/me", whoami.who_am_i, "Who is calling", who_messages.Me, ("explain",)),
+    Route("GET", "/v1/sessions/me", sessions.who_am_i, "Who is calling", wire_sessions.Me, ("explain",)),
     Route(
         "POST",
         "/v1/sessions/register",
@@ -137,7 +132,7 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
         "Take a registration back; a living session goes on",
         wire_registration.Withdrawn,
     ),
-    Route("GET", "/v1/sessions/{id}", sessions.show_session, "One session", closer.SessionDetail),
+    Route("GET", "/v1/sessions/{id}", sessions.show_session, "One session", wire_sessions.SessionDetail),
     Route(
         "GET",
         "/v1/sessions/{id}/explain",
@@ -150,7 +145,7 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
         "/v1/sessions/{id}/peek",
         peek.peek_session,
         "Its last lines, for a person or for itself; nothing is stored",
-        closer.Peek,
+        wire_sessions.Peek,
         ("lines", "pane"),
     ),
     Route(
@@ -158,8 +153,8 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
         "/v1/sessions/{id}/quiet",
         quiet.declare_quiet,
         "Declare that it will be silent for a while",
-        closer.QuietAnswer,
-        body=closer.QuietWish,
+        wire_sessions.QuietAnswer,
+        body=wire_sessions.QuietWish,
     ),
     Route(
         "POST",
@@ -168,13 +163,15 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
         "A person was shown its terminal: what is done is seen",
         wire_sessions.SessionRow,
     ),
-    Route("GET", "/v1/reboot", reboot.show_reboot, "What a reboot ended, until told", closer.Rebooted),
+    Route(
+        "GET", "/v1/reboot", sessions.show_reboot, "What a reboot ended, until told", wire_sessions.Rebooted
+    ),
     Route(
         "POST",
         "/v1/reboot/told",
-        reboot.told_reboot,
+        sessions.told_reboot,
         "A person was shown what a reboot ended",
-        closer.Rebooted,
+        wire_sessions.Rebooted,
     ),
     Route(
         "GET",
@@ -249,7 +246,7 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
     Route(
         "POST",
         "/v1/context/{agent}",
-        context.starting_context,
+        session_context.starting_context,
         "What a starting session should know; 204 when there is nothing",
         takes="the payload of the agent's SessionStart hook",
         also=NOTHING_TO_SAY,
@@ -324,7 +321,7 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
     Route(
         "POST",
         "/v1/notify/test",
-        notify.try_channels,
+        daemon.try_channels,
         "One notice by every channel that is set",
         NotifyTest,
     ),

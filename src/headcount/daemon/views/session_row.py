@@ -1,14 +1,19 @@
 """The view: what the wire shows of the core's values.
 
-Rules of this file
+One session in full: its row, and where each fact of it comes from.
+
+Rules
   1. One place turns sessions and events into wire messages; every face shows the same.
   2. People's words for liveness: a session without a process that can be asked is `unknown`.
   3. An old event shows the session as it is known now, overlaid with what that event said.
+  4. Made when somebody asks for one session; the list and the stream do not pay for it.
+  5. A fact that nobody said has no source. What the kernel said is re-proved by `explain`, not here.
 
-Not here: explanations (explain.py), drawing (cli/).
+Not here: explanations (explain.py), drawing (cli/); the row itself (daemon/views/session_row.py), the
+  weighing of evidence (daemon/views/explain.py).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -16,17 +21,17 @@ from msgspec.structs import replace
 
 from headcount.agents.catalog import AGENTS
 from headcount.core.state.world import World
-from headcount.core.terminal import Where
 from headcount.core.values.claim import Claim
 from headcount.core.values.events import Event
 from headcount.core.values.session import Ended, Liveness, Session
-from headcount.core.values.terminal import TMUX
+from headcount.core.values.terminal import TMUX, Where
 from headcount.daemon.views.leftover_row import leftover_row
 from headcount.daemon.views.timestamps import time_text as time_text
 from headcount.present.clean_text import command
 from headcount.system.mount_namespaces import is_ours
 from headcount.times import HIDDEN_AFTER
 from headcount.wire import claims, events, sessions
+from headcount.wire.sessions import FactSource, SessionDetail, SessionRow
 
 COMMANDS_KEPT = 4096  # conversations whose command is remembered
 
@@ -207,3 +212,53 @@ def _shown(session: Session, now: float) -> bool:
     if not session.is_open or session.provisional:
         return False
     return session.liveness is not Liveness.LOST or now - session.last_event_at < HIDDEN_AFTER
+
+
+SHOWN_AS = {"spent": ("tokens", "cost_usd"), "checkout": ("repo", "branch", "worktree")}
+"""Fields of a session that a row shows under other names."""
+
+
+def session_detail(session: Session, world: World) -> SessionDetail:
+    row = session_row(session, world)
+    shown = {name: getattr(row, name) for name in SessionRow.__struct_fields__}
+    known = {name for name, value in shown.items() if value is not None} | {"transcript"}
+    sources = {name: FactSource(source=source, at=_text(at)) for name, source, at in _told(session)}
+    return SessionDetail(
+        **shown,
+        transcript=session.transcript,
+        sources={name: source for name, source in sources.items() if name in known},
+    )
+
+
+def _told(session: Session) -> Iterator[tuple[str, str, float]]:
+    yield from _of_the_process(session)
+    activity = session.activity
+    if activity.source != "none":
+        for name in ("activity", "waiting_on", "failure", "doing"):
+            yield name, activity.source, activity.at
+    for origin in session.origins:
+        for name in SHOWN_AS.get(origin.field, (origin.field,)):
+            yield name, origin.source, origin.at
+    given = session.registration
+    if given is not None:
+        names = [name for name in ("name", "role", "groups") if getattr(given, name)]
+        yield from ((name, "registration", given.at) for name in names)
+    if session.quiet is not None:
+        for name in ("quiet_until", "quiet_why"):
+            yield name, session.quiet.by, session.quiet.at
+    if session.ended is not None:
+        yield "ended", "kernel" if session.ended.proven else "hook", session.ended.at
+
+
+def _of_the_process(session: Session) -> Iterator[tuple[str, str, float]]:
+    if session.process is None:
+        return
+    by = session.bound_by or "kernel"
+    yield "pid", by, session.hosted_at
+    yield "conversation", by, session.hosted_at
+    yield "liveness", "kernel", session.liveness_at
+    yield "parent", "kernel", session.hosted_at
+
+
+def _text(at: float) -> str | None:
+    return time_text(at) if at else None

@@ -8,7 +8,7 @@ Rules of this file
      host's row locked: a renewal comes before that or after it, never in between.
   4. Who was freed or left the line is told to all, as a hint. Nobody relies on hearing it.
 
-Not here: the connection (pool.py), our own lease's deadline (daemon/fleet/lease.py).
+Not here: the connection (pool.py), our own lease's deadline (daemon/fleet/shared_claims.py).
 """
 
 from collections.abc import Callable, Sequence
@@ -19,13 +19,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from headcount.core.claims.shared import SharedCommand, SharedDecision, SharedItem
-from headcount.core.commands import Acquire, Withdraw
 from headcount.core.state.claims import Remembered
-from headcount.core.values.claim import Answer, Claim, Freed, Granted, Waiting, freed
+from headcount.core.values.claim import Acquire, Answer, Claim, Freed, Granted, Waiting, Withdraw, freed
 from headcount.core.values.item import Item
 from headcount.store.postgres.connect import Connection
-from headcount.store.postgres.pool import Link
-from headcount.store.postgres.queries import query
+from headcount.store.postgres.pool import Link, query
 from headcount.store.postgres.rows import (
     Row,
     asks_of,

@@ -1,15 +1,26 @@
 """The link: a few connections to the shared database, and one transaction at a time on each.
 
-Rules of this file
+The SQL for the shared database, read once from sql/postgres/.
+
+The shared schema: its numbered migrations, each once, whoever comes first.
+
+Rules
   1. A call has a deadline that also holds on a line that swallows everything: the socket is shut under the
-     driver, which then fails. Cancelling would wait for the very server that does not answer, for ten seconds:
-     nothing that talks to the server is ever cancelled.
+     driver, which then fails. Cancelling would wait for the very server that does not answer, for ten
+     seconds: nothing that talks to the server is ever cancelled.
   2. Nothing is kept in a session, no statement is prepared: a pooler in transaction mode may stand between.
   3. The server is told to end what we leave open, in the first statement of each transaction.
   4. Whoever asked may go away; a transaction that has begun is finished.
   5. What is closed stays closed: who comes too late is refused, and no line is opened again.
+  6. As for the local store: a statement is a named block, a wrong name fails at import, migrations have no
+     gap.
+  7. All missing migrations run in one transaction, under a lock that ends with it: two hosts that join at the
+     same moment make one schema.
+  8. A database of a newer version is refused before anything is written.
+  9. Nothing is written where nothing is missing: a role without the right to make tables can join.
 
-Not here: where the server is (connect.py), what is asked (ledger.py, roster.py), when to try again (daemon/fleet/).
+Not here: where the server is (connect.py), what is asked (ledger.py, roster.py), when to try again
+  (daemon/fleet/); rights of roles (docs/fleet.md).
 """
 
 import asyncio
@@ -24,9 +35,59 @@ import psycopg
 from psycopg import errors
 
 from headcount.store.postgres.connect import Connection, Door
-from headcount.store.postgres.queries import query
-from headcount.store.shared_interface import SharedUnavailable
+from headcount.store.shared_interface import SharedNewerSchema, SharedUnavailable
+from headcount.store.sql_files import SQL, blocks_of, migrations_in
 from headcount.times import FLEET_IDLE_WITHIN
+
+_POSTGRES = SQL / "postgres"
+
+QUERIES = blocks_of((_POSTGRES / "queries.sql").read_text("utf-8"))
+MIGRATIONS = migrations_in(_POSTGRES / "migrations")
+SCHEMA_VERSION = MIGRATIONS[-1].number
+
+
+def query(*names: str) -> str:
+    """The blocks of these names, one after the other."""
+    return "\n".join(QUERIES[name] for name in names)
+
+
+LOCK_KEY = 0x48434E54  # "HCNT"
+
+
+async def migrate(link: "Link") -> int:
+    """The version that the database has now."""
+    return await link.run(_migrated)
+
+
+async def _migrated(connection: Connection) -> int:
+    if await version_of(connection) < SCHEMA_VERSION:
+        await connection.execute(query("lock_migrations"), {"key": LOCK_KEY})
+        found = await version_of(connection)  # somebody may have been first
+        if found < 0:
+            await connection.execute(query("make_schema"))
+            await connection.execute(query("make_version_table"))
+        for step in MIGRATIONS[max(found, 0) :]:
+            await connection.execute(step.sql)
+            await connection.execute(query("keep_version"), {"version": step.number})
+    found = await version_of(connection)
+    if found > SCHEMA_VERSION:
+        raise SharedNewerSchema(
+            f"the fleet's database has schema version {found}, this headcount knows {SCHEMA_VERSION}: "
+            "upgrade headcount on this host"
+        )
+    return found
+
+
+async def version_of(connection: Connection) -> int:
+    """-1: there is none."""
+    cursor = await connection.execute(query("has_version_table"))
+    row = await cursor.fetchone()
+    if row is None or not row[0]:
+        return -1
+    row = await (await connection.execute(query("schema_version"))).fetchone()
+    assert row is not None
+    return int(row[0])
+
 
 T = TypeVar("T")
 Work = Callable[[Connection], Awaitable[T]]

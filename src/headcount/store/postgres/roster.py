@@ -13,8 +13,7 @@ from functools import partial
 from typing import Any
 
 from headcount.store.postgres.connect import Connection
-from headcount.store.postgres.pool import Link
-from headcount.store.postgres.queries import query
+from headcount.store.postgres.pool import Link, query
 from headcount.store.postgres.rows import host_of, roster_row
 from headcount.store.shared_interface import Host, RosterRow
 from headcount.times import FLEET_FORGET_AFTER, RETENTION

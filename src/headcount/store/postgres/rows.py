@@ -10,9 +10,8 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from headcount.core.commands import Acquire
 from headcount.core.state.claims import Remembered
-from headcount.core.values.claim import Claim
+from headcount.core.values.claim import Acquire, Claim
 from headcount.core.values.item import Item
 from headcount.store.codec import decode_claim, decode_request, encode_claim, encode_request
 from headcount.store.shared_interface import Host, RosterRow, SharedClaim, SharedEvent

@@ -5,28 +5,41 @@ short. That is right for the last transaction only: each commit is synced before
 stands before the last one was on the disk. If something before it is broken, the file was damaged, and what SQLite
 would show is a state of the past: claims that were granted since would be free, and their fences given again.
 
-Rules of this file
-  1. Damage is: from the first frame that is not sound on, one unbroken run of frames with two commits. The remains of one
-     transaction, cut short or rolled back, have one at most. A run begins with the frame from which a sound one goes on: that
-     one was written after it, although it is broken itself, or cannot be told because what stood before it is.
-  2. So is a head that is not sound with anything behind it: the head is synced before the first frame is written, and
-     lies in one sector.
-  3. Frames of an earlier use of the same file carry other salts, and count for nothing.
-  4. It only looks, before SQLite does, and reads at most as much as a log grows to.
-
 What it cannot see: a log whose last commit alone is broken, or whose end is missing; or the last but one, where the very
 sector with its mark is lost: what is left of the two looks like one that was cut short.
 
-Not here: what is done about damage (aside.py). The form is that of https://www.sqlite.org/fileformat2.html#walformat.
+A damaged file is set aside: renamed, said, never deleted, never emptied.
+
+Rules
+  1. Damage is: from the first frame that is not sound on, one unbroken run of frames with two commits. The
+     remains of one transaction, cut short or rolled back, have one at most. A run begins with the frame from
+     which a sound one goes on: that one was written after it, although it is broken itself, or cannot be told
+     because what stood before it is.
+  2. So is a head that is not sound with anything behind it: the head is synced before the first frame is
+     written, and lies in one sector.
+  3. Frames of an earlier use of the same file carry other salts, and count for nothing.
+  4. It only looks, before SQLite does, and reads at most as much as a log grows to.
+  5. The file goes first and its log after it: cut short in between, the next start finds a log without a
+     file, which is damage too, and not a file without its log, which looks whole.
+  6. The names stay openable: `<name>.corrupt-<stamp>` with its `-wal` and `-shm`.
+  7. Damage that is met in mid-flight leaves a mark, so that the next start checks everything. A mark with a
+     reason in it says that what lies there is not what was served: the next start sets it aside unread.
+
+Not here: what is done about damage (damage.py). The form is that of
+  https://www.sqlite.org/fileformat2.html#walformat; how damage is found at a start (store/sqlite/opening.py).
 """
 
+import os
 import struct
+import time
 from array import array
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from headcount.store.sqlite.schema import Damaged
+from headcount.private_files import open_to_append, read
+from headcount.store.sqlite.schema import SIDE_FILES, Damaged, sync
 
 READ_MOST: Final = 64 * 1024 * 1024  # a log of one huge transaction; more is left to SQLite
 _MAGIC: Final = (0x377F0682, 0x377F0683)
@@ -100,3 +113,63 @@ def _sum(data: memoryview, start: Sum, order: str) -> Sum:
 
 
 _NATIVE: Final = "little" if struct.pack("=H", 1) == struct.pack("<H", 1) else "big"
+
+
+WHY_MOST = 1_000  # bytes
+
+
+def set_aside(path: Path, now: float) -> Path:
+    """Moves the file and its side files; gives the new name of the file (or of its log alone)."""
+    target = _free_name(path, time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(now)))
+    moved = [
+        (path.with_name(path.name + end), target.with_name(target.name + end))
+        for end in ("", *SIDE_FILES)
+        if path.with_name(path.name + end).exists()
+    ]
+    for old, new in moved:
+        old.rename(new)
+    sync(path.parent)
+    trust(path)
+    return moved[0][1] if moved else target
+
+
+def is_orphaned(path: Path) -> bool:
+    """A log with content whose file is gone."""
+    log = path.with_name(path.name + "-wal")
+    return not path.exists() and log.exists() and log.stat().st_size > 0
+
+
+def suspect(path: Path, why: str = "") -> None:
+    with suppress(OSError):  # the mark is an extra; the fault itself is told anyway
+        mark = open_to_append(str(_mark(path)))
+        os.write(mark, why.encode())
+        os.close(mark)
+
+
+def is_suspect(path: Path) -> bool:
+    return _mark(path).exists()
+
+
+def told_lost(path: Path) -> str | None:
+    """Why what lies there is not what was served; None: nobody said so."""
+    try:
+        return read(str(_mark(path)), WHY_MOST).decode("utf-8", "replace") or None
+    except OSError:
+        return None
+
+
+def trust(path: Path) -> None:
+    _mark(path).unlink(missing_ok=True)
+
+
+def _mark(path: Path) -> Path:
+    return path.with_name(path.name + ".suspect")
+
+
+def _free_name(path: Path, stamp: str) -> Path:
+    wished = path.with_name(f"{path.name}.corrupt-{stamp}")
+    count = 1
+    while any(wished.with_name(wished.name + end).exists() for end in ("", *SIDE_FILES)):
+        count += 1
+        wished = path.with_name(f"{path.name}.corrupt-{stamp}-{count}")
+    return wished

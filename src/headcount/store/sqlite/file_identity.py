@@ -10,15 +10,15 @@ Rules of this file
   3. A mark makes the next start set aside what lies there: an older copy cannot be told from a sound store otherwise.
      Where the home is gone, nothing is made.
 
-Not here: who ends because of it (daemon/home/home_watch.py), setting aside (aside.py).
+Not here: who ends because of it (daemon/home/home_watch.py), setting aside (damage.py).
 """
 
 import os
 from pathlib import Path
 from typing import Final
 
-from headcount.store.aside import suspect
 from headcount.store.interface import StoreFault
+from headcount.store.sqlite.damage import suspect
 from headcount.store.sqlite.schema import JOURNAL_BYTES
 
 STORE_LEAST: Final = 512  # bytes; the smallest page

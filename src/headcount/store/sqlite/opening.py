@@ -15,7 +15,7 @@ Rules of this file
   3. What is found damaged is not written to: while it is looked at, a second connection that cannot write holds it
      open, since the last one that can would write the log back as it closes.
 
-Not here: form and versions (schema.py), renaming (aside.py), bodies (codec.py).
+Not here: form and versions (schema.py), renaming (damage.py), bodies (codec.py).
 """
 
 import sqlite3
@@ -28,7 +28,6 @@ import msgspec
 
 from headcount.core.values.session import Session, SessionId
 from headcount.private_files import make_room
-from headcount.store.aside import is_orphaned, is_suspect, set_aside, told_lost, trust
 from headcount.store.codec import (
     EventRow,
     decode_claim,
@@ -39,7 +38,7 @@ from headcount.store.codec import (
 )
 from headcount.store.interface import Loaded
 from headcount.store.sql_files import query
-from headcount.store.sqlite.damage import check_log
+from headcount.store.sqlite.damage import check_log, is_orphaned, is_suspect, set_aside, told_lost, trust
 from headcount.store.sqlite.driver_errors import translate
 from headcount.store.sqlite.row_checksums import sound, summed
 from headcount.store.sqlite.schema import (

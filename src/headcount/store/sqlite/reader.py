@@ -21,10 +21,10 @@ import msgspec
 from msgspec import Struct
 
 from headcount.core.values.events import Event
-from headcount.store.aside import suspect
 from headcount.store.codec import decode_event
 from headcount.store.interface import StoreFault
 from headcount.store.sql_files import query
+from headcount.store.sqlite.damage import suspect
 from headcount.store.sqlite.driver_errors import translate
 from headcount.store.sqlite.row_checksums import Unsound, sound
 from headcount.times import STORE_BUSY_WITHIN

@@ -9,7 +9,7 @@ Rules of this file
   2. The file is written anew afterwards and its log emptied: free pages and old frames still hold what a row said before.
   3. All of it can be done twice. The version is written last, so that a cleaning that was cut short is done again.
 
-Not here: files that were set aside as damaged: they are nobody's to change (aside.py).
+Not here: files that were set aside as damaged: they are nobody's to change (damage.py).
 """
 
 import re

@@ -7,7 +7,7 @@ Rules of this file
      again if it was cut short (remove_prompt_text.py).
   3. A file of a newer version is refused before anything is opened for writing.
 
-Not here: what is done about damage (aside.py), what the rows say (opening.py).
+Not here: what is done about damage (damage.py), what the rows say (opening.py).
 """
 
 import os

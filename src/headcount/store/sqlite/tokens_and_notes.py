@@ -1,10 +1,15 @@
 """Tokens in the store: their hashes, and the process each belongs to.
 
-Rules of this file
+Notes: small texts that a part of the daemon keeps for itself from one start to the next.
+
+Rules
   1. A token itself is never here; a hash of 32 random bytes tells nothing of them.
   2. Rows are written and dropped through the one writer, each change in a transaction of its own.
+  3. A note has a name of its own with a prefix, so that it can never be taken for what the store says of
+     itself.
+  4. Written through the one writer, in a transaction of its own: kept when `keep` returns.
 
-Not here: minting and proving (daemon/identity/tokens.py).
+Not here: minting and proving (daemon/identity/tokens.py); what a note says (whoever keeps it).
 """
 
 import sqlite3
@@ -57,5 +62,31 @@ def _keep(kept: list[tuple[Any, ...]], gone: list[tuple[str]], connection: sqlit
     def change(connection: sqlite3.Connection) -> None:
         connection.executemany(query("keep_token"), kept)
         connection.executemany(query("drop_token"), gone)
+
+    in_transaction(connection, change)
+
+
+PREFIX = "note:"
+
+
+class Notes:
+    def __init__(self, writer: Writer, reader: Reader) -> None:
+        self._writer = writer
+        self._reader = reader
+
+    async def find(self, name: str) -> str | None:
+        return await self._reader.ask(partial(_find_note, PREFIX + name))
+
+    async def keep(self, name: str, text: str) -> None:
+        await self._writer.run(partial(_keep_note, PREFIX + name, text))
+
+
+def _find_note(key: str, connection: sqlite3.Connection) -> str | None:
+    return dict(sound(row) for row in connection.execute(query("recall"))).get(key)
+
+
+def _keep_note(key: str, text: str, connection: sqlite3.Connection) -> None:
+    def change(connection: sqlite3.Connection) -> None:
+        connection.execute(query("remember"), summed((key, text)))
 
     in_transaction(connection, change)

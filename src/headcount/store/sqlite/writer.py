@@ -1,36 +1,71 @@
 """The one writer: a thread that owns the read-write connection and a queue of what is to be written.
 
-Rules of this file
-  1. Whoever waits while a transaction is being synced is written together in the next one (group
-     commit): one sync for all of them.
+Rows: many of them written in few steps.
+
+Why: Python gives its lock away before each step of SQLite and has to get it back after it. While the event loop is
+busy that is a wait each time, for both of them; the step itself takes microseconds.
+
+Rules
+  1. Whoever waits while a transaction is being synced is written together in the next one (group commit): one
+     sync for all of them.
   2. Each caller gets its own outcome. If the joint transaction fails, each is tried alone.
   3. The log is folded into the file after the answers, not within somebody's commit.
   4. What was committed into a file that is no longer at its place is not acknowledged (file_identity.py).
-  5. The connection is kept after an I/O error. A new one would read the log from the disk again
-     and could bring back the very commit that was reported as failed.
+  5. The connection is kept after an I/O error. A new one would read the log from the disk again and could
+     bring back the very commit that was reported as failed.
+  6. A statement takes one row, or a power of two of them at once. So few statements are ever prepared, and
+     any number of rows is written in about as many steps as that number has digits in binary.
+  7. Every write checks what it changed (accident C3).
 
-Not here: what the bytes mean (codec.py), how rows are written (rows.py), reading history (reader.py).
+Not here: what the bytes mean (codec.py), how rows are written (writer.py), reading history (reader.py);
+  transactions (store/sqlite/writer.py), the statements (sql_files.py).
 """
 
 import asyncio
+import re
 import sqlite3
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
+from itertools import chain
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar, cast
 
 from msgspec import Struct, field
 
-from headcount.store.aside import suspect
 from headcount.store.interface import StoreFault
-from headcount.store.rows import change
 from headcount.store.sql_files import query
+from headcount.store.sqlite.damage import suspect
 from headcount.store.sqlite.driver_errors import translate
 from headcount.store.sqlite.file_identity import Place
+
+AT_ONCE_MOST = 32
+
+_VALUES = re.compile(r"VALUES (\([?, ]+\))")
+
+
+def change(connection: sqlite3.Connection, sql: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    """`sql` inserts one row of plain parameters; it is done for each of the rows, in their order."""
+    changed = done = 0
+    while done < len(rows):
+        count = min(AT_ONCE_MOST, 1 << (len(rows) - done).bit_length() - 1)
+        taken = rows[done : done + count]
+        changed += connection.execute(several(sql, count), tuple(chain.from_iterable(taken))).rowcount
+        done += count
+    if changed != len(rows):
+        raise StoreFault(
+            "other", f"{len(rows)} rows were to be written, {changed} were: run `headcount doctor`"
+        )
+
+
+@cache
+def several(sql: str, count: int) -> str:
+    """The same statement for so many rows."""
+    return _VALUES.sub(lambda found: "VALUES " + ", ".join([found[1]] * count), sql, count=1)
+
 
 T = TypeVar("T")
 Task = Callable[[sqlite3.Connection], Any]

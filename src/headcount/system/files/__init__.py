@@ -4,8 +4,7 @@ Enters: directories to watch.
 Leaves: file events on the event loop.
 """
 
-from headcount.system.files.awaited import await_directory
-from headcount.system.files.choose import open_file_events
+from headcount.system.files.choose import await_directory, open_file_events
 from headcount.system.files.interface import (
     IN_CLOSE_WRITE,
     IN_CREATE,

@@ -9,7 +9,7 @@ Rules of this file
   4. IN_IGNORED says that the watch is over by itself: its directory was removed or unmounted.
   5. After its end a watch is told nothing more, not even what was read already.
 
-Implementations: inotify.py, polling.py, and both together in scarce.py; one contract suite runs on all.
+Implementations: inotify.py, polling.py, and both together in choose.py; one contract suite runs on all.
 """
 
 from collections.abc import Callable

@@ -1,12 +1,18 @@
 """Where we are: this boot of this machine, seen from this pid namespace.
 
-Rules of this file
-  1. A boot is named only by what the kernel calls it. Never by a time: the wall clock moves, and a
-     boot that seems over would end every session.
-  2. A machine without a known id is named by its host name; that is enough to tell a restart of
-     ours from a disk that was carried elsewhere.
+In which pid namespace another process lives.
 
-Not here: what follows from being elsewhere (core/values/verdict.py).
+Rules
+  1. A boot is named only by what the kernel calls it. Never by a time: the wall clock moves, and a boot that
+     seems over would end every session.
+  2. A machine without a known id is named by its host name; that is enough to tell a restart of ours from a
+     disk that was carried elsewhere.
+  3. What cannot be read is None: nothing is said of it.
+  4. The answer is about the pid's present owner; whether that is still the one that was meant is for the
+     caller to verify afterwards.
+
+Not here: what follows from being elsewhere (core/values/verdict.py); our own namespace
+  (boot_and_namespace.py).
 """
 
 import ctypes
@@ -74,3 +80,10 @@ def _darwin_boot() -> str:
     except OSError:
         return ""
     return buffer.value.decode("ascii", "replace")
+
+
+def namespace_of(pid: int) -> int | None:
+    try:
+        return Path(f"/proc/{pid}/ns/pid").stat().st_ino
+    except OSError:
+        return None

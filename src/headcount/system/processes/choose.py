@@ -10,9 +10,9 @@ Not here: the adapters, where the wish comes from (daemon/config.py).
 import asyncio
 import sys
 
-from headcount.system.processes.features import Features
 from headcount.system.processes.interface import Processes
 from headcount.system.processes.linux import LinuxProcesses
+from headcount.system.processes.pidfds.kernel_features import Features
 
 
 def open_processes(loop: asyncio.AbstractEventLoop, adapter: str = "", without: str = "") -> Processes:

@@ -1,13 +1,21 @@
 """The number of files we may hold open: one for each watched process, and some kept free.
 
-Rules of this file
-  1. The soft limit is raised to the hard one, once: the low default is for programs that use select(2). Whoever
-     lowers it afterwards means it.
-  2. The limit may change at any time (prlimit(2)), and the rest of the daemon opens and closes: both are asked anew,
-     never remembered.
-  3. Asking takes no descriptor where the kernel counts them itself, and where none is left it says so.
+Looks that failed because no descriptor or memory was left: what they did not see may be there all the same.
 
-Not here: who has to do without (system/processes/pidfds/watches.py), what happens to a process that found no descriptor (linux.py, polling.py).
+Rules
+  1. The soft limit is raised to the hard one, once: the low default is for programs that use select(2).
+     Whoever lowers it afterwards means it.
+  2. The limit may change at any time (prlimit(2)), and the rest of the daemon opens and closes: both are
+     asked anew, never remembered.
+  3. Asking takes no descriptor where the kernel counts them itself, and where none is left it says so.
+  4. Whoever asks the kernel for a descriptor to look at a process notes here that there was none. The look
+     goes on with what it has, as for a process that hides itself.
+  5. Who must not take "not seen" for "not there" (who a caller is, what it carries) compares before and
+     after. A shortage that another thread met counts too: doubt raises nobody's rights.
+
+Not here: who has to do without (system/processes/pidfds/watches.py), what happens to a process that found no
+  descriptor (linux.py, polling.py); keeping descriptors free (descriptor_limits.py,
+  system/processes/pidfds/watches.py).
 """
 
 import errno
@@ -65,3 +73,18 @@ def _lowest_free() -> int:
         return _limit()
     os.close(number)
     return number
+
+
+NOTHING_LEFT = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
+
+_met = 0
+
+
+def note(error: OSError) -> None:
+    global _met
+    if error.errno in NOTHING_LEFT:
+        _met += 1
+
+
+def count_met() -> int:
+    return _met

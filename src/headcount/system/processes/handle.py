@@ -18,7 +18,7 @@ import sys
 from msgspec import Struct
 
 from headcount.system import libc
-from headcount.system.processes import scarcity
+from headcount.system.processes import descriptor_limits
 from headcount.system.processes.interface import Gone, Unreadable
 
 AT_EMPTY_PATH = 0x1000
@@ -60,7 +60,7 @@ def open_handle(inode: int, kind: HandleKind, pidfs: int) -> int | Gone | Unread
     except OSError as error:
         if error.errno == errno.ESTALE:
             return Gone()
-        scarcity.note(error)
+        descriptor_limits.note(error)
         return Unreadable(error.strerror or str(error))
 
 

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
-from headcount.core.open_files import Locks, OpenFiles
-from headcount.core.values.process import Place, ProcessFacts, ProcessIdentity
+from headcount.core.values.process import Locks, OpenFiles, Place, ProcessFacts, ProcessIdentity
 from headcount.core.values.verdict import Verdict
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ Rules of this file
   3. No descriptor to spare: the process is looked at once a second until there is one. Never dead by doubt.
   4. Descriptors of the watched belong to the event loop: only what runs on it may ask them.
 
-Not here: how a remembered process is pinned (pinning.py), how one ended (exits.py), how many pidfds there may be
+Not here: how a remembered process is pinned (handle.py), how one ended (calls.py), how many pidfds there may be
 (system/processes/pidfds/watches.py), kernels without pidfds (statonly.py), what the place alone decides (core/values/verdict.py).
 """
 
@@ -16,21 +16,18 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from headcount.core.open_files import Locks, OpenFiles
-from headcount.core.values.process import Place, ProcessFacts, ProcessIdentity
+from headcount.core.values.process import Locks, OpenFiles, Place, ProcessFacts, ProcessIdentity
 from headcount.core.values.verdict import Proof, Standing, Verdict, alive, dead, judge_place, unknown
-from headcount.system.processes import boot_and_namespace, children, exits, info, open_files, procfs, scarcity
+from headcount.system.processes import boot_and_namespace, children, descriptor_limits, open_files, procfs
 from headcount.system.processes.descriptor_limits import raise_nofile
-from headcount.system.processes.features import Features
 from headcount.system.processes.interface import Gone, Look, OnDeath, Unreadable
 from headcount.system.processes.pidfds import calls
-from headcount.system.processes.pidfds.handle import NotHeld, ProcessHandle
-from headcount.system.processes.pidfds.kernel_features import probe
+from headcount.system.processes.pidfds.handle import NotHeld, Pinning, ProcessHandle
+from headcount.system.processes.pidfds.kernel_features import Features, probe
 from headcount.system.processes.pidfds.watches import Watches
-from headcount.system.processes.pinning import Pinning
 from headcount.system.processes.polling import Polling
+from headcount.system.processes.resource_usage import read_usage
 from headcount.system.processes.statonly import StatOnly
-from headcount.system.processes.usage import read_usage
 
 FOREIGN_PROC = "/proc shows another pid namespace"
 
@@ -95,7 +92,7 @@ class LinuxProcesses:
         if not isinstance(pinned, int):
             return None
         with _closing(pinned):
-            told = info.ask(pinned)
+            told = calls.ask(pinned)
             parent = told.parent if told is not None else None
             if parent is None:  # some kernels say nothing of one whose parent they cannot name
                 parent = procfs.find_parent(identity.pid)
@@ -208,7 +205,7 @@ class LinuxProcesses:
         return elsewhere or self._pinning.pin(identity)
 
     def _ended(self, identity: ProcessIdentity, pinned: int) -> Verdict:
-        how = exits.read_exit(pinned, identity.pid, identity.started, self.features.exit_info)
+        how = calls.read_exit(pinned, identity.pid, identity.started, self.features.exit_info)
         return dead(Proof.EXITED, "the kernel reported its end", how)
 
     # --- watching --------------------------------------------------------------------------------
@@ -218,14 +215,14 @@ class LinuxProcesses:
             self._on_death[identity] = on_death
             return alive("watched already") if identity in self._watches else unknown("looked at already")
         elsewhere = judge_place(identity, self._place, NO_MACHINE)
-        shortages = scarcity.count_met()
+        shortages = descriptor_limits.count_met()
         verdict = elsewhere or self._attach(identity)
         if verdict.standing is Standing.DEAD:
             return verdict
         self._on_death[identity] = on_death
         if elsewhere is None and identity not in self._watches:
             self._polling.add(identity)
-            if scarcity.count_met() != shortages:
+            if descriptor_limits.count_met() != shortages:
                 self._short.add(identity)
         return verdict
 

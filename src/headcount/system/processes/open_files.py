@@ -11,7 +11,7 @@ Not here: one process's own lines (procfs.py).
 
 import os
 
-from headcount.core.open_files import Locks, OpenFile, OpenFiles
+from headcount.core.values.process import Locks, OpenFile, OpenFiles
 
 LOCKS_MOST = 4 * 1024 * 1024
 LOCKING = (b"FLOCK", b"POSIX")

@@ -17,15 +17,14 @@ from typing import TypeVar
 
 import psutil
 
-from headcount.core.open_files import Locks, OpenFile, OpenFiles
-from headcount.core.values.process import Place, ProcessFacts, ProcessIdentity
+from headcount.core.values.process import Locks, OpenFile, OpenFiles, Place, ProcessFacts, ProcessIdentity
 from headcount.core.values.verdict import Proof, Standing, Verdict, alive, dead, judge_place, unknown
 from headcount.system.processes import boot_and_namespace
 from headcount.system.processes.interface import Gone, Look, OnDeath, Unreadable
 from headcount.system.processes.pidfds.calls import is_vacant
 from headcount.system.processes.pidfds.handle import NotHeld, ProcessHandle
 from headcount.system.processes.polling import Polling
-from headcount.system.processes.starts import nearly_same_start, read_start
+from headcount.system.processes.procfs import nearly_same_start, read_start
 
 DESCENDANTS_MOST = 256
 

@@ -1,21 +1,77 @@
 """Reading one process under /proc, through its directory.
 
-Rules of this file
-  1. An open /proc/<pid> directory belongs to one incarnation: after its end every read in it fails,
-     also when the pid was given to somebody else. So what is read through it is of one process.
+One line of /proc/<pid>/stat, taken apart (proc_pid_stat(5)).
+
+When a process started, counted from boot: a number that the wall clock cannot move.
+
+The controlling terminal of a process, by the kernel's word: whether it has one, and which.
+
+Rules
+  1. An open /proc/<pid> directory belongs to one incarnation: after its end every read in it fails, also when
+     the pid was given to somebody else. So what is read through it is of one process.
   2. Whether that process still lived afterwards is for the caller to verify.
   3. Text is made safe here: what is not UTF-8 is replaced, long command lines are cut.
+  4. The name may hold spaces and parentheses: it ends at the last one.
+  5. A line that is not whole or not numbers is no line. It is never half believed.
+  6. `has_ended` needs state Z or X *and* no other thread: a process whose main thread ended is a Z that lives
+     on.
+  7. Where the kernel counts start ticks since boot, those are taken as they are.
+  8. Elsewhere it is creation minus boot, both by the wall clock, so that a clock that was set moves both. The
+     difference is exact only roughly; `nearly_same_start` says how roughly.
+  9. What cannot be read is None, and nothing follows from it.
 
-Not here: what a line means (stat.py), liveness (linux.py).
+Not here: what a line means (procfs.py), liveness (linux.py); reading the file (procfs.py); comparing identities
+  (core/values/process.py); which terminal program shows it (core/values/terminal.py), who the process is
+  (linux.py).
 """
 
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import psutil
+from msgspec import Struct
+
 from headcount.core.values.process import ProcessFacts, ProcessIdentity
-from headcount.system.processes import scarcity
-from headcount.system.processes.stat import StatLine, parse_stat
+from headcount.system.processes import descriptor_limits
+
+ENDED_STATES = frozenset("ZXx")
+
+
+class StatLine(Struct, frozen=True):
+    pid: int
+    comm: str
+    state: str
+    parent: int
+    threads: int
+    started: int  # clock ticks since boot
+    exit_status: int | None  # as wait(2) gives it; only shown to those who may trace the process
+
+    @property
+    def has_ended(self) -> bool:
+        return self.state in ENDED_STATES and self.threads <= 1
+
+
+def parse_stat(line: bytes) -> StatLine | None:
+    head, opened, rest = line.partition(b"(")
+    comm, closed, tail = rest.rpartition(b")")
+    after = tail.split()
+    if not (opened and closed) or len(after) < 20 or not head.strip().isdigit():
+        return None
+    try:
+        return StatLine(
+            pid=int(head),
+            comm=comm.decode("utf-8", "replace"),
+            state=after[0].decode("ascii"),
+            parent=int(after[1]),
+            threads=int(after[17]),
+            started=int(after[19]),
+            exit_status=int(after[49]) if len(after) > 49 else None,
+        )
+    except ValueError:
+        return None
+
 
 ARGV_MOST = 65_536
 """Recognising an agent needs its first few words; a prompt in a command line can be megabytes."""
@@ -95,7 +151,7 @@ def _open(name: str, flags: int, directory: int | None = None) -> int:
     try:
         return os.open(name, flags | os.O_CLOEXEC, dir_fd=directory)
     except OSError as error:
-        scarcity.note(error)
+        descriptor_limits.note(error)
         raise
 
 
@@ -131,3 +187,72 @@ def _link(directory: int, name: bytes | str) -> str | None:
         return os.readlink(os.fsencode(name), dir_fd=directory).decode("utf-8", "replace")
     except OSError:
         return None
+
+
+TICKS = 100  # per second, as Linux shows them to everybody (USER_HZ)
+
+ROUGHLY = 2 * TICKS
+"""Two starts nearer than this may be one start read twice, where it is a difference of wall times.
+A pid is not given again that soon: systems hand out numbers in a circle."""
+
+
+def read_start(process: psutil.Process) -> int | None:
+    """May raise psutil's errors, like any question to a process."""
+    if sys.platform == "linux":
+        return _from_stat(process.pid)
+    return round((process.create_time() - psutil.boot_time()) * TICKS)
+
+
+def nearly_same_start(one: int, other: int) -> bool:
+    return sys.platform != "linux" and abs(one - other) < ROUGHLY
+
+
+def _from_stat(pid: int) -> int | None:
+    try:
+        with open_directory(pid) as directory:
+            stat = read_stat(directory)
+    except (FileNotFoundError, ProcessLookupError):
+        raise psutil.NoSuchProcess(pid) from None
+    except PermissionError:
+        raise psutil.AccessDenied(pid) from None
+    return None if stat is None else stat.started
+
+
+TTY = 4  # of the fields behind the name: tty_nr
+PTS, CONSOLE = 136, 4  # major numbers
+
+
+def has_terminal(pid: int) -> bool | None:
+    if sys.platform != "linux":
+        return _elsewhere(pid)[0]
+    number = _number(pid)
+    return None if number is None else number != 0
+
+
+def terminal_of(pid: int) -> str | None:
+    """`pts/3`; None: it has none, or that cannot be read."""
+    if sys.platform != "linux":
+        return _elsewhere(pid)[1]
+    number = _number(pid)
+    if not number:
+        return None
+    major, minor = os.major(number), os.minor(number)
+    return {PTS: f"pts/{minor}", CONSOLE: f"tty{minor}"}.get(major, f"tty {major}:{minor}")
+
+
+def _number(pid: int) -> int | None:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return int(file.read().rpartition(b")")[2].split()[TTY]) & 0xFFFFFFFF
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def _elsewhere(pid: int) -> tuple[bool | None, str | None]:
+    import psutil
+
+    try:
+        terminal = psutil.Process(pid).terminal()
+        return terminal is not None, terminal
+    except psutil.Error:
+        return None, None

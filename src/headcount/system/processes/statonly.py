@@ -10,14 +10,12 @@ Rules of this file
 Not here: pidfds (linux.py), timers (polling.py).
 """
 
-from headcount.core.open_files import Locks, OpenFiles
-from headcount.core.values.process import Place, ProcessFacts, ProcessIdentity
+from headcount.core.values.process import Locks, OpenFiles, Place, ProcessFacts, ProcessIdentity
 from headcount.core.values.verdict import Exit, Proof, Verdict, alive, dead, unknown
 from headcount.system.processes import open_files, procfs
-from headcount.system.processes.exits import exit_of
 from headcount.system.processes.interface import Gone, Look
-from headcount.system.processes.pidfds.calls import is_vacant, no_descriptor
-from headcount.system.processes.stat import StatLine
+from headcount.system.processes.pidfds.calls import exit_of, is_vacant, no_descriptor
+from headcount.system.processes.procfs import StatLine
 
 
 class StatOnly:

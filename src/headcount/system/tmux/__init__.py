@@ -4,17 +4,23 @@ Enters: sockets of tmux servers.
 Leaves: panes, clients, captured text; windows that were shown, opened or closed.
 """
 
-from headcount.system.tmux.panes import PANE, Client, Panes, capture, list_clients, list_panes, looked_at
-from headcount.system.tmux.server import NoServer, Unreachable, find_sockets
-from headcount.system.tmux.windows import (
+from headcount.system.tmux.panes import (
+    PANE,
+    Client,
+    Panes,
     attach_command,
+    capture,
     close_pane,
     close_window,
+    list_clients,
+    list_panes,
+    looked_at,
     open_window,
     push,
     show,
     switch_client,
 )
+from headcount.system.tmux.server import NoServer, Unreachable, find_sockets
 
 __all__ = (
     "PANE",

@@ -5,7 +5,7 @@ Rules of this file
      panes (stack: a library's lists are empty on any error).
   2. Every question has a deadline, and starts no server. The socket is always named: several servers may run.
 
-Not here: what is asked (panes.py), what is told (windows.py).
+Not here: what is asked (panes.py), what is told (panes.py).
 """
 
 import os

@@ -1,18 +1,35 @@
 """Pidfds: a descriptor that is one process for as long as we hold it (pidfd_open(2)).
 
-Rules of this file
+What a pidfd says of its process when asked by ioctl: PIDFD_GET_INFO, Linux 6.13 and later.
+
+How a process that is not our child ended: its exit code or signal, as far as the kernel still says.
+
+Rules
   1. A pidfd that is readable has ended: as a zombie or gone. Nothing else says so, and nothing less.
   2. While it is not readable, the pid is that process's own: what was read by pid in between is its.
   3. "No process has that pid" is told apart from "the kernel would not say".
+  4. One question, one answer: its pid and its parent's while it has one, the exit status once it was reaped.
+  5. A kernel that does not know the question is told apart from one that says "reaped".
+  6. While it is a zombie its stat line shows the status; once reaped, its pidfd does. Both are asked.
+  7. A stat line is believed only when its start is the process's own and the process was still unreaped after
+     the read: else the number may already belong to another.
+  8. What nobody says is not made up: an empty Exit.
 
-Not here: coming back to a process after a restart (handle.py), how it ended (exits.py).
+Not here: coming back to a process after a restart (handle.py), how it ended (calls.py); older kernels' ways
+  to the same facts (system/processes/pidfds/calls.py, calls.py); whether it ended
+  (system/processes/pidfds/calls.py).
 """
 
 import errno
+import fcntl
 import os
 import select
+import struct
 
-from headcount.system.processes import info, scarcity
+from msgspec import Struct
+
+from headcount.core.values.verdict import Exit
+from headcount.system.processes import descriptor_limits, procfs
 from headcount.system.processes.interface import Gone, Unreadable
 
 NO_SUCH_PROCESS = frozenset({errno.ESRCH, errno.EINVAL, errno.ENOENT})
@@ -37,7 +54,7 @@ def open_pidfd(pid: int) -> int | Gone | Unreadable:
 
 def no_descriptor(pid: int, error: OSError) -> Gone | Unreadable:
     """What can be said without a descriptor: whether anything at all has that number."""
-    scarcity.note(error)
+    descriptor_limits.note(error)
     if is_vacant(pid):
         return Gone()
     return Unreadable(error.strerror or str(error))
@@ -87,7 +104,7 @@ def is_reaped(pidfd: int) -> bool:
 
 def pid_of(pidfd: int) -> int | None:
     """The pid as the kernel shows it for the descriptor, REAPED once it has none; None: it would not say."""
-    answer = info.ask(pidfd)
+    answer = ask(pidfd)
     if answer is None:
         return shown_pid(pidfd)
     return REAPED if answer.pid is None else answer.pid
@@ -100,7 +117,72 @@ def shown_pid(pidfd: int) -> int | None:
             _, found, rest = file.read().partition(b"\nPid:")
         return int(rest.split(maxsplit=1)[0]) if found else None
     except OSError as error:
-        scarcity.note(error)
+        descriptor_limits.note(error)
         return None
     except (ValueError, IndexError):
         return None
+
+
+PIDFD_GET_INFO = 0xC040FF0B  # _IOWR(0xFF, 11, 64 bytes), linux/pidfd.h
+ASK_PID = 0x1
+ASK_EXIT = 0x8  # answered since 6.15
+# mask, (cgroup,) pid, (thread group,) parent, (eight more ids,) exit status
+ANSWER = struct.Struct("=Q8xi4xi32xi")
+QUESTION = ANSWER.pack(ASK_PID | ASK_EXIT, 0, 0, 0)
+
+
+class Info(Struct, frozen=True):
+    pid: int | None = None  # None: it was reaped
+    parent: int | None = None  # of one that has a pid
+    exit_status: int | None = None  # as wait(2) gives it; None: not reaped yet, or not told
+
+
+def ask(pidfd: int) -> Info | None:
+    """None: this kernel does not answer."""
+    try:
+        answer = fcntl.ioctl(pidfd, PIDFD_GET_INFO, QUESTION)
+    except OSError as error:
+        return Info() if error.errno == errno.ESRCH else None
+    mask, pid, parent, status = ANSWER.unpack(answer)
+    has_pid = mask & ASK_PID and not mask & ASK_EXIT
+    return Info(
+        pid=pid if has_pid else None,
+        parent=parent if has_pid else None,
+        exit_status=status if mask & ASK_EXIT else None,
+    )
+
+
+def read_exit(pidfd: int, pid: int, started: int | None, exit_info: bool) -> Exit:
+    """Of an ended process, pinned by its pidfd."""
+    status = _reaped_status(pidfd) if exit_info else None
+    if status is None:
+        status = _zombie_status(pidfd, pid, started)
+    if status is None and exit_info:
+        status = _reaped_status(pidfd)  # it was reaped between the two questions
+    return exit_of(status)
+
+
+def exit_of(status: int | None) -> Exit:
+    """From a status as wait(2) gives it."""
+    if status is None:
+        return Exit()
+    if os.WIFSIGNALED(status):
+        return Exit(signal=os.WTERMSIG(status))
+    return Exit(code=os.WEXITSTATUS(status))
+
+
+def _reaped_status(pidfd: int) -> int | None:
+    answer = ask(pidfd)
+    return None if answer is None else answer.exit_status
+
+
+def _zombie_status(pidfd: int, pid: int, started: int | None) -> int | None:
+    try:
+        with procfs.open_directory(pid) as directory:
+            permitted = procfs.may_read_exit(directory)
+            stat = procfs.read_stat(directory)
+    except OSError:
+        return None
+    if stat is None or not permitted or not stat.has_ended or started not in (None, stat.started):
+        return None
+    return None if is_reaped(pidfd) else stat.exit_status

@@ -1,18 +1,60 @@
 """What this kernel has of the features, found by trying each once.
 
-Rules of this file
+What the kernel offers for telling processes apart, and what of it may be used.
+
+Rules
   1. A feature is there when it worked on ourselves. Version numbers are not asked: kernels are patched.
   2. Probing leaves nothing open.
+  3. Every feature can be switched off, so that tests and `HEADCOUNT_WITHOUT` show older kernels.
+  4. A feature is used only when it is both allowed here and found by `probe`.
+  5. Without `pidfd` there is neither inode nor handle nor exit information: they hang on it.
 
-Not here: what is allowed (features.py).
+Not here: what is allowed (kernel_features.py); how a feature is used (system/processes/pidfds/calls.py, handle.py,
+  calls.py).
 """
 
 import os
 import socket
 
-from headcount.system.processes import handle, info
-from headcount.system.processes.features import Features
+from msgspec import Struct
+from msgspec.structs import fields, replace
+
+from headcount.system.processes import handle
 from headcount.system.processes.pidfds import calls
+
+
+class Features(Struct, frozen=True):
+    pidfd: bool = True  # Linux 5.3: a descriptor that pins a process and reports its end
+    inode: bool = True  # Linux 6.9: the descriptor's inode is unique per boot
+    handle: bool = True  # Linux 6.14: that inode opens the same process again after our restart
+    exit_info: bool = True  # Linux 6.15: the exit status of a process that was already reaped
+    peer_pidfd: bool = True  # Linux 6.5: a socket names its peer by a descriptor
+
+    @classmethod
+    def without(cls, *names: str) -> "Features":
+        """All but these. A name nobody knows is an error: a typing mistake must not test nothing."""
+        unknown = sorted(set(names) - set(cls.names()))
+        if unknown:
+            raise ValueError(f"no such feature: {', '.join(unknown)} (there are: {', '.join(cls.names())})")
+        return replace(cls(), **dict.fromkeys(names, False))
+
+    @classmethod
+    def from_text(cls, switched_off: str) -> "Features":
+        """From a list like `pidfd,inode`, as HEADCOUNT_WITHOUT has it; empty: everything is allowed."""
+        return cls.without(*(name.strip() for name in switched_off.split(",") if name.strip()))
+
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        return tuple(field.name for field in fields(cls))
+
+    def __and__(self, other: "Features") -> "Features":
+        both = {name: getattr(self, name) and getattr(other, name) for name in self.names()}
+        if not both["pidfd"]:
+            both.update(inode=False, handle=False, exit_info=False)
+        if not both["inode"]:
+            both.update(handle=False)  # the handle is the inode
+        return Features(**both)
+
 
 SO_PEERPIDFD = 77  # asm-generic/socket.h
 
@@ -26,7 +68,7 @@ def probe() -> Features:
             pidfd=True,
             inode=_has_own_inodes(ours),
             handle=handle.learn_handles(ours) is not None,
-            exit_info=info.ask(ours) is not None,
+            exit_info=calls.ask(ours) is not None,
             peer_pidfd=_names_peers(),
         )
     finally:

@@ -1,14 +1,29 @@
 """Starting the daemon, detached: nobody's child, in no terminal, with nobody's secrets.
 
-Rules of this file
-  1. The environment is an allow-list. A daemon started inside an agent must carry neither its API key nor
-     its marks, or it would outlive the agent as one of its leftovers (accident H16).
+  4. Where our systemd unit is installed, it is systemd that starts it (daemon_process.py).
+
+The systemd user unit: where it is, whether it is of this home, and starting the daemon through it.
+
+Waiting until a daemon is gone: its process, not only its socket.
+
+Rules
+  1. The environment is an allow-list. A daemon started inside an agent must carry neither its API key nor its
+     marks, or it would outlive the agent as one of its leftovers (accident H16).
   2. The daemon itself says when it is ready, on a pipe; a file that appeared proves nothing (H3).
   3. One who lost the race for the lock waits for the winner.
+  4. A unit belongs to one state directory; its first line says which. Another home's daemon is not started by
+     it.
+  5. Where our unit is installed it starts the daemon, so that it stays supervised over an upgrade or a
+     `down`. A systemd that cannot be asked (a sandbox, a container) is no fault: the daemon is started as
+     everywhere.
+  6. Nothing is run unless the file is there: one failed `open` is all that others pay.
+  7. A daemon that no longer listens may still hold the lock and be putting its files away. Where the kernel
+     gives a handle, its exit is what is waited for.
+  8. The handle is opened before the stop is asked for, while the daemon answers: it is that very process.
 
-  4. Where our systemd unit is installed, it is systemd that starts it (unit.py).
-
-Not here: what the daemon does with the pipe (daemon/main.py), when to start one (daemon_access.py).
+Not here: what the daemon does with the pipe (daemon/main.py), when to start one (daemon_access.py); the
+  unit's text (cli/actions/systemd_service.py), installing it (cli/commands/service.py); asking it to stop
+  (daemon_access.py).
 """
 
 import fcntl
@@ -19,14 +34,15 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import TracebackType
 
 from headcount import times
 from headcount.client.faults import Broken, NotRunning, Unavailable
 from headcount.client.transport.connection import Connection
-from headcount.client.unit import start_by_unit
 from headcount.paths import Places
 from headcount.present.clean_text import command
 from headcount.private_files import open_to_append
+from headcount.times import OTHER_PROGRAM_WITHIN
 
 KEPT = frozenset({
     "HOME", "PATH", "USER", "LOGNAME", "LANG", "TMPDIR", "TMUX_TMPDIR", "CLAUDE_CONFIG_DIR", "CODEX_HOME",
@@ -201,3 +217,103 @@ def _answers_soon(places: Places, until: float) -> bool:
         return False
     finally:
         connection.close()
+
+
+NAME = "headcount.service"
+MARK = "# Written by `headcount service install` for the state in "
+
+
+def unit_path(env: Mapping[str, str]) -> str:
+    config = env.get("XDG_CONFIG_HOME", "")
+    home = env.get("HOME") or os.path.expanduser("~")  # noqa: PTH111
+    return f"{config if config.startswith('/') else home + '/.config'}/systemd/user/{NAME}"
+
+
+def first_line(places: Places) -> str:
+    return f"{MARK}{places.state}"
+
+
+def is_installed(env: Mapping[str, str], places: Places) -> bool:
+    """Whether the unit there is ours and of this home."""
+    try:
+        with open(unit_path(env), encoding="utf-8", errors="replace") as unit:
+            return unit.readline().rstrip("\n") == first_line(places)
+    except OSError:
+        return False
+
+
+def start_by_unit(env: Mapping[str, str], places: Places) -> bool:
+    """True: the daemon is up, started by systemd (a unit of type notify is started when it is ready)."""
+    return is_installed(env, places) and systemctl("start", NAME).ok
+
+
+class Said:
+    """What systemctl answered; `ok` is its exit code, in words otherwise."""
+
+    def __init__(self, ok: bool, text: str) -> None:
+        self.ok = ok
+        self.text = text
+
+
+def systemctl(*words: str) -> Said:
+    try:
+        done = subprocess.run(
+            ["systemctl", "--user", "--no-pager", *words],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=OTHER_PROGRAM_WITHIN,
+        )  # fmt: skip
+    except FileNotFoundError:
+        return Said(False, "there is no systemctl")
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Said(False, str(error))
+    return Said(
+        done.returncode == 0, (done.stdout if done.returncode == 0 else done.stderr or done.stdout).strip()
+    )
+
+
+class Departure:
+    def __init__(self, pid: object, socket: str) -> None:
+        self._socket = socket
+        self._handle: int | None = None
+        if isinstance(pid, int) and hasattr(os, "pidfd_open"):
+            try:
+                self._handle = os.pidfd_open(pid)
+            except OSError:  # another pid namespace, no descriptor, an old kernel
+                self._handle = None
+
+    def __enter__(self) -> "Departure":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._handle is not None:
+            os.close(self._handle)
+
+    def wait(self) -> None:
+        """Until it is gone; `Unavailable` when it is not within STOP_WITHIN."""
+        gone = self._exited() if self._handle is not None else self._silent()
+        if not gone:
+            raise Unavailable(
+                f"The daemon was asked to stop and is still there after {times.STOP_WITHIN:.0f} s.",
+                "See: headcount doctor",
+            )
+
+    def _exited(self) -> bool:
+        assert self._handle is not None
+        readable, _, _ = select.select([self._handle], [], [], times.STOP_WITHIN)
+        return bool(readable)
+
+    def _silent(self) -> bool:
+        deadline = time.monotonic() + times.STOP_WITHIN
+        probe = Connection(self._socket)
+        while time.monotonic() < deadline:
+            try:
+                probe.call("GET", "/healthz")
+            except NotRunning:
+                return True
+            except Broken:
+                pass
+            finally:
+                probe.close()
+            time.sleep(times.CONNECT_RETRY_EVERY)
+        return False

@@ -14,9 +14,8 @@ from typing import Any
 
 import msgspec
 
-from headcount.agents.file_end import read_end
 from headcount.agents.kit.labels import plain
-from headcount.agents.kit.safe_reading import line_of
+from headcount.agents.kit.safe_reading import line_of, read_end
 
 TAIL = 512 * 1024
 LEAVES_MOST = 8
