@@ -16,17 +16,17 @@ from collections.abc import Callable, Iterable
 from dataclasses import fields
 from pathlib import Path
 
-from headcount.agents.claude_code.events import EVENTS
-from headcount.agents.codex import events as codex
-from headcount.agents.gemini import events as gemini
-from headcount.agents.opencode import events as opencode
+from headcount.agents.claude_code.hooks import EVENTS
+from headcount.agents.codex import hooks as codex
+from headcount.agents.gemini import hooks as gemini
+from headcount.agents.opencode import hooks as opencode
 from headcount.cli.command_table import VERBS
 from headcount.cli.options import all_parsers
 from headcount.core.values.activity import ALL, BY_STATUS, BY_TURN, HELD, HOOK_STANDS, RESTED
 from headcount.core.values.events import EventType
 from headcount.core.values.session import LIVENESS, REOPENS, Liveness
 from headcount.daemon.config import Config, setting_name
-from headcount.daemon.metrics import COUNTERS
+from headcount.daemon.routes.daemon import COUNTERS
 from headcount.daemon.routes.table import ROUTES
 from headcount.daemon.views.session_row import LIVENESS_WORDS
 from headcount.wire import exit_codes as wire_exit_codes
