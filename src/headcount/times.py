@@ -58,9 +58,6 @@ STILL_SHARE: Final = 0.1
 """Of one processor's time between two looks: less is no work. A terminal that only shows that it waits takes 0.03 to
 0.05 (Claude Code 2.1.325, measured), one at rest 0.016."""
 
-QUIET_MOST: Final = 1_800.0
-"""The longest silence that can be declared at once: half an hour, after which somebody should say so again."""
-
 # --- store ---------------------------------------------------------------------------------------
 
 RETENTION: Final = 30 * 86_400.0

@@ -106,9 +106,6 @@ def hushed(notice: Notice, session: Session | None) -> str | None:
         return "it runs inside another session"
     if session.entrypoint in RUNS:
         return "nobody sits at it"
-    quiet = getattr(session, "quiet", None)
-    if quiet is not None and notice.at < getattr(quiet, "until", 0.0) and notice.kind is Kind.STALLED:
-        return "it said that it would be silent"
     return None
 
 

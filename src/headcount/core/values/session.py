@@ -58,15 +58,6 @@ class Stall(Struct, frozen=True, omit_defaults=True):
     transcript_at: float | None = None
 
 
-class Quiet(Struct, frozen=True, omit_defaults=True):
-    """A declared silence."""
-
-    at: float
-    until: float
-    why: str
-    by: str  # "operator", or the session itself
-
-
 TRACED = frozenset({
     "cwd", "name", "title", "model", "context_tokens", "context_window", "transcript", "permission_mode", "entrypoint",
     "version", "spent", "checkout",
@@ -244,7 +235,6 @@ class Session(Struct, frozen=True, omit_defaults=True):
     checkout: Checkout | None = None
     origins: tuple[Origin, ...] = ()
     stall: Stall | None = None
-    quiet: Quiet | None = None
     parent: SessionId | None = None
     predecessor: SessionId | None = None
     leaving: Leaving | None = None

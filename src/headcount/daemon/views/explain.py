@@ -13,7 +13,6 @@ from headcount.core.values.activity import BY_STATUS, BY_TURN, Doing, Status, Tu
 from headcount.core.values.session import Liveness, Session
 from headcount.core.values.verdict import Standing, Verdict
 from headcount.daemon.views.session_row import LIVENESS_WORDS, session_row, time_text
-from headcount.daemon.views.timestamps import clock_text
 from headcount.wire.sessions import Belief, EvidenceLine, Explanation
 
 WOULD_CHANGE = {
@@ -122,21 +121,16 @@ def _activity(session: Session) -> Belief:
 
 
 def _stillness(session: Session) -> list[EvidenceLine]:
-    """What makes it `working?`: each source that is quiet, and since when; and a silence that was declared."""
-    lines = []
-    stall, quiet = session.stall, session.quiet
-    if stall is not None:
-        lines.append(_line("still", "no event", "hooks, registry", stall.heard_at, True))
-        written = "no growth of its transcript" if stall.transcript_at else "it writes no transcript"
-        lines.append(_line("still", written, "transcript", stall.transcript_at or 0.0, True))
-        lines.append(_line("still", "no processor time, with what it started", "kernel", stall.cpu_at, True))
-    if quiet is not None:
-        why = f": {quiet.why}" if quiet.why else ""
-        until = f"silence declared until {clock_text(quiet.until)}{why}"
-        lines.append(
-            _line("quiet", until, quiet.by[:4] if quiet.by != "operator" else quiet.by, quiet.at, True)
-        )
-    return lines
+    """What makes it `working?`: each source without a sign of work, and since when."""
+    stall = session.stall
+    if stall is None:
+        return []
+    written = "no growth of its transcript" if stall.transcript_at else "it writes no transcript"
+    return [
+        _line("still", "no event", "hooks, registry", stall.heard_at, True),
+        _line("still", written, "transcript", stall.transcript_at or 0.0, True),
+        _line("still", "no processor time, with what it started", "kernel", stall.cpu_at, True),
+    ]
 
 
 def _agrees(turned: Turned, doing: Doing) -> bool:
