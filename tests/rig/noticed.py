@@ -1,7 +1,6 @@
 """What tests of notifications stand on: somebody who receives, settings, a question, and what came of it."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +10,10 @@ from tests.rig.agent import Agent
 from tests.rig.daemon import Daemon
 from tests.rig.receiver import Receiver
 
-SECRET = "hush-hush"
-
 
 @pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    with Receiver() as made:
-        yield made
+def receiver(tmp_path: Path) -> Receiver:
+    return Receiver(tmp_path)
 
 
 def configure(home: Path, mode: int = 0o600, **settings: Any) -> None:

@@ -7,15 +7,13 @@ Rules of this file
 """
 
 import re
-import stat
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from headcount import private_files
-from headcount.present.clean_text import command
 from headcount.times import DAY, HOUR, LONG_TURN, MINUTE, RETENTION, STALL_AFTER
 
 MEGABYTE = 1024 * 1024
@@ -25,8 +23,15 @@ PORT_MOST = 65_535
 TABLES = frozenset({"tmux", "close", "notify"})
 SPAN = re.compile("([0-9]{1,6})([smhd]?)")
 UNITS = {"": 1, "s": 1, "m": MINUTE, "h": HOUR, "d": DAY}
-HOURS = re.compile("([01][0-9]|2[0-3]):([0-5][0-9])-([01][0-9]|2[0-3]):([0-5][0-9])")
-URL = re.compile("https?://[!-~]+")
+
+
+BY_COMMAND = "notify.command can post with curl (see: headcount notify --help)"
+REMOVED = {
+    "notify.webhook_url": BY_COMMAND,
+    "notify.webhook_secret": BY_COMMAND,
+    "notify.quiet_hours": "notify.command can name a program that looks at the time",
+}
+"""Settings of before, and what to do instead."""
 
 
 class BadSetting(Exception):
@@ -47,11 +52,8 @@ class Config:
     tmux_reserved_windows: tuple[str, ...] = ()  # of those: names or numbers of windows that are people's own
     close_idle_after: str = ""  # "12h": idle sessions are closed after that long; empty: never
     notify_desktop: bool = False  # by notify-send or osascript
-    notify_webhook_url: str = ""
-    notify_webhook_secret: str = field(default="", repr=False)  # signs what is sent; never shown
     notify_command: tuple[str, ...] = ()  # run with the notices as JSON on its stdin
     notify_kinds: tuple[str, ...] = ()  # only these; none named: all
-    notify_quiet_hours: str = ""  # "22:00-07:00", local time
     notify_long_turn_minutes: float = LONG_TURN / MINUTE  # a turn that took this long is told of when it ends
     notify_tmux_segment: bool = False  # push the glance to tmux as @headcount
     processes: str = ""  # "linux", "portable", or what fits
@@ -95,10 +97,11 @@ def _from_file(path: Path) -> Config:
     known = {setting_name(each.name): each.name for each in fields(Config)}
     given: dict[str, Any] = {}
     for name, value in _flat(data).items():
+        if name in REMOVED:
+            raise BadSetting(f"{path}: {name!r} is no longer a setting. Remove it; {REMOVED[name]}")
         if name not in known:
             raise BadSetting(f"{path}: unknown setting {name!r}; known are {', '.join(sorted(known))}")
         given[known[name]] = _checked(path, name, known[name], value)
-    _check_private(path, given)
     return Config(**given)
 
 
@@ -124,16 +127,6 @@ def _flat(data: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _check_private(path: Path, given: dict[str, Any]) -> None:
-    """An address that takes notices, and what signs them, are the user's own."""
-    if given.get("notify_webhook_url") or given.get("notify_webhook_secret"):
-        mode = stat.S_IMODE(path.stat().st_mode)
-        if mode & 0o077:
-            raise BadSetting(
-                f"{path} holds a webhook and others may read it ({mode:o}): {command('chmod', '600', str(path))}"
-            )
-
-
 def _check_kinds(path: Path, name: str, given: list[str]) -> None:
     """A kind that does not exist would keep every notice back, and nothing would say so."""
     from headcount.core.notifications import Kind
@@ -142,12 +135,6 @@ def _check_kinds(path: Path, name: str, given: list[str]) -> None:
     strange = [each for each in given if each not in known]
     if strange:
         raise BadSetting(f"{path}: {name} has no kind {strange[0]!r}; the kinds are {', '.join(known)}")
-
-
-FORMS = {
-    "notify_quiet_hours": (HOURS, 'hours of the day as "22:00-07:00"'),
-    "notify_webhook_url": (URL, "an http or https address"),
-}
 
 
 def _checked(path: Path, name: str, field: str, value: Any) -> Any:
@@ -171,9 +158,6 @@ def _checked(path: Path, name: str, field: str, value: Any) -> Any:
     if isinstance(default, str):
         if not isinstance(value, str):
             raise BadSetting(f"{path}: {name} must be a string")
-        form = FORMS.get(field)
-        if form is not None and value and form[0].fullmatch(value) is None:
-            raise BadSetting(f"{path}: {name} must be {form[1]}")
         return value
     if field == "web_port":
         if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= PORT_MOST:
