@@ -59,7 +59,7 @@ PINNED: dict[type[msgspec.Struct], dict[str, object]] = {
     | {"background": (), "groups": (), "origins": (), "alarms": (), "notes": (), "activity": Activity()},
     Ended: {"exit_code": None, "signal": None, "away": False, "successor": None, "told": True},
     Leaving: {},
-    Note: {},
+    Note: {"code": ""},
     Registration: {"name": None, "role": None, "groups": (), "window": False},
     Turned: {"source": "hook", "waiting_on": None, "label": None, "failure": None},
     Status: {"waiting_on": None, "source": "registry", "rested": 0.0},

@@ -95,6 +95,7 @@ class Sessions(msgspec.Struct, kw_only=True):
 
 class EvidenceLine(msgspec.Struct, kw_only=True):
     says: str  # alive, dead, unknown, working, waiting, ...
+    code: str  # the reason, for programs: stable, while the sentence may change
     because: str
     source: str  # kernel, hook, http, registry, clock
     at: str | None
@@ -104,6 +105,7 @@ class EvidenceLine(msgspec.Struct, kw_only=True):
 
 class Belief(msgspec.Struct, kw_only=True):
     value: str
+    code: str  # the reason, for programs: stable, while the sentence may change
     because: str
     source: str
     at: str | None

@@ -188,6 +188,7 @@ class Note(Struct, frozen=True, omit_defaults=True):
     at: float
     source: str
     what: str
+    code: str = ""  # of `what`, for programs; empty in rows of before
 
 
 class Registration(Struct, frozen=True, omit_defaults=True):
