@@ -1,4 +1,4 @@
-"""Settings that another user could have written run nothing, and nothing in their place holds a start up."""
+"""Root in the home of a user leaves nothing there, and is told what to do."""
 
 import json
 import os
@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from headcount.daemon.config import BadSetting, Config
-from tests.rig.daemon import Daemon
 from tests.rig.inside import command
-from tests.rig.second_user import UID, as_second, is_possible
+from tests.rig.second_user import UID, is_possible
 
 only_root = pytest.mark.skipif(not is_possible(), reason="only root can be another user")
 
@@ -18,53 +16,6 @@ only_root = pytest.mark.skipif(not is_possible(), reason="only root can be anoth
 def run(env: dict[str, str], *words: str) -> "subprocess.CompletedProcess[str]":
     more = {"PATH": os.environ["PATH"], "PYTHONPATH": os.environ.get("PYTHONPATH", "")}
     return subprocess.run(command(*words), env={**more, **env}, capture_output=True, text=True, timeout=60)
-
-
-@only_root
-@pytest.mark.parametrize("mode", [0o1777, 0o770])
-def test_a_command_that_another_user_planted_is_not_run(tmp_path: Path, mode: int) -> None:
-    for above in (tmp_path, *list(tmp_path.parents)[:3]):
-        above.chmod(above.stat().st_mode | 0o011)
-    home = tmp_path / "home"
-    home.mkdir()
-    if mode == 0o770:
-        os.chown(home, -1, UID)
-    home.chmod(mode)
-    planted = f'notify.command = ["touch", "{tmp_path}/ran"]'
-    assert as_second("sh", "-c", f"printf '%s' '{planted}' >{home}/config.toml").returncode == 0
-    said = run({"HOME": str(tmp_path), "HEADCOUNT_HOME": str(home)}, "up")
-    assert said.returncode == 4 and f"may write in it (chmod go-w {home})" in said.stderr
-    home.chmod(0o700)  # the advice, and still the file is another's
-    said = run({"HOME": str(tmp_path), "HEADCOUNT_HOME": str(home)}, "up")
-    assert said.returncode == 4 and "config.toml: not a plain file of your own" in said.stderr
-    assert not (tmp_path / "ran").exists()
-
-
-def test_a_pipe_in_the_place_of_settings_is_refused_and_nobody_waits(tmp_path: Path) -> None:
-    daemon = Daemon(tmp_path / "home")
-    os.mkfifo(daemon.home / "config.toml")
-    assert "not a plain file of your own" in daemon.start().word
-    daemon.stop()
-
-
-def test_a_pipe_that_is_put_there_later_does_not_hold_status_up(daemon: Daemon) -> None:
-    os.mkfifo(daemon.home / "config.toml")
-    assert any("would not start" in each for each in daemon.get("/v1/status")["warnings"])
-
-
-def test_settings_that_others_may_write_are_refused_and_a_link_to_ones_own_is_not(tmp_path: Path) -> None:
-    config, real = tmp_path / "c" / "config.toml", tmp_path / "dotfiles.toml"
-    config.parent.mkdir()
-    real.write_text("web_port = 4321\n")
-    config.symlink_to(real)
-    assert Config.read(config, {}).web_port == 4321
-    real.chmod(0o666)
-    with pytest.raises(BadSetting, match=f"others may write it .chmod go-w {config}."):
-        Config.read(config, {})
-    real.chmod(0o644)
-    config.parent.chmod(0o777)
-    with pytest.raises(BadSetting, match=f"everybody may write in it .chmod go-w {config.parent}."):
-        Config.read(config, {})
 
 
 @only_root
