@@ -14,10 +14,11 @@ from typing import Any
 import pytest
 
 from headcount.client.transport.connection import Connection
-from tests.rig import altered, naive
-from tests.rig.agent import Agent
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.scenes import UNSHARE, Make, command, seated
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon import altered
+from tests.rig.daemon.common_setup import UNSHARE, Make, command, seated
+from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.naive_ways import naive
 
 
 async def longest_wait(during: Callable[[], Any]) -> float:
@@ -150,7 +151,7 @@ def test_H18_a_daemon_in_another_pid_namespace_ends_nobody(tmp_path: Path, agent
             row = daemon.session(id=id)
             assert (row["liveness"], row["ended"]) == ("unknown", None)
             assert "another pid namespace" in daemon.explain(id)["liveness"]["because"]
-        check = f"from tests.rig import naive; print(naive.is_dead_if_not_here({living.pid}))"
+        check = f"from tests.rig.naive_ways import naive; print(naive.is_dead_if_not_here({living.pid}))"
         said = subprocess.run(
             [*UNSHARE, sys.executable, "-c", check], cwd=altered.ROOT, capture_output=True, text=True
         )

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.rig.agent import Agent
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.left_behind import examined, git, placed, record, started, there
-from tests.rig.scenes import command, seated
-from tests.rig.tmux import Server
-from tests.rig.tmux_scenes import Make, Resident
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.common_setup import command, seated
+from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.leftovers.checkouts_and_records import examined, git, placed, record, started, there
+from tests.rig.terminal.tmux_fixtures import Make, Resident
+from tests.rig.terminal.tmux_servers import Server
 
 MakeAgent = Callable[..., Agent]
 

@@ -22,11 +22,11 @@ from tests.accidents import test_claims as claims
 from tests.accidents import test_claude_identity as identity
 from tests.accidents import test_false_death as false_death
 from tests.accidents import test_identity_of_callers as callers
-from tests.core import test_ledger as ledger
-from tests.daemon import test_guard_and_context as guard
-from tests.rig.agent import Agent
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.inside import command, inside, outside, settled, shell
+from tests.core.claims import test_ledger as ledger
+from tests.daemon.routes import test_guard_and_context as guard
+from tests.rig.agents.commands_inside import command, inside, outside, settled, shell
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.real_daemon import Daemon, eventually
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="stand-ins need Linux's /proc")
 

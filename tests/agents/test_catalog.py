@@ -6,7 +6,7 @@ import zipfile
 from pathlib import Path
 
 from headcount.agents.catalog import GROUP, is_named
-from tests.rig import toy
+from tests.rig.agents import toy
 
 
 def test_a_package_that_names_the_group_is_seen_and_another_is_not(tmp_path: Path) -> None:

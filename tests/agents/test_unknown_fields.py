@@ -11,7 +11,7 @@ from headcount.agents.codex.adapter import CODEX
 from headcount.agents.gemini.adapter import GEMINI
 from headcount.agents.interface import Agent, Scanned, Strange
 from headcount.agents.opencode.adapter import OPENCODE
-from tests.agents.test_peeks import CHAT, ROLLOUT, SAMPLES, opencode
+from tests.agents.kit.test_last_lines import CHAT, ROLLOUT, SAMPLES, opencode
 
 
 def rollout(home: Path) -> Path:

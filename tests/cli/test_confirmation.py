@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.rig.agent import Agent
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.inside import environment, inside
-from tests.rig.person import person
-from tests.rig.scenes import Make, seated
-from tests.rig.tmux import has_ended
+from tests.rig.agents.commands_inside import environment, inside
+from tests.rig.agents.person import person
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.common_setup import Make, seated
+from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.terminal.tmux_servers import has_ended
 
 ITEM = "task:AUTH-12"
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from headcount.cli.main import main
-from tests.rig.daemon import Daemon
-from tests.rig.inside import outside
+from tests.rig.agents.commands_inside import outside
+from tests.rig.daemon.real_daemon import Daemon
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.rig.agent import Agent
-from tests.rig.callers import bare
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.inside import Said, command, shell
-from tests.rig.person import person
+from tests.rig.agents.callers import bare
+from tests.rig.agents.commands_inside import Said, command, shell
+from tests.rig.agents.person import person
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.real_daemon import Daemon, eventually
 
 FILES = (
     ".claude/settings.json", ".codex/hooks.json", ".config/opencode/plugin/headcount.js", ".gemini/settings.json",

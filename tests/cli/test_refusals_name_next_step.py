@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from headcount.core.values.events import EventType
-from tests.rig.agent import Agent
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.inside import outside, settled
+from tests.rig.agents.commands_inside import outside, settled
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.real_daemon import Daemon, eventually
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="stand-ins need Linux's /proc")
 

@@ -1,6 +1,6 @@
 """Clients that give up: whatever ends a claim's call, nothing stays held, and the next block owns the item.
 
-The signal and the daemon's silence come from a worker of the campaign (tests/campaign/giving_up.py).
+The signal and the daemon's silence come from a worker of the campaign (tests/campaign/claims/giving_up.py).
 """
 
 import asyncio
@@ -18,9 +18,9 @@ from headcount.client import claims
 from headcount.client.daemon_access import reach
 from headcount.client.faults import Broken, Deaf, NotRunning, Refused
 from tests.client.wire_server import WireServer, answer
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.inside import MARKS, environment
-from tests.rig.worker import Worker
+from tests.rig.agents.commands_inside import MARKS, environment
+from tests.rig.claims.claiming_process import Worker
+from tests.rig.daemon.real_daemon import Daemon, eventually
 
 ITEM = "task:given-up"
 

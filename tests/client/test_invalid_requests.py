@@ -17,9 +17,9 @@ from headcount.client.claims import item_here
 from headcount.client.faults import ClientFault, NotFound, Refused, Unavailable, WrongCall
 from headcount.client.values import Claim, HeldByAnother, claim_fields
 from tests.client.wire_server import WireServer, answer
-from tests.rig.agent import Agent
-from tests.rig.daemon import Daemon
-from tests.rig.inside import MARKS, environment, settled, shell
+from tests.rig.agents.commands_inside import MARKS, environment, settled, shell
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.real_daemon import Daemon
 
 MakeAgent = Callable[..., Agent]
 linux = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="callers are known by Linux's /proc")

@@ -18,8 +18,8 @@ from headcount.client.daemon_access import Client, reach
 from headcount.client.faults import Broken, Unavailable
 from headcount.paths import Places
 from tests.client.wire_server import WireServer, answer
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.inside import MARKS, command, environment
+from tests.rig.agents.commands_inside import MARKS, command, environment
+from tests.rig.daemon.real_daemon import Daemon, eventually
 
 PAUSE = 0.2
 WAIT = 3.0

@@ -13,8 +13,8 @@ from headcount.system.processes.pidfds.handle import NotHeld, ProcessHandle
 from headcount.system.processes.pidfds.kernel_features import Features
 from headcount.system.processes.portable import PortableProcesses
 from headcount.system.signals import Sent, send
-from tests.rig.spawn import Spawner
-from tests.rig.worlds import WORLDS
+from tests.rig.kernel.real_and_fake_processes import WORLDS
+from tests.rig.kernel.spawner import Spawner
 
 NAME = "HEADCOUNT_TEST_MARK"
 

@@ -14,8 +14,8 @@ from headcount.system.processes.interface import Processes
 from headcount.system.processes.linux import LinuxProcesses
 from headcount.system.processes.pidfds.kernel_features import Features
 from headcount.system.processes.portable import PortableProcesses
-from tests.rig.daemon import eventually
-from tests.rig.kernel import FakeKernel
+from tests.rig.daemon.real_daemon import eventually
+from tests.rig.kernel.fake_kernel import FakeKernel
 
 BURN = 0.3  # seconds of processor time
 RESTS = "import sys; sys.stdin.read()"

@@ -11,7 +11,7 @@ import pytest
 
 from headcount.system.processes.linux import LinuxProcesses
 from headcount.system.processes.pidfds.kernel_features import Features
-from tests.rig.spawn import Spawner
+from tests.rig.kernel.spawner import Spawner
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux can tell")
 

@@ -14,7 +14,7 @@ from headcount.system.processes.interface import Processes
 from headcount.system.processes.linux import LinuxProcesses
 from headcount.system.processes.pidfds.kernel_features import Features
 from headcount.system.processes.portable import PortableProcesses
-from tests.rig.hosts import CodexHost
+from tests.rig.agents.open_conversations import CodexHost
 
 MAKERS = {
     "linux": LinuxProcesses,

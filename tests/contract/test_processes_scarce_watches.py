@@ -15,8 +15,8 @@ from headcount.core.values.verdict import Exit, Standing, Verdict
 from headcount.system.log_throttle import Seldom
 from headcount.system.processes import descriptor_limits
 from headcount.system.processes.linux import LinuxProcesses
-from tests.rig.crowd import Crowd, Member
-from tests.rig.few_descriptors import limit
+from tests.rig.agents.crowd import Crowd, Member
+from tests.rig.kernel.few_descriptors import limit
 
 SIZE = 80
 WITHIN = 10.0

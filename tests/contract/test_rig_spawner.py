@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.rig.spawn import Spawner, state_of
+from tests.rig.kernel.spawner import Spawner, state_of
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.rig import terminal
-from tests.rig.terminal import Terminal, is_typed
+from tests.rig.terminal import terminal
+from tests.rig.terminal.terminal import Terminal, is_typed
 
 SLOW_CLI = """
 import os, select, sys, tty

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from headcount.daemon.config import BadSetting, Config
-from tests.rig.daemon import Daemon
-from tests.rig.inside import command
-from tests.rig.second_user import UID, as_second, is_possible
+from tests.rig.agents.commands_inside import command
+from tests.rig.daemon.real_daemon import Daemon
+from tests.rig.security.second_user import UID, as_second, is_possible
 
 only_root = pytest.mark.skipif(not is_possible(), reason="only root can be another user")
 

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from headcount.client.faults import ClientFault
-from tests.rig.agent import Agent
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.wire import connect, exchange, hook, read_reply, request
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.network.raw_requests import connect, exchange, hook, read_reply, request
 
 STREAMS = 20
 SOON = 5.0  # the promise is two seconds; a loaded machine must not make a test fail

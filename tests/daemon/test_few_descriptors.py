@@ -12,13 +12,13 @@ import pytest
 from headcount.client.faults import ClientFault
 from headcount.client.transport.connection import Connection
 from headcount.system.processes.descriptor_limits import KEPT_FREE_LEAST
-from tests.rig import altered
-from tests.rig.crowd import Crowd, Member
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.few_descriptors import lift, lower
-from tests.rig.inside import outside
-from tests.rig.letters import drop, payload
-from tests.rig.wire import connect, read_reply, request
+from tests.rig.agents.commands_inside import outside
+from tests.rig.agents.crowd import Crowd, Member
+from tests.rig.agents.mailbox_files import drop, payload
+from tests.rig.daemon import altered
+from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.kernel.few_descriptors import lift, lower
+from tests.rig.network.raw_requests import connect, read_reply, request
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="elsewhere no watch has a descriptor")
 

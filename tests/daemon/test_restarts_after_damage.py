@@ -7,9 +7,9 @@ import pytest
 
 from headcount.daemon.main import RESTARTS, RESTARTS_MOST, restarts_before
 from headcount.times import WELL_AFTER
-from tests.daemon.test_store_loss import break_schema, say
-from tests.rig.altered import WRAPPER, environment
-from tests.rig.daemon import Daemon, eventually
+from tests.daemon.engine.test_recovery_after_store_loss import break_schema, say
+from tests.rig.daemon.altered import WRAPPER, environment
+from tests.rig.daemon.real_daemon import Daemon, eventually
 
 
 @pytest.mark.parametrize(

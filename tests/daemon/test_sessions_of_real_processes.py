@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from tests.rig.daemon import Daemon, eventually
+from tests.rig.daemon.real_daemon import Daemon, eventually
 
 
 @pytest.fixture(params=["linux", "portable"])

@@ -9,9 +9,9 @@ import pytest
 from headcount.client.values import Claim, Me, Session, claim_fields
 from headcount.mcp import tool_results
 from headcount.mcp.tool_results import TEXT_MOST, Answer
-from tests.cli.samples_of_rows import NOW
-from tests.cli.test_hostile_strings import CLAIM, ME, ROW
-from tests.rig.hostile import COUNT, filled, hostile, traces
+from tests.present.sample_rows import NOW
+from tests.present.test_hostile_strings import CLAIM, ME, ROW
+from tests.rig.security.hostile_strings import COUNT, filled, hostile, traces
 
 TAME = "w0000"
 

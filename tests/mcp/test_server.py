@@ -9,11 +9,11 @@ from collections.abc import Callable
 import pytest
 
 from headcount.mcp.tools import TOOLS
-from tests.rig.agent import Agent
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.hostile import hostile, traces
-from tests.rig.inside import command, environment, inside, settled
-from tests.rig.mcp_client import speak
+from tests.rig.agents.commands_inside import command, environment, inside, settled
+from tests.rig.agents.mcp_client import speak
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.security.hostile_strings import hostile, traces
 
 Agents = Callable[..., Agent]
 ITEM = {"item": "task:AUTH-12"}

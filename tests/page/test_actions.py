@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, expect
 
-from tests.rig.agent import Agent
-from tests.rig.browser import Tab, chromium
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.left import left_by
-from tests.rig.page_scene import EDITS, PROMPT, Scene
+from tests.rig.agents.stand_in import Agent
+from tests.rig.browser.chromium import Tab, chromium
+from tests.rig.browser.page_with_daemon import EDITS, PROMPT, Scene
+from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.leftovers.leave_processes import left_by
 
 
 @pytest.fixture(scope="module")

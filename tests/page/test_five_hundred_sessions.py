@@ -7,9 +7,9 @@ import pytest
 from playwright.sync_api import Browser
 
 from headcount.present.time_text import stamp
-from tests.cli.samples_of_rows import session
-from tests.rig.browser import Tab, chromium
-from tests.rig.pretend import Pretend
+from tests.present.sample_rows import session
+from tests.rig.browser.chromium import Tab, chromium
+from tests.rig.browser.pretended_daemon import Pretend
 
 MANY = 500
 ACTIVITIES = ("waiting", "failed", "done", "working", "unknown")

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.rig.agent import Agent
-from tests.rig.browser import chromium
-from tests.rig.fleet import Host, fleet
-from tests.rig.page_scene import ASKS, PROMPT, Scene
-from tests.rig.postgres import Postgres
-from tests.rig.proxy import CLEAN
+from tests.rig.agents.stand_in import Agent
+from tests.rig.browser.chromium import chromium
+from tests.rig.browser.page_with_daemon import ASKS, PROMPT, Scene
+from tests.rig.daemon.fleet import Host, fleet
+from tests.rig.network.cuttable_proxy import CLEAN
+from tests.rig.network.postgres import Postgres
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +62,7 @@ def test_a_fleet_is_shown_with_its_hosts_what_runs_there_and_when_it_cannot_be_r
 
 
 def test_a_host_in_no_fleet_has_no_view_of_one(browser: Browser, tmp_path: Path) -> None:
-    from tests.rig.daemon import Daemon
+    from tests.rig.daemon.real_daemon import Daemon
 
     with Daemon(tmp_path / "alone") as daemon:
         scene = Scene(daemon, browser, tmp_path, Agent)

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 
-from tests.rig.browser import Tab, chromium
-from tests.rig.daemon import Daemon
-from tests.rig.door import Door
+from tests.rig.browser.chromium import Tab, chromium
+from tests.rig.browser.page_port import Door
+from tests.rig.daemon.real_daemon import Daemon
 
 REBOUND = "rebound.test"
 

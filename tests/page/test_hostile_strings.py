@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 
-from tests.cli.samples_of_rows import at, session
-from tests.rig.browser import Tab, chromium
-from tests.rig.daemon import eventually
-from tests.rig.hostile import WITNESS, hostile, traces, word_of
-from tests.rig.pretend import Pretend
+from tests.present.sample_rows import at, session
+from tests.rig.browser.chromium import Tab, chromium
+from tests.rig.browser.pretended_daemon import Pretend
+from tests.rig.daemon.real_daemon import eventually
+from tests.rig.security.hostile_strings import WITNESS, hostile, traces, word_of
 
 STRINGS = hostile()
 OWN_TAGS = {

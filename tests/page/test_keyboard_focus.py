@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.cli.samples_of_rows import at, session
-from tests.rig.browser import Tab, chromium
-from tests.rig.daemon import eventually
-from tests.rig.pretend import Pretend
+from tests.present.sample_rows import at, session
+from tests.rig.browser.chromium import Tab, chromium
+from tests.rig.browser.pretended_daemon import Pretend
+from tests.rig.daemon.real_daemon import eventually
 
 CLAIM = {
     "item": "task:A", "fence": 3, "since": at(9), "note": None, "waiting": 0,

@@ -14,11 +14,11 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.rig import sshd
-from tests.rig.browser import Tab, another, chromium
-from tests.rig.browser_link import link, links
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.postgres import free_port
+from tests.rig.browser.chromium import Tab, another, chromium
+from tests.rig.browser.page_link import link, links
+from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.network import sshd
+from tests.rig.network.postgres import free_port
 
 PLANTED = b"""<!doctype html><title>planted</title><script>
 navigator.serviceWorker.register("/worker.js").then(() => navigator.serviceWorker.ready)

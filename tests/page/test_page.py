@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.rig.agent import Agent
-from tests.rig.browser import Tab, chromium
-from tests.rig.browser_link import link
-from tests.rig.callers import Errand, Request, detached
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.page_scene import ASKS, EDITS, PROMPT, Scene
+from tests.rig.agents.callers import Errand, Request, detached
+from tests.rig.agents.stand_in import Agent
+from tests.rig.browser.chromium import Tab, chromium
+from tests.rig.browser.page_link import link
+from tests.rig.browser.page_with_daemon import ASKS, EDITS, PROMPT, Scene
+from tests.rig.daemon.real_daemon import Daemon, eventually
 
 
 @pytest.fixture(scope="module")

@@ -11,10 +11,10 @@ from headcount.present import session_words as ps
 from headcount.present.clean_text import clean, command
 from headcount.present.screen import Screen
 from headcount.present.table import summary
-from tests.cli.samples_of_rows import NOW, SCREEN, at, session
-from tests.rig.browser import Tab, chromium
-from tests.rig.hostile import hostile
-from tests.rig.pretend import Pretend
+from tests.present.sample_rows import NOW, SCREEN, at, session
+from tests.rig.browser.chromium import Tab, chromium
+from tests.rig.browser.pretended_daemon import Pretend
+from tests.rig.security.hostile_strings import hostile
 
 ENDS: list[dict[str, Any]] = [
     {"kind": "exited", "because": "exited", "exit_code": 0, "signal": None, "away": False},

@@ -11,10 +11,10 @@ import pytest
 from headcount.cli.commands.watch import told
 from headcount.present.event_lines import Deaths, of_a_leftover, text_of
 from headcount.present.screen import Screen
-from tests.rig.agent import Agent
-from tests.rig.callers import Errand, Request, child
-from tests.rig.daemon import Daemon
-from tests.rig.scenes import seated
+from tests.rig.agents.callers import Errand, Request, child
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.common_setup import seated
+from tests.rig.daemon.real_daemon import Daemon
 
 SCREEN = Screen(columns=None, colour=False, unicode=True)
 AT = "2026-11-16T14:02:11.000Z"

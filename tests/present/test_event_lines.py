@@ -11,7 +11,7 @@ from headcount.present.event_lines import is_told, lines_of
 from headcount.present.explanation import lines_of as explained
 from headcount.present.screen import Screen
 from headcount.present.time_text import clock
-from tests.cli.samples_of_rows import NOW, at, session
+from tests.present.sample_rows import NOW, at, session
 
 PLAIN = Screen(None, False, True)
 DEAD = session(

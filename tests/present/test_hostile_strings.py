@@ -12,12 +12,12 @@ from headcount.cli.commands import claims, doctor, show, status, whoami
 from headcount.cli.doctor.findings import Finding
 from headcount.present import event_lines, explanation, holders, session_words, table
 from headcount.present.screen import Screen
-from tests.cli.samples_of_rows import NOW, SCREEN, at
-from tests.cli.samples_of_rows import session as a_session
-from tests.rig.agent import Agent
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.hostile import COUNT, FAMILIES, filled, hostile, traces, word_of
-from tests.rig.inside import command, environment
+from tests.present.sample_rows import NOW, SCREEN, at
+from tests.present.sample_rows import session as a_session
+from tests.rig.agents.commands_inside import command, environment
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.security.hostile_strings import COUNT, FAMILIES, filled, hostile, traces, word_of
 
 PIPE = Screen(columns=None, colour=False, unicode=True)
 NARROW = Screen(columns=80, colour=False, unicode=True)

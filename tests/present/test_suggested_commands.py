@@ -22,13 +22,13 @@ from headcount.present import event_lines, session_words
 from headcount.present.clean_text import command, said
 from headcount.present.screen import Screen
 from headcount.tui import detail_pane, tab_lines
-from tests.daemon.test_guard_and_context import asked, context, edit
-from tests.rig.agent import Agent
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.hostile import hostile
-from tests.rig.inside import inside, outside, settled
-from tests.rig.mcp_client import speak
-from tests.rig.pasted import ACTS, SHELLS, Shell, suggested
+from tests.daemon.routes.test_guard_and_context import asked, context, edit
+from tests.rig.agents.commands_inside import inside, outside, settled
+from tests.rig.agents.mcp_client import speak
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.security.hostile_strings import hostile
+from tests.rig.terminal.pasting_shell import ACTS, SHELLS, Shell, suggested
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="stand-ins need Linux's /proc")
 UUID = "7f3a0000-1111-4222-8333-444455556666"

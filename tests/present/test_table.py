@@ -10,7 +10,7 @@ from headcount.present.clean_text import width
 from headcount.present.screen import Screen, screen_of
 from headcount.present.session_words import GROUPS, rows_of, short_ids, state_of
 from headcount.present.table import columns_of, draw
-from tests.cli.samples_of_rows import DRAWN, NOW, SCREEN, at, session
+from tests.present.sample_rows import DRAWN, NOW, SCREEN, at, session
 
 PIPE = Screen(columns=None, colour=False, unicode=True)
 

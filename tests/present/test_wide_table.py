@@ -14,7 +14,7 @@ from headcount.present import table
 from headcount.present.screen import Screen
 from headcount.present.session_words import repo_of, rows_of, state_of
 from headcount.present.table import draw
-from tests.cli.samples_of_rows import NOW, SCREEN, at, session
+from tests.present.sample_rows import NOW, SCREEN, at, session
 
 PIPE = Screen(columns=None, colour=False, unicode=True)
 

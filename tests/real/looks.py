@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from headcount.agents.interface import Agent
-from tests.rig.daemon import Daemon
+from tests.rig.daemon.real_daemon import Daemon
 
 
 def check_peek(daemon: Daemon, id: str, *wanted: tuple[str, str]) -> None:

@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.rig.claude import Tui
-from tests.rig.daemon import eventually
-from tests.rig.fake_api import script
-from tests.rig.stage import Row, Stage, note, processes_of
+from tests.rig.daemon.real_daemon import eventually
+from tests.rig.fake_apis.scripted_api import script
+from tests.rig.real_agents.claude import Tui
+from tests.rig.real_agents.cli_with_daemon import Row, Stage, note, processes_of
 from tests.rig.waiting import wait_for
 
 BUSY = ({"bash": "sh -c 'sleep 60'"}, {"say": "finished"})

@@ -13,9 +13,9 @@ from headcount.present.table import draw
 from headcount.tui import app as module
 from headcount.tui.keys import Help
 from headcount.tui.widgets import strip_of
-from tests.cli.samples_of_rows import SCREEN, session
-from tests.rig.hostile import filled, hostile, traces, word_of
-from tests.rig.tui_script import Script, app_of, bottom, everything, screen, until
+from tests.present.sample_rows import SCREEN, session
+from tests.rig.security.hostile_strings import filled, hostile, traces, word_of
+from tests.rig.terminal.scripted_tui import Script, app_of, bottom, everything, screen, until
 
 # --- drawing ---------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ from headcount.present.session_words import rows_of
 from headcount.tui.detail_pane import strip_of_lane
 from headcount.tui.sessions import Board, next_that_needs_you
 from headcount.tui.tab_lines import of_agents
-from tests.cli.samples_of_rows import NOW, SCREEN, at, session
+from tests.present.sample_rows import NOW, SCREEN, at, session
 
 
 def board_of(sessions: list[dict[str, object]]) -> Board:

@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable
 
 from headcount.tui.app import Headcount
-from tests.rig.agent import Agent
-from tests.rig.daemon import Daemon
-from tests.rig.inside import inside, settled
-from tests.rig.tui_script import bottom, screen, until
+from tests.rig.agents.commands_inside import inside, settled
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.real_daemon import Daemon
+from tests.rig.terminal.scripted_tui import bottom, screen, until
 
 MakeAgent = Callable[..., Agent]
 

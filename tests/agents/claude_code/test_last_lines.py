@@ -12,7 +12,7 @@ from headcount.agents.kit.transcripts import Said
 
 ID = "8acb4678-1111-4222-8333-0123456789ab"
 AT = "2026-11-15T10:00:00.000Z"
-SAMPLE = Path(__file__).parent.parent / "rig" / "samples" / "claude-code" / "transcript.jsonl"
+SAMPLE = Path(__file__).parents[2] / "rig" / "samples" / "claude-code" / "transcript.jsonl"
 
 
 def line(kind: str, content: object, **more: object) -> str:

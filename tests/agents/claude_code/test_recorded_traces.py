@@ -20,7 +20,7 @@ from tests.rig.values import HERE, Scene
 
 TRACES = {
     path.stem: json.loads(path.read_text())
-    for path in (Path(__file__).parent.parent / "rig" / "traces").glob("*.json")
+    for path in (Path(__file__).parents[2] / "rig" / "traces").glob("*.json")
 }
 INSTALLED = {row.name for row in OBSERVED}
 LATER = 2e9

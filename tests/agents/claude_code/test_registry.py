@@ -12,7 +12,7 @@ from headcount.agents.interface import Entry
 from headcount.core.values.process import ProcessFacts, ProcessIdentity
 from headcount.core.values.report import Anchor, WaitingOn
 
-SAMPLE = Path(__file__).parent.parent / "rig" / "samples" / "claude-code" / "registry-file.json"
+SAMPLE = Path(__file__).parents[2] / "rig" / "samples" / "claude-code" / "registry-file.json"
 REGISTRY = Sessions()
 
 

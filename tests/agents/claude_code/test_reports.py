@@ -14,7 +14,7 @@ from headcount.agents.interface import Unread
 from headcount.agents.kit.hook_events import Use
 from headcount.core.values.report import Background, Opening, Report, Turn, WaitingOn
 
-SAMPLES = sorted((Path(__file__).parent.parent / "rig" / "samples" / "claude-code").glob("[A-Z]*.json"))
+SAMPLES = sorted((Path(__file__).parents[2] / "rig" / "samples" / "claude-code").glob("[A-Z]*.json"))
 
 ALL_EVENTS = [
     "PreToolUse",

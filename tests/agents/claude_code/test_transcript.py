@@ -13,7 +13,7 @@ from headcount.agents.claude_code.transcript import TAIL, Tail, glimpse, parse, 
 from headcount.core.values.report import Turn, WaitingOn
 from headcount.core.values.session import Spent
 
-SAMPLE = Path(__file__).parent.parent / "rig" / "samples" / "claude-code" / "transcript.jsonl"
+SAMPLE = Path(__file__).parents[2] / "rig" / "samples" / "claude-code" / "transcript.jsonl"
 LINES = SAMPLE.read_bytes().splitlines(keepends=True)
 
 

@@ -10,7 +10,7 @@ from headcount.agents.claude_code.drift import drift
 from headcount.agents.interface import Scanned, Strange
 from headcount.agents.strange import FILES_MOST, STRANGE_MOST
 
-SAMPLES = Path(__file__).parent.parent / "rig" / "samples" / "claude-code"
+SAMPLES = Path(__file__).parents[2] / "rig" / "samples" / "claude-code"
 ID = "8acb4678-1111-4222-8333-0123456789ab"
 
 

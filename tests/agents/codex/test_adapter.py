@@ -16,7 +16,7 @@ from headcount.agents.interface import Hosted, Unread
 from headcount.core.values.process import OpenFile, ProcessFacts, ProcessIdentity
 from headcount.core.values.report import Opening, Report, Turn, WaitingOn
 
-SAMPLES = Path(__file__).parent.parent / "rig" / "samples" / "codex"
+SAMPLES = Path(__file__).parents[2] / "rig" / "samples" / "codex"
 ROLLOUTS = sorted((SAMPLES / "rollouts").iterdir())
 A = "01a1e22b-5ead-7421-bca6-1cce74188e07"
 B = "01a1e22b-b56d-7463-b57a-4f677c9d4a5a"

@@ -14,7 +14,7 @@ from headcount.core.values.process import ProcessFacts
 from headcount.core.values.report import Opening, Report, Turn, WaitingOn
 from tests.rig.values import process
 
-SAMPLES = Path(__file__).parents[1] / "rig" / "samples" / "gemini"
+SAMPLES = Path(__file__).parents[2] / "rig" / "samples" / "gemini"
 SCRIPT = "/usr/lib/node_modules/.bin/gemini"
 CONVERSATION = "6dbb0a1d-0000-4000-8000-000000000000"
 

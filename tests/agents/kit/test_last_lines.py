@@ -15,7 +15,7 @@ from headcount.agents.kit.transcripts import TEXT_MOST, Said
 from headcount.agents.opencode.adapter import OPENCODE
 from headcount.core.values.session import Spent
 
-SAMPLES = Path(__file__).parent.parent / "rig" / "samples"
+SAMPLES = Path(__file__).parents[2] / "rig" / "samples"
 [CHAT] = (SAMPLES / "gemini" / "chats").iterdir()
 ROLLOUT = next((SAMPLES / "codex" / "rollouts").glob("*5ead-7421-bca6-1cce74188e07.jsonl"))
 THREAD = "01a1e22b-5ead-7421-bca6-1cce74188e07"

@@ -103,7 +103,7 @@ def said(event: str, at: float = 100.0, **more: object) -> Report:
     return report
 
 
-SAMPLES = sorted((Path(__file__).parents[1] / "rig" / "samples" / "opencode" / "hooks").glob("*.json"))
+SAMPLES = sorted((Path(__file__).parents[2] / "rig" / "samples" / "opencode" / "hooks").glob("*.json"))
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.stem)

@@ -12,7 +12,7 @@ from headcount.agents.opencode.hooks import EVENTS, FIELDS, plugin
 from headcount.core.values.report import Report, Turn
 from headcount.daemon.intake.mailbox_format import split
 
-TRACE = Path(__file__).parents[1] / "rig" / "samples" / "opencode" / "trace.jsonl"
+TRACE = Path(__file__).parents[2] / "rig" / "samples" / "opencode" / "trace.jsonl"
 NODE = shutil.which("node") or ""
 pytestmark = pytest.mark.skipif(not NODE, reason="needs node, which npm brings")
 

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.campaign.outcome import Outcome, Progress, Row, none, some
-from tests.rig.broken_ledger import TAKES_ANY_PATH, broken_daemon
-from tests.rig.daemon import Daemon
-from tests.rig.sandboxed import behind
+from tests.rig.agents.in_bwrap import behind
+from tests.rig.daemon.real_daemon import Daemon
+from tests.rig.naive_ways.broken_ledger import TAKES_ANY_PATH, broken_daemon
 
 RACES = 300
 CONTROL_RACES = 20

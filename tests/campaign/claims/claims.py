@@ -1,6 +1,6 @@
 """Claims under fire: many clients on few items, holders, waiters and the daemon killed, and every answer written down.
 
-The history is then given to a checker (tests/rig/linearizable.py): is there an order in which one plain ledger, with
+The history is then given to a checker (tests/rig/claims/history_checker.py): is there an order in which one plain ledger, with
 one holder an item and rising fences, would have given these very answers? The controls are real daemons of which one
 promise was broken by hand; the checker must catch each.
 """
@@ -11,10 +11,10 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 from tests.campaign.outcome import Outcome, Progress, Row
-from tests.rig.broken_ledger import BROKEN, broken_daemon
-from tests.rig.claimants import Campaign
-from tests.rig.daemon import Daemon
-from tests.rig.linearizable import Does, Operation, Says, broken_items
+from tests.rig.claims.history_checker import Does, Operation, Says, broken_items
+from tests.rig.claims.many_claimants import Campaign
+from tests.rig.daemon.real_daemon import Daemon
+from tests.rig.naive_ways.broken_ledger import BROKEN, broken_daemon
 
 OPERATIONS = 100_000
 CLIENTS = 16

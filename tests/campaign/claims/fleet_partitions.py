@@ -1,7 +1,7 @@
 """A fleet under fire: four daemons on one PostgreSQL, cut off, stopped and killed; the database restarted.
 
 In every round one fault strikes while eight claimants, two on each host, ask for the same few items. Every answer is
-written down and given to the checker (tests/rig/witness.py): is the ledger's own journal, with one holder at a time and
+written down and given to the checker (tests/rig/claims/fleet_history_checker.py): is the ledger's own journal, with one holder at a time and
 strictly growing fences, an order in which one plain ledger would have given these very answers? The
 control is the same daemon with session advisory locks instead of row leases.
 
@@ -24,15 +24,15 @@ from itertools import pairwise
 from pathlib import Path
 
 from tests.campaign.outcome import Outcome, Progress, Row
-from tests.rig.advisory_ledger import ADVISORY
-from tests.rig.claimants import read
-from tests.rig.daemon import eventually
-from tests.rig.fleet import FACTOR, Host
-from tests.rig.linearizable import Does, Operation, Says
-from tests.rig.namespaces import DEAF, DOWN, NETWORK, Cable, why_not
-from tests.rig.postgres import Postgres
-from tests.rig.proxy import CLEAN, SILENT
-from tests.rig.witness import Entry, outdated, unexplained
+from tests.rig.claims.fleet_history_checker import Entry, outdated, unexplained
+from tests.rig.claims.history_checker import Does, Operation, Says
+from tests.rig.claims.many_claimants import read
+from tests.rig.daemon.fleet import FACTOR, Host
+from tests.rig.daemon.real_daemon import eventually
+from tests.rig.naive_ways.advisory_ledger import ADVISORY
+from tests.rig.network.cuttable_cable import DEAF, DOWN, NETWORK, Cable, why_not
+from tests.rig.network.cuttable_proxy import CLEAN, SILENT
+from tests.rig.network.postgres import Postgres
 
 ROUNDS = 200
 CONTROL_ROUNDS = 6
@@ -117,7 +117,7 @@ class Fire:
                     str(told),
                     str(ITEMS),
                 ]
-                process = subprocess.Popen([sys.executable, "-m", "tests.rig.fleet_claimant", *words])
+                process = subprocess.Popen([sys.executable, "-m", "tests.rig.claims.fleet_claimant", *words])
                 self.claimants.setdefault(host.name, []).append((process, log))
         try:
             yield told

@@ -17,11 +17,11 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from tests.campaign.giving_up_inside import WAYS
+from tests.campaign.claims.giving_up_inside import WAYS
 from tests.campaign.outcome import Outcome, Progress, Row, none, some
-from tests.rig.agent import Agent
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.inside import command, environment, settled, shell
+from tests.rig.agents.commands_inside import command, environment, settled, shell
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.real_daemon import Daemon, eventually
 
 ROUNDS = 10_000
 CONTROL_ROUNDS = 200
@@ -33,7 +33,7 @@ def worker(
     home: Path, seed: int, rounds: int, seconds: float, naive: bool, progress: Progress
 ) -> Counter[str]:
     daemon = Daemon(home).ready()
-    words = [sys.executable, "-m", "tests.campaign.giving_up_inside"]
+    words = [sys.executable, "-m", "tests.campaign.claims.giving_up_inside"]
     given = (str(seed), str(rounds), str(min(seconds, 86_400.0)), str(int(naive)))
     counts: dict[str, int] = {}
     with subprocess.Popen(

@@ -5,7 +5,7 @@ resumed, its token copied, the same terminal, directory, name, and the very same
 ledger was broken by hand: it takes whoever asks for the holder.
 """
 
-from tests.campaign.inside import run_inside
+from tests.campaign.in_pid_namespace import run_inside
 from tests.campaign.outcome import Outcome, Progress, Row
 
 ROUNDS = 1_000
@@ -52,7 +52,7 @@ def _inside(
     rounds: int, seed: int, seconds: float, which: str, progress: Progress
 ) -> dict[str, dict[str, int]]:
     words = (str(rounds), str(seed), str(seconds), which)
-    return run_inside("tests.campaign.inherited_inside", *words, progress=progress)
+    return run_inside("tests.campaign.claims.never_inherited_inside", *words, progress=progress)
 
 
 def _control(found: dict[str, dict[str, int]], rounds: int) -> Row:

@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import Any
 
 from headcount.client.transport.connection import Connection
-from tests.rig.broken_ledger import TAKES_ANYBODY, broken_daemon
-from tests.rig.daemon import Daemon
+from tests.rig.daemon.real_daemon import Daemon
+from tests.rig.naive_ways.broken_ledger import TAKES_ANYBODY, broken_daemon
 
 KINDS = ("conversation", "token", "terminal", "directory", "name", "pid")
 RESTART = 0.02  # of the rounds

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from tests.campaign.outcome import Outcome, Progress, Row, none, some
-from tests.rig.crowd import Crowd, Member, program
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.faketime import WallClock
-from tests.rig.inside import outside
-from tests.rig.letters import drop, payload
+from tests.rig.agents.commands_inside import outside
+from tests.rig.agents.crowd import Crowd, Member, program
+from tests.rig.agents.mailbox_files import drop, payload
+from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.kernel.faketime import WallClock
 
 JUMPS = 300
 AGENTS = 8

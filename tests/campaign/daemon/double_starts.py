@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.campaign.outcome import Outcome, Progress, Row
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.pid_file_race import pid_file_rounds
+from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.naive_ways.pid_file_race import pid_file_rounds
 
 ROUNDS = 500
 RIVALS = 3

@@ -13,12 +13,12 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from tests.campaign.load import Load
+from tests.campaign.daemon.report_load import Load
 from tests.campaign.outcome import Outcome, Progress, Row
-from tests.campaign.stores import journal_labels, late_writer_loses, whole
-from tests.rig.crowd import Crowd, Member
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.letters import drop, payload
+from tests.campaign.storage.store_from_outside import journal_labels, late_writer_loses, whole
+from tests.rig.agents.crowd import Crowd, Member
+from tests.rig.agents.mailbox_files import drop, payload
+from tests.rig.daemon.real_daemon import Daemon, eventually
 
 ROUNDS = 500
 AGENTS = 12

@@ -1,6 +1,6 @@
 """A day in which nobody says anything: 200 idle sessions, 24 hours of virtual time, and everything that can go wrong.
 
-The daemon is the real one (idle_inside.py) on a kernel in memory: restarts, kills, failed commits, overflows of inotify, a
+The daemon is the real one (long_idle_inside.py) on a kernel in memory: restarts, kills, failed commits, overflows of inotify, a
 census that misses, processes that cannot be read, no descriptors, stalls, a lid that is closed, a clock that is set. The
 control is the rule of 180 s of silence on the same rows.
 """
@@ -11,9 +11,9 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from tests.campaign.inside import ROOT, heard
+from tests.campaign.in_pid_namespace import ROOT, heard
 from tests.campaign.outcome import Outcome, Progress, Row, none
-from tests.campaign.stores import in_memory
+from tests.campaign.storage.store_from_outside import in_memory
 
 HOURS = 24
 SESSIONS = 200
@@ -45,7 +45,7 @@ def run(
         argv = [
             sys.executable,
             "-m",
-            "tests.campaign.idle_inside",
+            "tests.campaign.daemon.long_idle_inside",
             str(hours),
             str(sessions),
             str(seed),

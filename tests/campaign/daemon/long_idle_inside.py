@@ -1,6 +1,6 @@
 """A day of virtual time over sessions that say nothing. See long_idle.py.
 
-    python -m tests.campaign.idle_inside HOURS SESSIONS SEED SECONDS HOME
+    python -m tests.campaign.daemon.long_idle_inside HOURS SESSIONS SEED SECONDS HOME
 
 Rules of this file
   1. The daemon is the real one, put together as its main does: loop, store, mailbox, census, recovery. Only the kernel's
@@ -31,8 +31,8 @@ from headcount.store.interface import StoreFault
 from headcount.store.sqlite.adapter import SqliteStore
 from headcount.store.sqlite.writer import Write
 from headcount.system.files import IN_Q_OVERFLOW, FileEvent
-from tests.rig.kernel import FakeKernel, FakeProcesses
-from tests.rig.virtual import VirtualClock, VirtualLoop
+from tests.rig.kernel.fake_kernel import FakeKernel, FakeProcesses
+from tests.rig.kernel.virtual_time import VirtualClock, VirtualLoop
 
 HOUR = 3_600.0
 SILENT_AFTER = 180.0  # what the naive rule waits for

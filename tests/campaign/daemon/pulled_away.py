@@ -27,10 +27,10 @@ from headcount.client.faults import ClientFault
 from headcount.client.transport.connection import Connection
 from headcount.daemon.home import store_marks
 from headcount.paths import Places
-from tests.campaign.double_starts import living
+from tests.campaign.daemon.double_starts import living
 from tests.campaign.outcome import Outcome, Progress, Row, none, some
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.pulling import PULLS, blind_daemon
+from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.security.pull_files_away import PULLS, blind_daemon
 
 ROUNDS = 300
 HARMFUL = [("home", "moved"), ("store", "removed"), ("log", "removed"), ("store", "replaced by a copy")]

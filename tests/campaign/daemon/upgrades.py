@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.campaign.outcome import Outcome, Progress, Row, none, some
-from tests.rig.agent import Agent
-from tests.rig.daemon import eventually
-from tests.rig.installation import Installation
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.installation import Installation
+from tests.rig.daemon.real_daemon import eventually
 
 ROUNDS = 50
 AGENTS = 4

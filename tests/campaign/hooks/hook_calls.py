@@ -13,10 +13,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.campaign.hook_line import AGENTS, Calls, naive_calls, some_calls
-from tests.campaign.inside import is_possible, run_inside
+from tests.campaign.hooks.call_hook_line import AGENTS, Calls, naive_calls, some_calls
+from tests.campaign.in_pid_namespace import is_possible, run_inside
 from tests.campaign.outcome import Outcome, Progress, Row
-from tests.rig.daemon import Daemon, eventually
+from tests.rig.daemon.real_daemon import Daemon, eventually
 
 CALLS = 10_000
 NAIVE_CALLS = 4  # of each state; one with a hung daemon takes all the time that there is
@@ -64,7 +64,7 @@ class Campaign:
     def _full(self, count: int, naive: int) -> None:
         self.disk.mkdir()
         found = run_inside(
-            "tests.campaign.hooks_inside",
+            "tests.campaign.hooks.hook_calls_inside",
             *(str(word) for word in (self.disk, self.seed, count, naive)),
             progress=self._progress,
         )

@@ -6,9 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.campaign.hook_line import Calls, naive_calls, some_calls
-from tests.rig.alone import lone_daemon
-from tests.rig.disk_scene import fill
+from tests.campaign.hooks.call_hook_line import Calls, naive_calls, some_calls
+from tests.rig.daemon.without_census import lone_daemon
+from tests.rig.kernel.small_disk import fill
 
 
 def main(home: Path, seed: int, count: int, naive: int) -> None:

@@ -4,14 +4,16 @@ In most rounds the watching adapter lives on, as in a running daemon; in every s
 another one is made afterwards, as over a restart.
 """
 
-from tests.campaign.inside import run_inside
+from tests.campaign.in_pid_namespace import run_inside
 from tests.campaign.outcome import Outcome, Progress, Row
 
 ROUNDS = 10_000
 
 
 def run(*, seed: int, seconds: float, progress: Progress, rounds: int = ROUNDS) -> Outcome:
-    found = run_inside("tests.campaign.reuse_inside", str(rounds), str(seed), str(seconds), progress=progress)
+    found = run_inside(
+        "tests.campaign.processes.pid_reuse_inside", str(rounds), str(seed), str(seconds), progress=progress
+    )
     done = found["rounds"]
     rows = (
         Row("reuses forced", f"{done:,}", f"{rounds:,}, if there is time"),

@@ -3,7 +3,7 @@
 Others here means: the same program under the same name, so that nothing but the incarnation tells them apart.
 """
 
-from tests.campaign.inside import run_inside
+from tests.campaign.in_pid_namespace import run_inside
 from tests.campaign.outcome import Outcome, Progress, Row
 
 REUSES = 1_000
@@ -11,7 +11,11 @@ REUSES = 1_000
 
 def run(*, seed: int, seconds: float, progress: Progress, reuses: int = REUSES) -> Outcome:
     found = run_inside(
-        "tests.campaign.restarts_inside", str(reuses), str(seed), str(seconds), progress=progress
+        "tests.campaign.processes.pid_reuse_restarts_inside",
+        str(reuses),
+        str(seed),
+        str(seconds),
+        progress=progress,
     )
     done = found["reuses"]
     rows = (

@@ -14,9 +14,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from tests.rig.crowd import Member, program
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.letters import drop, payload
+from tests.rig.agents.crowd import Member, program
+from tests.rig.agents.mailbox_files import drop, payload
+from tests.rig.daemon.real_daemon import Daemon, eventually
 
 FIRST = 5_000
 AGENTS = 50

@@ -2,7 +2,7 @@
 the check, between check and signal, or during the grace period.
 """
 
-from tests.campaign.inside import run_inside
+from tests.campaign.in_pid_namespace import run_inside
 from tests.campaign.outcome import Outcome, Progress, Row
 
 ROUNDS = 10_000
@@ -10,7 +10,7 @@ ROUNDS = 10_000
 
 def run(*, seed: int, seconds: float, progress: Progress, rounds: int = ROUNDS) -> Outcome:
     found = run_inside(
-        "tests.campaign.wrong_kill_inside", str(rounds), str(seed), str(seconds), progress=progress
+        "tests.campaign.processes.wrong_kill_inside", str(rounds), str(seed), str(seconds), progress=progress
     )
     rows = (
         Row("ends wanted", f"{found['ours']:,}", f"{rounds:,}, if there is time"),

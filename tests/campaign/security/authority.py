@@ -1,6 +1,6 @@
 """Who may do what, again and again over restarts: every route asked from every position in the tree of processes.
 
-The matrix is that of tests/daemon/test_authority.py, with its expectations written out by hand. Between the rounds the daemon
+The matrix is that of tests/daemon/api/test_permissions.py, with its expectations written out by hand. Between the rounds the daemon
 is killed with -9, so that everybody is established anew. The operator, who may stop the daemon, comes last.
 
 The control is the same daemon without its check of authority: an agent then does what is for people.
@@ -15,10 +15,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.campaign.outcome import Outcome, Progress, Row
-from tests.daemon.test_authority import MAY, NOT_ALLOWED, Stage
-from tests.rig.agent import Agent
-from tests.rig.callers import Answer, child, detached, left_behind, nested
-from tests.rig.daemon import Daemon, eventually
+from tests.daemon.api.test_permissions import MAY, NOT_ALLOWED, Stage
+from tests.rig.agents.callers import Answer, child, detached, left_behind, nested
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.real_daemon import Daemon, eventually
 
 ROUNDS = 20
 UNCHECKED = """

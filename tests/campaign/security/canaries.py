@@ -17,7 +17,7 @@ from collections import Counter
 from pathlib import Path
 
 from tests.campaign.outcome import Outcome, Progress, Row
-from tests.rig.canary_stage import ENTRANCES, Stage
+from tests.rig.security.canary_setup import ENTRANCES, Stage
 
 CANARIES = 500
 VERBS = 7  # whose output is looked through

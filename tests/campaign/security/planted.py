@@ -14,12 +14,12 @@ from collections import Counter
 from pathlib import Path
 
 from tests.campaign.outcome import Outcome, Progress, Row
-from tests.rig import second_user
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.door import Door
-from tests.rig.inside import outside
-from tests.rig.planting import PLANTINGS, SECRET, Bait, naive_harms, plant
-from tests.rig.wire import exchange, hook
+from tests.rig.agents.commands_inside import outside
+from tests.rig.browser.page_port import Door
+from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.network.raw_requests import exchange, hook
+from tests.rig.security import second_user
+from tests.rig.security.plant_files import PLANTINGS, SECRET, Bait, naive_harms, plant
 
 ROUNDS = len(PLANTINGS)
 REPORT = b'{"session_id": "planted", "hook_event_name": "SessionStart"}'

@@ -2,7 +2,7 @@
 
 Each start must serve exactly what was committed, or set the damaged file aside, keep it, say so and begin anew; never wrong
 rows in silence, never a crash, never a loop of starts. Most are opened by the real store in a process of its own
-(damage_inside.py), some by a real daemon with living agents, who must be found again. The control opens the same files
+(corruptions_inside.py), some by a real daemon with living agents, who must be found again. The control opens the same files
 without a check.
 """
 
@@ -16,13 +16,13 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from tests.campaign.damage import DAMAGES, Files
-from tests.campaign.inside import ROOT
+from tests.campaign.in_pid_namespace import ROOT
 from tests.campaign.outcome import Outcome, Progress, Row, none, some
-from tests.campaign.stores import in_memory
-from tests.rig.crowd import Crowd
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.letters import drop, payload
+from tests.campaign.storage.corruption_kinds import DAMAGES, Files
+from tests.campaign.storage.store_from_outside import in_memory
+from tests.rig.agents.crowd import Crowd
+from tests.rig.agents.mailbox_files import drop, payload
+from tests.rig.daemon.real_daemon import Daemon, eventually
 
 DAMAGES_WANTED = 1_000
 STARTS = 48  # of a real daemon
@@ -52,7 +52,7 @@ def _inside(damages: int, seed: int, seconds: float, home: Path, progress: Progr
     argv = [
         sys.executable,
         "-m",
-        "tests.campaign.damage_inside",
+        "tests.campaign.storage.corruptions_inside",
         str(damages),
         str(seed),
         str(seconds),

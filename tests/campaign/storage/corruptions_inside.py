@@ -1,6 +1,6 @@
 """Damaged stores, opened one after the other in a process of its own, which a crash would end. See corruptions.py.
 
-    python -m tests.campaign.damage_inside DAMAGES SEED SECONDS HOME
+    python -m tests.campaign.storage.corruptions_inside DAMAGES SEED SECONDS HOME
 
 Rules of this file
   1. A start is what the daemon's is: open, and after a commit or a look that met damage another start, at most as many
@@ -22,8 +22,8 @@ from pathlib import Path
 from headcount.daemon.main import RESTARTS_MOST
 from headcount.store.interface import NewerSchema, StoreFault
 from headcount.store.sqlite.adapter import SqliteStore
-from tests.campaign.damage import DAMAGES, IN_THE_FILE, Files
-from tests.campaign.sample_store import Sample, State, make, open_store
+from tests.campaign.storage.corruption_kinds import DAMAGES, IN_THE_FILE, Files
+from tests.campaign.storage.sample_store import Sample, State, make, open_store
 from tests.store.values import event, session
 
 

@@ -14,10 +14,10 @@ import subprocess
 from pathlib import Path
 from typing import Protocol
 
-from tests.rig.crowd import Crowd, Member, program
-from tests.rig.daemon import Daemon
-from tests.rig.disk_scene import fill
-from tests.rig.letters import drop, payload
+from tests.rig.agents.crowd import Crowd, Member, program
+from tests.rig.agents.mailbox_files import drop, payload
+from tests.rig.daemon.real_daemon import Daemon
+from tests.rig.kernel.small_disk import fill
 
 CALLS = "pwrite64,fdatasync"
 SPARE = 14  # descriptors that are left

@@ -13,9 +13,9 @@ import time
 
 from headcount.client.faults import ClientFault
 from headcount.client.transport.connection import Connection
-from tests.rig.crowd import Member
-from tests.rig.daemon import Daemon
-from tests.rig.wire import connect, request
+from tests.rig.agents.crowd import Member
+from tests.rig.daemon.real_daemon import Daemon
+from tests.rig.network.raw_requests import connect, request
 
 PAUSE = 0.005
 

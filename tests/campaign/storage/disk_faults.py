@@ -7,7 +7,7 @@ was acknowledged or told must be there. The control is a daemon that answers bef
 
 from typing import Any
 
-from tests.campaign.inside import run_inside
+from tests.campaign.in_pid_namespace import run_inside
 from tests.campaign.outcome import Outcome, Progress, Row, none, some
 
 ROUNDS = 40
@@ -24,7 +24,7 @@ def run(
     control_rounds: int = 2,
 ) -> Outcome:
     found = run_inside(
-        "tests.campaign.disk_inside",
+        "tests.campaign.storage.disk_faults_inside",
         str(rounds),
         str(seed),
         str(seconds),

@@ -18,14 +18,14 @@ from pathlib import Path
 from typing import Any
 
 from headcount.client.faults import ClientFault
-from tests.campaign.disk_kinds import FAULTS, Fault
-from tests.campaign.disk_load import Reports, Told
-from tests.campaign.stores import journal_labels, whole
-from tests.rig import altered
-from tests.rig.broken_ledger import BROKEN, broken_daemon
-from tests.rig.crowd import Crowd, Member
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.letters import drop, payload
+from tests.campaign.storage.disk_fault_kinds import FAULTS, Fault
+from tests.campaign.storage.disk_fault_load import Reports, Told
+from tests.campaign.storage.store_from_outside import journal_labels, whole
+from tests.rig.agents.crowd import Crowd, Member
+from tests.rig.agents.mailbox_files import drop, payload
+from tests.rig.daemon import altered
+from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.naive_ways.broken_ledger import BROKEN, broken_daemon
 
 AGENTS = 5
 TIMES = {"COMMIT_RETRY_MOST": 0.4, "SETTLE_WITHIN": 1.0, "POLL_EVERY": 0.3}

@@ -14,10 +14,10 @@ from pathlib import Path
 
 from headcount.store.sqlite.adapter import SqliteStore
 from tests.campaign.outcome import Outcome, Progress, Row, none, some
-from tests.campaign.stores import in_memory
-from tests.faults.power import TRACED, Call, Disk, recorded
-from tests.store.faults import run as run_writer
-from tests.store.faults import strace, writer
+from tests.campaign.storage.store_from_outside import in_memory
+from tests.faults.storage.power_cut_replay import TRACED, Call, Disk, recorded
+from tests.store.sqlite.run_under_faults import run as run_writer
+from tests.store.sqlite.run_under_faults import strace, writer
 
 CUTS = 10_000
 COMMITS = 400  # over a megabyte of log, so that checkpoints are among the moments

@@ -18,7 +18,7 @@ from headcount.core.values.session import SessionId
 from headcount.store.interface import Loaded
 from headcount.store.sqlite.adapter import SqliteStore
 from headcount.store.sqlite.tokens_and_notes import TokenRow
-from tests.campaign.damage import Files
+from tests.campaign.storage.corruption_kinds import Files
 from tests.store.values import BEGAN, ended, event, session
 
 MACHINE = "machine-1"

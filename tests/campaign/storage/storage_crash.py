@@ -15,9 +15,9 @@ from pathlib import Path
 
 from headcount.store.sqlite.adapter import SqliteStore
 from tests.campaign.outcome import Outcome, Progress, Row, none, some
-from tests.campaign.stores import in_memory, whole
-from tests.store.faults import STORAGE, acknowledged, strace, writer
-from tests.store.faults import run as run_writer
+from tests.campaign.storage.store_from_outside import in_memory, whole
+from tests.store.sqlite.run_under_faults import STORAGE, acknowledged, strace, writer
+from tests.store.sqlite.run_under_faults import run as run_writer
 
 CALLS = 10_000  # as many as there are, in fact
 STORED = f"{STORAGE},unlink"

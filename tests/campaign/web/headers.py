@@ -15,12 +15,12 @@ from collections import Counter
 from pathlib import Path
 
 from tests.campaign.outcome import Outcome, Progress, Row
-from tests.daemon.test_authority import rows
-from tests.rig.daemon import Daemon
-from tests.rig.foreign_pages import WRONG_PLACES, Page, foreign, own
-from tests.rig.naive_gate import naive_daemon
-from tests.rig.page_knocks import Knocks
-from tests.rig.wire import Traces
+from tests.daemon.api.test_permissions import rows
+from tests.rig.browser.foreign_pages import WRONG_PLACES, Page, foreign, own
+from tests.rig.browser.page_requests import Knocks
+from tests.rig.daemon.real_daemon import Daemon
+from tests.rig.naive_ways.naive_gate import naive_daemon
+from tests.rig.network.raw_requests import Traces
 
 REQUESTS = 50_000  # more than the matrix has
 CONTROL_REQUESTS = 400

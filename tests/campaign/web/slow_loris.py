@@ -17,13 +17,13 @@ from pathlib import Path
 
 from headcount.times import BODY_WITHIN, HEADERS_WITHIN
 from tests.campaign.outcome import Outcome, Progress, Row
-from tests.rig import altered
-from tests.rig.alone import lone_daemon
-from tests.rig.crowd import Crowd
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.deaths_told import DeathsTold
-from tests.rig.door import Door
-from tests.rig.floods import Flood, SlowOnes, stock_server
+from tests.rig.agents.crowd import Crowd
+from tests.rig.agents.kill_and_await_event import DeathsTold
+from tests.rig.browser.page_port import Door
+from tests.rig.daemon import altered
+from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.daemon.without_census import lone_daemon
+from tests.rig.network.floods import Flood, SlowOnes, stock_server
 
 CONNECTIONS = 500
 AGENTS = 60

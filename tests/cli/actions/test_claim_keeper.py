@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from headcount.cli.actions.claim_keeper import Keeper
-from tests.rig.daemon import Daemon, eventually
+from tests.rig.daemon.real_daemon import Daemon, eventually
 
 pytestmark = pytest.mark.skipif(
     not Path("/proc/self/stat").exists(), reason="held by Linux's process identity"

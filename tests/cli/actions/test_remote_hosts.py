@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from headcount.cli.actions import remote_hosts
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.sshd import Sshd, is_possible
+from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.network.sshd import Sshd, is_possible
 
 HEADCOUNT = [sys.executable, "-m", "headcount"]
 

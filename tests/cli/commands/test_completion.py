@@ -11,9 +11,9 @@ from headcount.agents.catalog import AGENTS
 from headcount.cli.commands import completion
 from headcount.cli.commands.wait import STATES
 from headcount.core.values.events import EventType
-from tests.rig.agent import Agent
-from tests.rig.daemon import Daemon
-from tests.rig.inside import command, environment, inside, settled
+from tests.rig.agents.commands_inside import command, environment, inside, settled
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.real_daemon import Daemon
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="stand-ins need Linux's /proc")
 

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from headcount.cli.commands.fleet import lines_of
-from tests.rig.fleet import Host
+from tests.rig.daemon.fleet import Host
 
 HOST = {
     "name": "ws",

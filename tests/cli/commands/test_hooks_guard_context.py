@@ -5,7 +5,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from tests.rig.inside import MARKS, Said, command
+from tests.rig.agents.commands_inside import MARKS, Said, command
 
 
 def run(home: Path, *words: str) -> Said:

@@ -9,11 +9,11 @@ from headcount.cli.commands import close, reap
 from headcount.present import event_lines
 from headcount.present import leftovers as present_leftovers
 from headcount.present.screen import Screen
-from tests.rig.agent import Agent
-from tests.rig.callers import bare
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.left import left_by
-from tests.rig.scenes import Make, seated
+from tests.rig.agents.callers import bare
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.common_setup import Make, seated
+from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.leftovers.leave_processes import left_by
 
 PIPE = Screen(columns=None, colour=False, unicode=True)
 MB = 1024 * 1024

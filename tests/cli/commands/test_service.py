@@ -16,9 +16,9 @@ from headcount.cli.actions.systemd_service import Unwritable, unit_text
 from headcount.client import daemon_process
 from headcount.daemon.engine.watchdog import Watchdog, notify
 from headcount.paths import Places
-from tests.rig.agent import Agent
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.inside import Said, command, environment, inside, settled
+from tests.rig.agents.commands_inside import Said, command, environment, inside, settled
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.real_daemon import Daemon, eventually
 
 STAND_IN = """\
 #!{python}

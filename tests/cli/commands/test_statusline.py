@@ -14,9 +14,9 @@ import pytest
 from headcount import times
 from headcount.present import session_words
 from headcount.present.summary import MARKS, glance
-from tests.rig.agent import Agent
-from tests.rig.daemon import Daemon
-from tests.rig.inside import outside, settled
+from tests.rig.agents.commands_inside import outside, settled
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.real_daemon import Daemon
 
 MakeAgent = Callable[..., Agent]
 

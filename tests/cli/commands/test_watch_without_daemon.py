@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.rig.daemon import Daemon
-from tests.rig.inside import command, environment, outside
+from tests.rig.agents.commands_inside import command, environment, outside
+from tests.rig.daemon.real_daemon import Daemon
 
 
 class Watching:

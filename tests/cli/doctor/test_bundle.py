@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from headcount.cli.doctor.bundle import path_of, redacted, sentence
-from tests.cli.test_hostile_strings import EXPLANATION, STATUS
-from tests.rig.agent import Agent
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.hostile import filled, hostile, word_of
-from tests.rig.inside import inside, outside, settled
+from tests.present.test_hostile_strings import EXPLANATION, STATUS
+from tests.rig.agents.commands_inside import inside, outside, settled
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.security.hostile_strings import filled, hostile, word_of
 
 CANARY = "canary7secret"
 

@@ -9,8 +9,8 @@ from headcount.cli.doctor import environment_checks
 from headcount.cli.doctor.environment_checks import HookCost
 from headcount.cli.doctor.findings import Finding
 from headcount.daemon.config import Config
-from tests.rig.daemon import Daemon
-from tests.rig.inside import outside
+from tests.rig.agents.commands_inside import outside
+from tests.rig.daemon.real_daemon import Daemon
 
 NONE: dict[str, str] = {}
 UNIT = {"installed": True, "systemd": True, "enabled": "enabled", "active": "active", "pid": 7, "restarts": 0}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.rig.inside import MARKS, Said, command
+from tests.rig.agents.commands_inside import MARKS, Said, command
 
 BROKEN = '{"hooks": {'
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.rig.linearizable import Does, Operation, Says
-from tests.rig.witness import Entry, outdated, unexplained
+from tests.rig.claims.fleet_history_checker import Entry, outdated, unexplained
+from tests.rig.claims.history_checker import Does, Operation, Says
 
 JOURNAL = [
     Entry("t", True, 5, "a"),

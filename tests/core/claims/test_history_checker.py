@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.rig.linearizable import Does, Operation, Says, broken_items, is_linearizable
+from tests.rig.claims.history_checker import Does, Operation, Says, broken_items, is_linearizable
 
 ITEM = "task:x"
 

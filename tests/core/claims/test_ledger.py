@@ -20,7 +20,7 @@ from headcount.core.values.item import Item
 from headcount.core.values.process import ProcessIdentity
 from headcount.core.values.report import Opening, Turn
 from headcount.core.values.verdict import alive, unknown
-from tests.rig.desk import FIRST, OPERATOR, Desk
+from tests.rig.claims.core_ledger import FIRST, OPERATOR, Desk
 from tests.rig.values import HERE, T0, bound, death, judged, leaving, process, report, start
 
 A, B, C, D = process(100), process(200), process(300), process(400)

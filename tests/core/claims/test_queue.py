@@ -13,7 +13,7 @@ from headcount.core.values.claim import (
 )
 from headcount.core.values.events import EventType
 from headcount.core.values.item import Item
-from tests.rig.desk import Desk
+from tests.rig.claims.core_ledger import Desk
 from tests.rig.values import process
 
 A, B, C, D = process(100), process(200), process(300), process(400)

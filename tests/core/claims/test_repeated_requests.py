@@ -6,7 +6,7 @@ from headcount.core.state.claims import REQUESTS_MOST, Book
 from headcount.core.values.claim import Acquire, Caller, CallerKind, Freed, Granted, Held, Refused, Released
 from headcount.core.values.evidence import Retire
 from headcount.core.values.item import Item
-from tests.rig.desk import Desk
+from tests.rig.claims.core_ledger import Desk
 from tests.rig.values import T0, process
 
 A, B, C, D = process(100), process(200), process(300), process(400)

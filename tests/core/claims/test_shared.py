@@ -20,7 +20,7 @@ from headcount.core.values.events import EventType, Watch
 from headcount.core.values.item import Item, is_shared
 from headcount.core.values.process import Place
 from headcount.core.values.verdict import Proof, alive, dead
-from tests.rig.desk import Desk
+from tests.rig.claims.core_ledger import Desk
 from tests.rig.values import T0, process
 
 A, B = process(100), process(200)

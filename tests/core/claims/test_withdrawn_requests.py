@@ -15,7 +15,7 @@ from headcount.core.values.claim import (
     Withdraw,
 )
 from headcount.core.values.item import Item
-from tests.rig.desk import Desk
+from tests.rig.claims.core_ledger import Desk
 from tests.rig.values import process
 
 A, B = process(100), process(200)

@@ -14,7 +14,7 @@ from headcount.core.values.leftover import Find, Gone, Kind, Left, process_key
 from headcount.core.values.report import Opening
 from headcount.core.values.session import SessionId
 from headcount.core.values.verdict import Proof, dead, unknown
-from tests.rig.desk import Desk
+from tests.rig.claims.core_ledger import Desk
 from tests.rig.values import HERE, T0, Scene, bound, death, process, report, start
 
 A, B, CHILD, OTHER = process(100), process(200), process(300), process(400)

@@ -9,7 +9,7 @@ from headcount.core.values.evidence import Tick
 from headcount.core.values.report import Anchor, Turn
 from headcount.core.values.session import Liveness
 from headcount.times import LOST_AFTER
-from tests.rig.desk import Desk
+from tests.rig.claims.core_ledger import Desk
 from tests.rig.values import T0, Scene, bound, leaving, process, report, start
 
 A, B = process(100), process(200)

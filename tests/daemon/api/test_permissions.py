@@ -12,9 +12,9 @@ import pytest
 
 from headcount.daemon.api.permissions import AUTHORITY
 from headcount.daemon.routes.table import ROUTES
-from tests.rig.agent import Agent
-from tests.rig.callers import Answer, Errand, Request, child, detached, left_behind, marks, nested
-from tests.rig.daemon import Daemon
+from tests.rig.agents.callers import Answer, Errand, Request, child, detached, left_behind, marks, nested
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.real_daemon import Daemon
 
 ANYBODY, SOMEBODY, OPERATOR = "anybody", "somebody", "operator"
 

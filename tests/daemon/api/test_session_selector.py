@@ -12,9 +12,9 @@ from headcount.core.values.session import Ended, EndKind, Liveness, Session, Ses
 from headcount.daemon.api.session_selector import select
 from headcount.daemon.http.request_checks import Refused
 from headcount.wire.faults import REFUSALS, Fault
-from tests.rig.agent import Agent
-from tests.rig.daemon import Daemon
-from tests.rig.inside import inside, outside, settled
+from tests.rig.agents.commands_inside import inside, outside, settled
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.real_daemon import Daemon
 
 
 def session(id: str, name: str | None = None, **more: Any) -> Session:

@@ -13,9 +13,9 @@ from headcount.core.values.report import Turn
 from headcount.daemon.config import BadSetting, Config, parse_span
 from headcount.daemon.ending.idle_close import IdleClose, may_be_closed
 from headcount.daemon.ending.signal_process import Wish
-from tests.rig.agent import Agent
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.scenes import command, seated
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.common_setup import command, seated
+from tests.rig.daemon.real_daemon import Daemon, eventually
 from tests.rig.values import T0, Scene, bound, process, report
 
 MakeAgent = Callable[..., Agent]

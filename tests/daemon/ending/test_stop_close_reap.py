@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from tests.rig.agent import Agent
-from tests.rig.callers import Answer, Errand, Request, bare, detached, left_behind, marks, nested
-from tests.rig.callers import child as child_of
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.left import left_by
-from tests.rig.scenes import Make, needs_root, seated
-from tests.rig.spawn import state_of
+from tests.rig.agents.callers import Answer, Errand, Request, bare, detached, left_behind, marks, nested
+from tests.rig.agents.callers import child as child_of
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.common_setup import Make, needs_root, seated
+from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.kernel.spawner import state_of
+from tests.rig.leftovers.leave_processes import left_by
 
 
 def ask(daemon: Daemon, path: str, body: dict[str, Any], *before: str) -> Answer:

@@ -13,12 +13,12 @@ from msgspec.structs import replace
 from headcount.core.values.terminal import Pane
 from headcount.daemon.ending.signal_process import Wish
 from headcount.daemon.ending.tmux_windows import TmuxWindows
-from tests.rig.agent import program
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.kernel import FakeKernel
-from tests.rig.scenes import command, seated
-from tests.rig.tmux import Server
-from tests.rig.tmux_scenes import Make, Resident
+from tests.rig.agents.stand_in import program
+from tests.rig.daemon.common_setup import command, seated
+from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.kernel.fake_kernel import FakeKernel
+from tests.rig.terminal.tmux_fixtures import Make, Resident
+from tests.rig.terminal.tmux_servers import Server
 from tests.rig.values import Scene, bound, start
 
 

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from tests.rig.agent import Agent, program
-from tests.rig.callers import Answer, Errand, Request, child, detached, left_behind, marks
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.inside import inside
-from tests.rig.left import left_by
-from tests.rig.scenes import Make, seated
-from tests.rig.tmux import Server, has_ended
+from tests.rig.agents.callers import Answer, Errand, Request, child, detached, left_behind, marks
+from tests.rig.agents.commands_inside import inside
+from tests.rig.agents.stand_in import Agent, program
+from tests.rig.daemon.common_setup import Make, seated
+from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.leftovers.leave_processes import left_by
+from tests.rig.terminal.tmux_servers import Server, has_ended
 
 TICKS = os.sysconf("SC_CLK_TCK")
 

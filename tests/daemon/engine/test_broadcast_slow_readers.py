@@ -16,9 +16,9 @@ import pytest
 from headcount.client.daemon_access import reach
 from headcount.client.event_stream import follow
 from headcount.client.transport.response import EventParser
-from tests.rig.alone import lone_daemon
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.wire import files_waiting
+from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.daemon.without_census import lone_daemon
+from tests.rig.network.raw_requests import files_waiting
 
 READERS = 40
 PER_READER = 512 * 1024  # bytes; 200 readers cost less than 100 MB

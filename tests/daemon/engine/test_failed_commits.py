@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.rig.agent import Agent
-from tests.rig.alone import lone_daemon
-from tests.rig.altered import ROOT
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.wire import connect, exchange, files_waiting, hook, read_reply, request
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.altered import ROOT
+from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.daemon.without_census import lone_daemon
+from tests.rig.network.raw_requests import connect, exchange, files_waiting, hook, read_reply, request
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def test_a_disk_that_is_full_or_read_only(tmp_path: Path, manner: str) -> None:
         *own,
         sys.executable,
         "-m",
-        "tests.rig.disk_scene",
+        "tests.rig.kernel.small_disk",
         manner,
         tmp_path / "home",
         tmp_path / "agents",

@@ -8,7 +8,7 @@ import pytest
 
 from headcount.daemon.engine import loop as looping
 from headcount.daemon.engine.loop import BATCH_MOST, Loop
-from tests.rig.lone_loop import lone_loop
+from tests.rig.daemon.loop_without_daemon import lone_loop
 from tests.rig.values import T0, bound, process, report
 
 CALLERS = 16

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.rig import altered
-from tests.rig.agent import Agent
-from tests.rig.daemon import Daemon, eventually
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon import altered
+from tests.rig.daemon.real_daemon import Daemon, eventually
 
 OBSERVERS = [
     "headcount.daemon.components:Service.noticed",

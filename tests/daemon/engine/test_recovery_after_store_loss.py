@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from headcount.client.faults import ClientFault
-from tests.rig.agent import Agent
-from tests.rig.daemon import Daemon, eventually
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.real_daemon import Daemon, eventually
 
 
 def zeros(path: Path) -> None:

@@ -13,7 +13,7 @@ from headcount.core.values.session import EndKind, Liveness, Session, SessionId
 from headcount.core.values.verdict import Standing, Verdict
 from headcount.daemon.engine.recovery import boots_of, recover
 from headcount.store.interface import Loaded
-from tests.rig.kernel import FakeKernel
+from tests.rig.kernel.fake_kernel import FakeKernel
 
 NOW = 2_000_000.0
 ITEM = Item("task:AUTH-12")

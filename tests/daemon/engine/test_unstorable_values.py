@@ -14,10 +14,10 @@ from headcount.core.values.events import Event
 from headcount.daemon.engine.loop import NotStored, NotWeighed
 from headcount.store.interface import FaultKind, StoreFault
 from headcount.store.sqlite.adapter import SqliteStore
-from tests.rig.agent import Agent
-from tests.rig.crowd import program
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.lone_loop import lone_loop
+from tests.rig.agents.crowd import program
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.loop_without_daemon import lone_loop
+from tests.rig.daemon.real_daemon import Daemon, eventually
 from tests.rig.values import T0, report
 from tests.store.values import session
 

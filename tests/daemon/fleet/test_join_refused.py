@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from headcount.daemon.http.request_checks import sentence
-from tests.rig.callers import Answer, Errand, Request, detached
-from tests.rig.daemon import Daemon
+from tests.rig.agents.callers import Answer, Errand, Request, detached
+from tests.rig.daemon.real_daemon import Daemon
 
 NOBODY = "postgresql://u:secret-word@127.0.0.1:1/x"  # port 1 listens nowhere
 

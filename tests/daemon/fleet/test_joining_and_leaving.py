@@ -6,8 +6,8 @@ import signal
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.fleet import Host
+from tests.rig.daemon.fleet import Host
+from tests.rig.daemon.real_daemon import Daemon, eventually
 
 NO_DRIVER = """
 import sys
@@ -35,7 +35,7 @@ def test_a_daemon_starts_although_the_file_of_its_fleet_is_damaged(tmp_path):
 
 
 def _is_up_without_a_fleet(daemon, words):
-    from tests.rig.worker import Worker
+    from tests.rig.claims.claiming_process import Worker
 
     with daemon:
         status = daemon.get("/v1/fleet")

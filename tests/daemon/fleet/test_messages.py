@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from tests.rig.daemon import eventually
-from tests.rig.fleet import fleet
-from tests.rig.proxy import CLEAN
+from tests.rig.daemon.fleet import fleet
+from tests.rig.daemon.real_daemon import eventually
+from tests.rig.network.cuttable_proxy import CLEAN
 
 TASK = "task:login"
 

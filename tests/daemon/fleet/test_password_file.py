@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.rig.fleet import Host
-from tests.rig.postgres import Postgres
+from tests.rig.daemon.fleet import Host
+from tests.rig.network.postgres import Postgres
 
 SECRET = "s3cr3t-pa55"
 

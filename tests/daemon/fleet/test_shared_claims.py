@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.fleet import Host, fleet
-from tests.rig.proxy import CLEAN, SILENT
+from tests.rig.daemon.fleet import Host, fleet
+from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.network.cuttable_proxy import CLEAN, SILENT
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ import threading
 
 import pytest
 
-from tests.rig.daemon import Daemon
-from tests.rig.fleet import fleet
+from tests.rig.daemon.fleet import fleet
+from tests.rig.daemon.real_daemon import Daemon
 
 
 @pytest.mark.parametrize("word", [b"LISTEN", b"BEGIN", b"COMMIT"])

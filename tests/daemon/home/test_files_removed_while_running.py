@@ -13,9 +13,9 @@ from headcount.client.faults import ClientFault
 from headcount.daemon.home import store_marks
 from headcount.daemon.home.home_watch import PULLED_AWAY
 from headcount.paths import Places
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.inside import command, environment, outside
-from tests.rig.pulling import remove_home
+from tests.rig.agents.commands_inside import command, environment, outside
+from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.security.pull_files_away import remove_home
 
 pytestmark = pytest.mark.skipif(
     not Path("/proc/self/stat").exists(), reason="held by Linux's process identity"

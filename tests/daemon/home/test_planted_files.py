@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.rig.daemon import Daemon
-from tests.rig.door import Door
-from tests.rig.planting import Bait, plant
-from tests.rig.wire import exchange, hook
+from tests.rig.browser.page_port import Door
+from tests.rig.daemon.real_daemon import Daemon
+from tests.rig.network.raw_requests import exchange, hook
+from tests.rig.security.plant_files import Bait, plant
 
 REPORT = b'{"session_id": "planted", "hook_event_name": "SessionStart"}'
 

@@ -8,7 +8,7 @@ import pytest
 
 from headcount.daemon.home import single_instance
 from headcount.daemon.home.single_instance import Singleton
-from tests.rig.daemon import Daemon
+from tests.rig.daemon.real_daemon import Daemon
 
 
 def naive_take(path: Path) -> int | None:

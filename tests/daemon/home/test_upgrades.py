@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.rig.daemon import eventually
-from tests.rig.installation import Installation
+from tests.rig.daemon.installation import Installation
+from tests.rig.daemon.real_daemon import eventually
 
 BOX = ("bwrap", "--dev-bind", "/", "/", "--unshare-user", "--unshare-pid")
 INSIDE = (*BOX, "--proc", "/proc")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.wire import Traces, assert_refused, exchange, files_waiting, hook, request
+from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.network.raw_requests import Traces, assert_refused, exchange, files_waiting, hook, request
 
 MEGABYTE = 1024 * 1024
 GOOD = b'{"session_id": "good", "hook_event_name": "Stop"}'

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.rig.daemon import Daemon
-from tests.rig.wire import JSON, Traces, assert_refused, connect, exchange, hook, request
+from tests.rig.daemon.real_daemon import Daemon
+from tests.rig.network.raw_requests import JSON, Traces, assert_refused, connect, exchange, hook, request
 
 GOOD = b'{"session_id": "good", "hook_event_name": "Stop"}'
 

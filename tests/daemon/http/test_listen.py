@@ -5,8 +5,8 @@ import re
 import socket
 from pathlib import Path
 
-from tests.rig.daemon import Daemon
-from tests.rig.door import Door
+from tests.rig.browser.page_port import Door
+from tests.rig.daemon.real_daemon import Daemon
 
 TABLES = ("tcp", "tcp6", "udp", "udp6", "raw", "raw6")
 LISTENING, UNCONNECTED = "0A", "07"  # states of TCP, and of what has no connections

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from headcount.daemon.http.listen import BACKLOG, Accepting, MakeRoom, no_room, open_unix_socket
-from tests.rig.few_descriptors import limit
+from tests.rig.kernel.few_descriptors import limit
 
 WITHIN = 10.0
 CALLERS = 5

@@ -15,11 +15,11 @@ from headcount.daemon.config import BadSetting, Config
 from headcount.daemon.http.page_access import Credentials
 from headcount.daemon.routes.table import ROUTES
 from headcount.times import PAGE_CODE_WITHIN, PAGE_CREDENTIAL
-from tests.daemon.test_authority import rows
-from tests.rig.agent import Agent
-from tests.rig.callers import Errand, Request, child, detached
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.door import Answer, Door
+from tests.daemon.api.test_permissions import rows
+from tests.rig.agents.callers import Errand, Request, child, detached
+from tests.rig.agents.stand_in import Agent
+from tests.rig.browser.page_port import Answer, Door
+from tests.rig.daemon.real_daemon import Daemon, eventually
 
 
 class Watch:

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from headcount.system.loopback import Loopback, Names, can_ask_kernel, open_loopback
-from tests.rig import second_user
-from tests.rig.agent import Agent
-from tests.rig.daemon import Daemon
-from tests.rig.door import Door
-from tests.rig.inside import outside, settled
+from tests.rig.agents.commands_inside import outside, settled
+from tests.rig.agents.stand_in import Agent
+from tests.rig.browser.page_port import Door
+from tests.rig.daemon.real_daemon import Daemon
+from tests.rig.security import second_user
 
 NEEDS_ROOT = pytest.mark.skipif(not second_user.is_possible(), reason="only root can be another user")
 ROUNDS = 25

@@ -12,7 +12,7 @@ import pytest
 
 from headcount.daemon.http.answer import Answer
 from headcount.daemon.http.request import Request
-from tests.rig.lone_server import WITHIN, Scene, get, line, lone_server
+from tests.rig.daemon.server_without_daemon import WITHIN, Scene, get, line, lone_server
 
 
 @pytest.fixture

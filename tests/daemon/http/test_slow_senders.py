@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.rig import altered
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.wire import Traces, connect, exchange, hook, read_reply, request
+from tests.rig.daemon import altered
+from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.network.raw_requests import Traces, connect, exchange, hook, read_reply, request
 
 GOOD = b'{"session_id": "slow", "hook_event_name": "Stop"}'
 DEADLINE = 0.6

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from headcount.client.transport.connection import Connection
-from tests.rig.agent import Agent
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.inside import inside, settled
+from tests.rig.agents.commands_inside import inside, settled
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.real_daemon import Daemon, eventually
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="elsewhere no look takes a pidfd")
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from headcount.agents.installing.query_line import GUARD
-from tests.daemon.test_collision import alarms, edits
-from tests.daemon.test_guard_and_context import asked, edit
-from tests.rig.agent import Agent
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.inside import inside, outside, settled, shell
-from tests.rig.sandboxed import Bind, Sandboxed, needs_bwrap
+from tests.daemon.intake.test_collisions import alarms, edits
+from tests.daemon.routes.test_guard_and_context import asked, edit
+from tests.rig.agents.commands_inside import inside, outside, settled, shell
+from tests.rig.agents.in_bwrap import Bind, Sandboxed, needs_bwrap
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.real_daemon import Daemon, eventually
 
 pytestmark = needs_bwrap
 

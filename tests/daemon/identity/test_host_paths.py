@@ -17,7 +17,7 @@ from headcount.system.clock import SystemClock
 from headcount.system.looking import Looks
 from headcount.system.mount_namespaces import is_ours, label_of, ourselves, real_path
 from headcount.system.processes import procfs
-from tests.rig.sandboxed import behind, needs_bwrap
+from tests.rig.agents.in_bwrap import behind, needs_bwrap
 
 pytestmark = needs_bwrap
 needs_root = pytest.mark.skipif(os.getuid() != 0, reason="mounting and chroot need root")

@@ -10,7 +10,7 @@ from headcount.core.values.process import ProcessFacts
 from headcount.daemon.identity.tokens import Tokens, hash_of
 from headcount.store.sqlite.tokens_and_notes import TokenRow
 from headcount.times import TOKEN_CEILING, TOKEN_RENEW_AFTER
-from tests.rig.kernel import FakeKernel
+from tests.rig.kernel.fake_kernel import FakeKernel
 
 
 class Table:

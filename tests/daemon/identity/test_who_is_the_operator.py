@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.rig.agent import Agent
-from tests.rig.callers import Answer, Errand, Request, child, detached, left_behind, marks
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.scenes import Make, seated
+from tests.rig.agents.callers import Answer, Errand, Request, child, detached, left_behind, marks
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.common_setup import Make, seated
+from tests.rig.daemon.real_daemon import Daemon, eventually
 
 OPERATOR, AGENT, NOBODY = "operator", "agent", "nobody"
 ELSEWHERE = ("unshare", "--pid", "--fork")

@@ -3,7 +3,7 @@
 import asyncio
 import os
 
-from tests.rig.lone_census import lone_census
+from tests.rig.daemon.census_without_daemon import lone_census
 
 
 async def test_a_look_ahead_tells_nothing_until_the_census_is_taken_and_serves_one_census() -> None:

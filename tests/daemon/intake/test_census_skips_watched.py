@@ -3,7 +3,7 @@
 import os
 
 from headcount.core.values.evidence import Judged
-from tests.rig.lone_census import lone_census
+from tests.rig.daemon.census_without_daemon import lone_census
 
 
 async def test_who_is_watched_is_not_looked_at_and_who_is_not_is_found_again() -> None:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.rig import toy
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.hosts import CodexHost, ToyHost
+from tests.rig.agents import toy
+from tests.rig.agents.open_conversations import CodexHost, ToyHost
+from tests.rig.daemon.real_daemon import Daemon, eventually
 
 MANY, LIVE = 2_000, 30
 
@@ -220,7 +220,7 @@ class Bad(Toy):
 
 @pytest.mark.parametrize("word", ["stuck", "spinning"])
 def test_a_foreign_adapter_that_never_answers_cannot_stop_the_daemon(tmp_path: Path, word: str) -> None:
-    """It is also asked on the loop, of every caller; the control is in tests/agents/test_guarded.py."""
+    """It is also asked on the loop, of every caller; the control is in tests/agents/test_plugin_guard.py."""
     text = toy.source() + STUCK.replace("WORD", word)
     path = toy.package(tmp_path / "site", "bad = headcount_toy:Bad\ntoy = headcount_toy:Toy", text)
     with Daemon(tmp_path / "headcount", PYTHONPATH=str(path)) as daemon, ToyHost(daemon.user_home) as agent:

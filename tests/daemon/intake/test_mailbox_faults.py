@@ -10,10 +10,10 @@ import pytest
 
 from headcount.agents.installing.mailbox_line import TRIAL, why_not
 from headcount.daemon.intake.mailbox_format import REPORTS_MOST
-from tests.rig.agent import Agent
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.inside import outside
-from tests.rig.wire import files_waiting
+from tests.rig.agents.commands_inside import outside
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.network.raw_requests import files_waiting
 
 MEGABYTE = 1024 * 1024
 

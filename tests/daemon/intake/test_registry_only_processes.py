@@ -14,12 +14,12 @@ import pytest
 
 from headcount.core.values.report import Turn
 from headcount.daemon.ending.idle_close import may_be_closed
-from tests.rig.agent import Agent
-from tests.rig.callers import bare
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.person import person
-from tests.rig.scenes import Make
-from tests.rig.tmux import has_ended
+from tests.rig.agents.callers import bare
+from tests.rig.agents.person import person
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.common_setup import Make
+from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.terminal.tmux_servers import has_ended
 from tests.rig.values import T0, Scene, bound, process, report
 
 CONVERSATION = "0b0e5c9e-0000-4000-8000-00000000feed"

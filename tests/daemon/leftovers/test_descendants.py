@@ -11,7 +11,7 @@ from headcount.core.values.process import ProcessIdentity
 from headcount.daemon.leftovers.descendants import Descendants
 from headcount.daemon.leftovers.process_label import called
 from headcount.system.clock import SystemClock
-from tests.rig.kernel import FakeKernel
+from tests.rig.kernel.fake_kernel import FakeKernel
 from tests.rig.values import Scene, bound, start
 
 

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from headcount.client.daemon_access import VARIABLE
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.inside import command, environment, outside
+from tests.rig.agents.commands_inside import command, environment, outside
+from tests.rig.daemon.real_daemon import Daemon, eventually
 
 pytestmark = pytest.mark.skipif(
     not Path("/proc/self/stat").exists(), reason="environments are read from /proc"

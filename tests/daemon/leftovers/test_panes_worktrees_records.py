@@ -7,11 +7,11 @@ import uuid
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.rig.agent import Agent
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.left_behind import examined, git, machine, placed, record, started, there
-from tests.rig.scenes import seated
-from tests.rig.tmux_scenes import Make, Resident
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.common_setup import seated
+from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.leftovers.checkouts_and_records import examined, git, machine, placed, record, started, there
+from tests.rig.terminal.tmux_fixtures import Make, Resident
 
 MakeAgent = Callable[..., Agent]
 
@@ -167,7 +167,7 @@ def test_records_from_before_the_start_are_reported_if_their_process_is_proven_o
 def test_a_death_is_told_with_what_it_freed_and_left_and_how_to_go_on(
     daemon: Daemon, agent: MakeAgent, repo: Path
 ) -> None:
-    from tests.rig.callers import Errand, Request, child
+    from tests.rig.agents.callers import Errand, Request, child
 
     claude = agent(cwd=repo)
     row = seated(daemon, claude)

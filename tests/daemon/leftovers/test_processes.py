@@ -5,12 +5,12 @@ import shlex
 import signal
 from typing import Any
 
-from tests.rig.agent import Agent, program
-from tests.rig.callers import Errand, Request, marks
-from tests.rig.callers import child as child_of
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.left import Left, left_by
-from tests.rig.scenes import Make, seated
+from tests.rig.agents.callers import Errand, Request, marks
+from tests.rig.agents.callers import child as child_of
+from tests.rig.agents.stand_in import Agent, program
+from tests.rig.daemon.common_setup import Make, seated
+from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.leftovers.leave_processes import Left, left_by
 
 
 def leftovers(daemon: Daemon, **wanted: Any) -> list[dict[str, Any]]:

@@ -12,14 +12,14 @@ import pytest
 from headcount.daemon.ending.signal_process import Endings, Target, Wish
 from headcount.system.clock import SystemClock
 from headcount.system.processes.linux import LinuxProcesses
-from tests.rig.agent import Agent, program
-from tests.rig.callers import marks
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.left import left_by
-from tests.rig.scenes import Make, command, needs_root, seated
-from tests.rig.supervised import Supervised
-from tests.rig.tmux import Server, has_ended
-from tests.rig.witness_loop import WitnessLoop
+from tests.rig.agents.agent_below_leftover import Supervised
+from tests.rig.agents.callers import marks
+from tests.rig.agents.stand_in import Agent, program
+from tests.rig.daemon.common_setup import Make, command, needs_root, seated
+from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.daemon.recording_loop import WitnessLoop
+from tests.rig.leftovers.leave_processes import left_by
+from tests.rig.terminal.tmux_servers import Server, has_ended
 
 
 @pytest.fixture

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.rig.agent import Agent
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.inside import outside, settled
-from tests.rig.noticed import SECRET, ask, configure, kinds
-from tests.rig.receiver import Receiver
+from tests.rig.agents.commands_inside import outside, settled
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.notification_setup import SECRET, ask, configure, kinds
+from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.network.webhook_receiver import Receiver
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="stand-ins need Linux's /proc")
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from tests.rig.agent import in_environment
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.scenes import seated
-from tests.rig.tmux import Server, has_ended
-from tests.rig.tmux_scenes import Make, Resident
+from tests.rig.agents.stand_in import in_environment
+from tests.rig.daemon.common_setup import seated
+from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.terminal.tmux_fixtures import Make, Resident
+from tests.rig.terminal.tmux_servers import Server, has_ended
 
 
 def found(daemon: Daemon, id: str) -> dict[str, Any]:

@@ -13,8 +13,8 @@ import pytest
 
 from headcount.client import claims
 from headcount.client.transport.connection import Answer, request
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.inside import command, settled, shell
+from tests.rig.agents.commands_inside import command, settled, shell
+from tests.rig.daemon.real_daemon import Daemon, eventually
 
 ITEM = "task:given-up"
 

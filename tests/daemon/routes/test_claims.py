@@ -11,10 +11,10 @@ import pytest
 
 from headcount.client.faults import ClientFault
 from headcount.client.transport.connection import Connection
-from tests.rig.agent import Agent
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.inside import inside
-from tests.rig.worker import Worker
+from tests.rig.agents.commands_inside import inside
+from tests.rig.agents.stand_in import Agent
+from tests.rig.claims.claiming_process import Worker
+from tests.rig.daemon.real_daemon import Daemon, eventually
 
 
 @pytest.fixture

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.campaign.inside import is_possible
-from tests.rig.agent import Agent
-from tests.rig.callers import Errand, Request, child, detached
-from tests.rig.daemon import Daemon, eventually
+from tests.campaign.in_pid_namespace import is_possible
+from tests.rig.agents.callers import Errand, Request, child, detached
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.real_daemon import Daemon, eventually
 
 Make = Callable[..., Agent]
 ITEM = "/v1/claims/task:A"

@@ -5,8 +5,8 @@ import random
 from collections import Counter
 from dataclasses import replace
 
-from tests.rig.claimants import Campaign, Claimant, Life, named
-from tests.rig.linearizable import Does, Operation, Says, broken_items
+from tests.rig.claims.history_checker import Does, Operation, Says, broken_items
+from tests.rig.claims.many_claimants import Campaign, Claimant, Life, named
 
 
 def test_the_history_of_many_clients_is_that_of_one_ledger(daemon, tmp_path):

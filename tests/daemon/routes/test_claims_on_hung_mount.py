@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from headcount.system.looking import Hung, Looks
-from tests.rig.agent import Agent
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.inside import outside
-from tests.rig.left_behind import examined
+from tests.rig.agents.commands_inside import outside
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.leftovers.checkouts_and_records import examined
 
 AWAY = "/mnt/away"
 HANGS = f"""

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.rig.agent import Agent
-from tests.rig.callers import Errand, Request, child
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.person import person
+from tests.rig.agents.callers import Errand, Request, child
+from tests.rig.agents.person import person
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.real_daemon import Daemon, eventually
 
 BOOT = Path("/proc/sys/kernel/random/boot_id")
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from headcount.client.faults import ClientFault, Refused
-from tests.rig.agent import Agent
-from tests.rig.alone import lone_daemon
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.wire import connect, exchange, hook, request
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.daemon.without_census import lone_daemon
+from tests.rig.network.raw_requests import connect, exchange, hook, request
 
 
 def say(daemon: Daemon, conversation: str, event: str = "Stop", **fields: Any) -> None:

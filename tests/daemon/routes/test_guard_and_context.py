@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from headcount.agents.installing.query_line import CONTEXT, GUARD, line
-from tests.rig.agent import Agent
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.inside import inside, outside, settled
+from tests.rig.agents.commands_inside import inside, outside, settled
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.real_daemon import Daemon, eventually
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="stand-ins need Linux's /proc")
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from tests.rig.agent import Agent, in_environment, program
-from tests.rig.callers import Errand, Request, child, detached, nested
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.person import person
+from tests.rig.agents.callers import Errand, Request, child, detached, nested
+from tests.rig.agents.person import person
+from tests.rig.agents.stand_in import Agent, in_environment, program
+from tests.rig.daemon.real_daemon import Daemon, eventually
 
 SECRET = "the-words-of-a-user-7741"
 

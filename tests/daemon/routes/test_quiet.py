@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from headcount.present import time_text
-from tests.rig.agent import Agent
-from tests.rig.callers import Errand, Request, child, detached
-from tests.rig.daemon import Daemon
-from tests.rig.person import person
+from tests.rig.agents.callers import Errand, Request, child, detached
+from tests.rig.agents.person import person
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.real_daemon import Daemon
 
 
 def known(daemon: Daemon, claude: Agent) -> str:
@@ -62,7 +62,7 @@ def test_the_ended_cannot_be_quiet(daemon: Daemon, agent: Callable[..., Agent], 
     claude = agent()
     id = known(daemon, claude)
     claude.kill()
-    from tests.rig.daemon import eventually
+    from tests.rig.daemon.real_daemon import eventually
 
     eventually(lambda: daemon.sessions(id=id, liveness="ended"))
     answer = detached(quiet(daemon, tmp_path, id, seconds=60))[0]

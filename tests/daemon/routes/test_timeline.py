@@ -4,9 +4,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.rig.agent import Agent
-from tests.rig.callers import Errand, Request, child
-from tests.rig.daemon import Daemon, eventually
+from tests.rig.agents.callers import Errand, Request, child
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.real_daemon import Daemon, eventually
 
 ASKS = {"tool_name": "Bash", "tool_input": {"command": "make deploy"}}
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.rig.agent import Agent
-from tests.rig.daemon import Daemon, eventually
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.real_daemon import Daemon, eventually
 
 
 def git(directory: Path, *words: str) -> None:

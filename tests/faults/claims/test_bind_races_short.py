@@ -1,8 +1,8 @@
 """Races for one file behind a bind mount, a few of them; the long one is `python -m tests.campaign bind_races`."""
 
-from tests.campaign import bind_races
+from tests.campaign.claims import bind_races
 from tests.campaign.outcome import silent
-from tests.rig.sandboxed import needs_bwrap
+from tests.rig.agents.in_bwrap import needs_bwrap
 
 pytestmark = needs_bwrap
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.campaign import claims, never_inherited
-from tests.campaign.inside import is_possible
+from tests.campaign.claims import claims, never_inherited
+from tests.campaign.in_pid_namespace import is_possible
 from tests.campaign.outcome import silent
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.campaign import fleet_partitions
+from tests.campaign.claims import fleet_partitions
 from tests.campaign.outcome import silent
-from tests.rig.namespaces import DEAF, DOWN, why_not
+from tests.rig.network.cuttable_cable import DEAF, DOWN, why_not
 
 
 def test_under_partitions_restarts_and_kills_there_is_one_holder_and_advisory_locks_fail_the_same():

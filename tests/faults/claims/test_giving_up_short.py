@@ -1,6 +1,6 @@
 """Callers that give up, some rounds; the long one is `python -m tests.campaign giving_up`."""
 
-from tests.campaign import giving_up
+from tests.campaign.claims import giving_up
 from tests.campaign.outcome import silent
 
 

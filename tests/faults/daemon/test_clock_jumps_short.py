@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.campaign import clock_jumps
+from tests.campaign.daemon import clock_jumps
 from tests.campaign.outcome import silent
-from tests.rig.daemon import Daemon
-from tests.rig.faketime import WallClock, library
+from tests.rig.daemon.real_daemon import Daemon
+from tests.rig.kernel.faketime import WallClock, library
 
 pytestmark = pytest.mark.skipif(
     library() is None, reason="libfaketime is not installed: `apt install faketime`"

@@ -1,6 +1,6 @@
 """Daemons started at once, a few rounds; the long one is `python -m tests.campaign double_starts`."""
 
-from tests.campaign import double_starts
+from tests.campaign.daemon import double_starts
 from tests.campaign.outcome import silent
 
 

@@ -1,6 +1,6 @@
 """kill -9 under load, a few rounds; the long one is `python -m tests.campaign kill_rounds`."""
 
-from tests.campaign import kill_rounds
+from tests.campaign.daemon import kill_rounds
 from tests.campaign.outcome import silent
 
 

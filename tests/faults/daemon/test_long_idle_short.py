@@ -1,6 +1,6 @@
 """Hours of silence, a few of them; the long one is `python -m tests.campaign long_idle`."""
 
-from tests.campaign import long_idle
+from tests.campaign.daemon import long_idle
 from tests.campaign.outcome import silent
 
 

@@ -1,6 +1,6 @@
 """Files pulled away under a living daemon, a few rounds; the long one is `python -m tests.campaign pulled_away`."""
 
-from tests.campaign import pulled_away
+from tests.campaign.daemon import pulled_away
 from tests.campaign.outcome import silent
 
 

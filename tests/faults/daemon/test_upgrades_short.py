@@ -1,6 +1,6 @@
 """Upgrades in place, two rounds; the long one is `python -m tests.campaign upgrades`."""
 
-from tests.campaign import upgrades
+from tests.campaign.daemon import upgrades
 from tests.campaign.outcome import silent
 
 

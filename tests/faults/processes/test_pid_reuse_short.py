@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.campaign import pid_reuse, pid_reuse_restarts
-from tests.campaign.inside import is_possible
+from tests.campaign.in_pid_namespace import is_possible
 from tests.campaign.outcome import silent
+from tests.campaign.processes import pid_reuse, pid_reuse_restarts
 
 pytestmark = [
     pytest.mark.root,

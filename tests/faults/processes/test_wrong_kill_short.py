@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.campaign import wrong_kill
-from tests.campaign.inside import is_possible
+from tests.campaign.in_pid_namespace import is_possible
 from tests.campaign.outcome import silent
+from tests.campaign.processes import wrong_kill
 
 pytestmark = [
     pytest.mark.root,

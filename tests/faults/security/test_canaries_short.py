@@ -1,9 +1,9 @@
 """Secrets that come by, one of each kind; the long one is `python -m tests.campaign canaries`."""
 
-from tests.campaign import canaries
 from tests.campaign.outcome import silent
-from tests.rig.canary_payloads import PAYLOADS
-from tests.rig.canary_stage import ENTRANCES
+from tests.campaign.security import canaries
+from tests.rig.security.canary_payloads import PAYLOADS
+from tests.rig.security.canary_setup import ENTRANCES
 
 
 def test_no_secret_that_comes_by_is_kept_or_told_anywhere_where_a_store_of_payloads_has_them_all():

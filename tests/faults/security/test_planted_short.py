@@ -1,7 +1,7 @@
 """Planted links and a second user, a few; all of them by `python -m tests.campaign planted --full`."""
 
-from tests.campaign import planted
 from tests.campaign.outcome import silent
+from tests.campaign.security import planted
 
 
 def test_nothing_is_written_or_read_through_what_was_planted_and_no_second_user_gets_in_where_plain_opening_does():

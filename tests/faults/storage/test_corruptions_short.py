@@ -1,7 +1,7 @@
 """Damaged stores, a few of them; the long one is `python -m tests.campaign corruptions`."""
 
-from tests.campaign import corruptions
 from tests.campaign.outcome import silent
+from tests.campaign.storage import corruptions
 
 
 def test_a_damaged_store_is_served_right_or_set_aside_where_an_unchecked_one_serves_wrong_rows():

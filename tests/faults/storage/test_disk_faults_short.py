@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.campaign import disk_faults
-from tests.campaign.inside import is_possible
+from tests.campaign.in_pid_namespace import is_possible
 from tests.campaign.outcome import silent
+from tests.campaign.storage import disk_faults
 
 
 @pytest.mark.root

@@ -7,8 +7,8 @@ The control syncs as SQLite's NORMAL does, and loses: the replay can tell.
 import random
 from collections import Counter
 
-from tests.campaign.power_cuts import Cuts, record
-from tests.campaign.stores import in_memory
+from tests.campaign.storage.power_cuts import Cuts, record
+from tests.campaign.storage.store_from_outside import in_memory
 
 COMMITS = 120
 CUTS = 60

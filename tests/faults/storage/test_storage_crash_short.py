@@ -1,7 +1,7 @@
 """A kill at storage calls, a few of them; the long one is `python -m tests.campaign storage_crash`."""
 
-from tests.campaign import storage_crash
 from tests.campaign.outcome import silent
+from tests.campaign.storage import storage_crash
 
 
 def test_a_kill_at_a_storage_call_of_a_new_an_old_or_a_damaged_store_loses_nothing_and_leaves_nothing_half():

@@ -1,7 +1,7 @@
 """The browser header matrix, a sample; the whole is `python -m tests.campaign headers --full`."""
 
-from tests.campaign import headers
 from tests.campaign.outcome import silent
+from tests.campaign.web import headers
 
 
 def test_nothing_is_answered_to_a_foreign_page_on_any_route_where_a_gate_that_asks_for_the_token_answers():

@@ -1,7 +1,7 @@
 """Slow senders and floods, fewer of them; the long one is `python -m tests.campaign slow_loris`."""
 
-from tests.campaign import slow_loris
 from tests.campaign.outcome import silent
+from tests.campaign.web import slow_loris
 
 
 def test_under_slow_senders_and_floods_every_death_is_told_and_nothing_is_kept_of_them_where_a_stock_server_keeps_all():

@@ -20,8 +20,8 @@ from headcount.agents.installing.file_change import Plan, written
 from headcount.agents.installing.json_edit import Invalid, Node, parse
 from headcount.agents.installing.settings_file import Refusal
 from headcount.agents.mcp_entry import Server
+from tests.fuzz.parsers.transcripts import place
 from tests.fuzz.target import Target
-from tests.fuzz.transcripts import place
 
 FEW = ("Stop", "PreToolUse")  # of many: every edit reads all of it again
 HOOKS = replace(ALL_HOOKS, observed=tuple(each for each in ALL_HOOKS.observed if each.name in FEW))

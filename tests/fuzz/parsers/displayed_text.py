@@ -17,7 +17,7 @@ from headcount.present.table import draw
 from headcount.store.postgres.address import BadAddress, parse_address, passfile_line, shown, with_passfile
 from tests.fuzz.promises import is_label, is_moment, is_shown_plainly, is_text
 from tests.fuzz.target import Target
-from tests.rig.hostile import hostile
+from tests.rig.security.hostile_strings import hostile
 
 NOW = 1_795_000_000.0
 SECRET = "ghp_" + "Zq7" * 12

@@ -11,9 +11,9 @@ from headcount.daemon.api.route import read_body
 from headcount.daemon.config import BadSetting, Config
 from headcount.daemon.http.request_checks import Refused
 from headcount.daemon.routes.table import ROUTES
+from tests.fuzz.parsers.transcripts import place
 from tests.fuzz.promises import is_storable, is_text
 from tests.fuzz.target import Target
-from tests.fuzz.transcripts import place
 
 BODIES: tuple[Any, ...] = tuple(dict.fromkeys(route.body for route in ROUTES if route.body is not None))
 

@@ -10,10 +10,10 @@ import shlex
 import signal
 import uuid
 
-from tests.rig.agent import Agent, program
-from tests.rig.callers import marks
-from tests.rig.daemon import eventually
-from tests.rig.tmux import _Piped, has_ended
+from tests.rig.agents.callers import marks
+from tests.rig.agents.stand_in import Agent, program
+from tests.rig.daemon.real_daemon import eventually
+from tests.rig.terminal.tmux_servers import _Piped, has_ended
 
 SUPERVISOR = """
 read -r go <{gate}

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.rig.agent import Agent, program
-from tests.rig.daemon import eventually
+from tests.rig.agents.stand_in import Agent, program
+from tests.rig.daemon.real_daemon import eventually
 
 ASK = """
 import http.client, json, os, socket, sys

@@ -13,8 +13,8 @@ import uuid
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.rig.agent import Agent
-from tests.rig.daemon import Daemon, eventually
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.real_daemon import Daemon, eventually
 
 MARKS = ("CLAUDE_CODE_SESSION_ID", "CLAUDE_PID", "CODEX_SESSION_ID", "HEADCOUNT_TOKEN_FILE")
 

@@ -6,7 +6,7 @@ Rules of this file
   2. They are ended by their pidfds, opened while we are their unreaped parent.
   3. All of them are over when the crowd is closed.
 
-Not here: what they report (letters.py).
+Not here: what they report (mailbox_files.py).
 """
 
 import os

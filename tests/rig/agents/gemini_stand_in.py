@@ -11,7 +11,7 @@ import shlex
 import subprocess
 from pathlib import Path
 
-from tests.rig.agent import LINE, program
+from tests.rig.agents.stand_in import LINE, program
 
 SCRIPT = 'while read -r line; do eval "$line"; done\n'
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.rig.agent import Agent, program
+from tests.rig.agents.stand_in import Agent, program
 
 needs_bwrap = pytest.mark.skipif(shutil.which("bwrap") is None, reason="needs bwrap (bubblewrap)")
 Bind = tuple[Path, Path]  # what is seen, and under which name

@@ -12,9 +12,9 @@ import time
 
 from headcount.client.faults import ClientFault
 from headcount.client.transport.connection import Connection
-from tests.rig.crowd import Crowd
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.letters import drop, payload
+from tests.rig.agents.crowd import Crowd
+from tests.rig.agents.mailbox_files import drop, payload
+from tests.rig.daemon.real_daemon import Daemon, eventually
 
 
 class DeathsTold:

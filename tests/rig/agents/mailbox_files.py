@@ -9,7 +9,7 @@ import json
 import os
 from pathlib import Path
 
-from tests.rig.crowd import Member
+from tests.rig.agents.crowd import Member
 
 _serial = 0
 

@@ -1,6 +1,6 @@
 """The MCP SDK's own client, as an agent runs it: a child of the agent starts `headcount mcp` and calls its tools.
 
-Run as a program: `python -m tests.rig.mcp_client CALLS ANSWERS`, both JSON files.
+Run as a program: `python -m tests.rig.agents.mcp_client CALLS ANSWERS`, both JSON files.
 """
 
 import asyncio
@@ -12,10 +12,10 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-from tests.rig.agent import Agent
-from tests.rig.daemon import Daemon
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.real_daemon import Daemon
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 async def _ask(calls: list[list[Any]]) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def speak(agent: Agent, daemon: Daemon, *calls: tuple[str, dict[str, Any]], env:
     place.with_suffix(".calls").write_text(json.dumps(calls))
     settings = " ".join(f"{name}={shlex.quote(value)}" for name, value in daemon.env.items())
     line = (
-        f"cd {shlex.quote(str(ROOT))}; {settings} {env} {shlex.quote(sys.executable)} -m tests.rig.mcp_client "
+        f"cd {shlex.quote(str(ROOT))}; {settings} {env} {shlex.quote(sys.executable)} -m tests.rig.agents.mcp_client "
         f"{place}.calls {place}.answers 2>{place}.err; echo $?"
     )
     code = agent.run(f"/bin/sh -c {shlex.quote(line)}")

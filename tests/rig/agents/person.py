@@ -11,8 +11,8 @@ import sys
 import uuid
 from typing import NamedTuple
 
-from tests.rig.callers import bare
-from tests.rig.daemon import Daemon, eventually
+from tests.rig.agents.callers import bare
+from tests.rig.daemon.real_daemon import Daemon, eventually
 
 
 class Heard(NamedTuple):

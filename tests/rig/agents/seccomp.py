@@ -1,6 +1,6 @@
 """Run as a wrapper: a command under a real seccomp filter that refuses what the agents' own sandboxes refuse.
 
-    python -m tests.rig.seccomp claude|codex CMD…
+    python -m tests.rig.agents.seccomp claude|codex CMD…
 
 Rules of this file
   1. Claude Code's refuses `socket(AF_UNIX)`; Codex's refuses `connect` of any kind. Both answer EPERM, and set variables.

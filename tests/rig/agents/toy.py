@@ -1,13 +1,13 @@
 """The toy agent of docs/adapters.md: its adapter is the page's own text.
 
-Not here: its process (hosts.py).
+Not here: its process (open_conversations.py).
 """
 
 import re
 from pathlib import Path
 from typing import Any
 
-PAGE = Path(__file__).parent.parent.parent / "docs" / "adapters.md"
+PAGE = Path(__file__).parents[3] / "docs" / "adapters.md"
 
 
 def source() -> str:

@@ -4,7 +4,7 @@ Rules of this file
   1. What the page's console says, and every request that it makes, is noted; a test ends by looking.
   2. Waiting is on a condition with a deadline (Playwright's own, or `eventually`), never for a time.
 
-Not here: the daemon and its agents (daemon.py, agent.py), the link (browser_link.py).
+Not here: the daemon and its agents (real_daemon.py, stand_in.py), the link (page_link.py).
 """
 
 import shutil
@@ -14,7 +14,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, BrowserContext, BrowserType, Page, sync_playwright
 
-from tests.rig.daemon import eventually
+from tests.rig.daemon.real_daemon import eventually
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 ARGUMENTS = [

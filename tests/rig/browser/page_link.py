@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from tests.rig.callers import Errand, Request, detached
-from tests.rig.daemon import Daemon
+from tests.rig.agents.callers import Errand, Request, detached
+from tests.rig.daemon.real_daemon import Daemon
 
 
 def link(daemon: Daemon, directory: Path) -> str:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from tests.rig.browser_link import links
-from tests.rig.daemon import Daemon
+from tests.rig.browser.page_link import links
+from tests.rig.daemon.real_daemon import Daemon
 
 
 @dataclass(frozen=True, slots=True)

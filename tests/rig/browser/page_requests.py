@@ -10,9 +10,9 @@ import json
 import socket
 from pathlib import Path
 
-from tests.rig.daemon import Daemon
-from tests.rig.door import Door
-from tests.rig.foreign_pages import Page
+from tests.rig.browser.foreign_pages import Page
+from tests.rig.browser.page_port import Door
+from tests.rig.daemon.real_daemon import Daemon
 
 
 class Knocks:

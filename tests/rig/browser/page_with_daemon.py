@@ -6,11 +6,11 @@ from typing import Any
 
 from playwright.sync_api import Browser
 
-from tests.rig.agent import Agent
-from tests.rig.browser import Tab
-from tests.rig.browser_link import link
-from tests.rig.callers import Errand, Request, child
-from tests.rig.daemon import Daemon
+from tests.rig.agents.callers import Errand, Request, child
+from tests.rig.agents.stand_in import Agent
+from tests.rig.browser.chromium import Tab
+from tests.rig.browser.page_link import link
+from tests.rig.daemon.real_daemon import Daemon
 
 ASKS = ("PermissionRequest", {"tool_name": "Bash", "tool_input": {"command": "alembic upgrade head"}})
 PROMPT = ("UserPromptSubmit", {"prompt": "x"})

@@ -5,7 +5,7 @@ Rules of this file
   2. It lets everybody in. Who gets in is tested with the real daemon.
   3. It cannot answer what the daemon could not: every answer is read as the wire's own type before it is sent.
 
-Not here: the browser (browser.py).
+Not here: the browser (chromium.py).
 """
 
 import json

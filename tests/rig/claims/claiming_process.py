@@ -8,7 +8,7 @@ import sys
 from typing import Any
 from urllib.parse import quote
 
-from tests.rig.daemon import Daemon
+from tests.rig.daemon.real_daemon import Daemon
 
 PROGRAM = """
 import json, sys

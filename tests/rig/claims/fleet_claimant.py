@@ -1,4 +1,4 @@
-"""A claimant in a fleet: as claimant.py, on items that change with the round, with a daemon that may not answer.
+"""A claimant in a fleet: as random_claimant.py, on items that change with the round, with a daemon that may not answer.
 
 Run as a program: socket, log, seed, file with the round, number of items. Ends when that file is gone. A call that was
 answered with 503 has no answer here: it may have taken effect. A refusal that names nobody says nothing.
@@ -12,7 +12,7 @@ from typing import Any
 
 from headcount.client.faults import ClientFault
 from headcount.client.transport.connection import Answer, Connection
-from tests.rig.claimant import Claimant
+from tests.rig.claims.random_claimant import Claimant
 
 PAUSE = 0.03
 WAIT = 0.3

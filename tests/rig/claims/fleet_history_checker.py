@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import inf
 
-from tests.rig.linearizable import Does, Operation, Says
+from tests.rig.claims.history_checker import Does, Operation, Says
 
 
 @dataclass(frozen=True, slots=True)

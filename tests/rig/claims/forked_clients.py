@@ -8,8 +8,8 @@ import subprocess
 import sys
 from typing import Any
 
-from tests.rig.daemon import Daemon
-from tests.rig.inside import MARKS, environment
+from tests.rig.agents.commands_inside import MARKS, environment
+from tests.rig.daemon.real_daemon import Daemon
 
 BEGIN = """
 import asyncio, json, multiprocessing, os, signal, sys, threading, time

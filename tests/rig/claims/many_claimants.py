@@ -18,8 +18,8 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
 
-from tests.rig.daemon import Daemon
-from tests.rig.linearizable import Does, Operation, Says
+from tests.rig.claims.history_checker import Does, Operation, Says
+from tests.rig.daemon.real_daemon import Daemon
 
 SPEAK = 10.0  # seconds between two lines of progress
 
@@ -99,7 +99,7 @@ class Campaign:
         items = [f"task:{n}" for n in range(self.items)]
         words = [str(self.daemon.socket), str(log), f"{self.seed}/{number}", str(operations), *items]
         began = time.monotonic()
-        process = subprocess.Popen([sys.executable, "-m", "tests.rig.claimant", *words])
+        process = subprocess.Popen([sys.executable, "-m", "tests.rig.claims.random_claimant", *words])
         life = Life(f"claimant {number}", process.pid, began)
         self.lives.append(life)
         return Claimant(life, process, log)

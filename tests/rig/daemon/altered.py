@@ -5,7 +5,7 @@ Rules of this file
   2. Nothing is altered that a test does not name: `ALTERED_TIMES="BODY_WITHIN=0.5 KEEP_ALIVE=1"`,
      `ALTERED_VERSION=0.0.1`, `ALTERED_BROKEN=headcount.daemon.observers.transcript_forks:Forks.noticed`.
 
-Not here: starting it (daemon.py; `altered` below gives what it needs).
+Not here: starting it (real_daemon.py; `altered` below gives what it needs).
 """
 
 import importlib
@@ -13,8 +13,8 @@ import os
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-WRAPPER = (sys.executable, "-m", "tests.rig.altered")
+ROOT = Path(__file__).parents[3]
+WRAPPER = (sys.executable, "-m", "tests.rig.daemon.altered")
 
 
 def environment(version: str | None = None, broken: str = "", **times: float) -> dict[str, str]:

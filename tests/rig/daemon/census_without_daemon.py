@@ -14,8 +14,8 @@ from headcount.daemon.intake.census import Census
 from headcount.daemon.intake.open_conversations import Hosting
 from headcount.system.clock import SystemClock
 from headcount.system.looking import Looks
-from tests.rig.kernel import FakeKernel, FakeProcesses
-from tests.rig.lone_loop import lone_loop
+from tests.rig.daemon.loop_without_daemon import lone_loop
+from tests.rig.kernel.fake_kernel import FakeKernel, FakeProcesses
 
 
 @dataclass(frozen=True, slots=True)

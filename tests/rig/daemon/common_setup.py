@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.rig.agent import Agent
-from tests.rig.daemon import Daemon, eventually
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.real_daemon import Daemon, eventually
 
 Make = Callable[..., Agent]
 

@@ -11,12 +11,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from tests.rig.callers import Answer, Errand, Request, detached
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.namespaces import Cable
-from tests.rig.postgres import Postgres
-from tests.rig.proxy import Proxy
-from tests.rig.worker import Worker
+from tests.rig.agents.callers import Answer, Errand, Request, detached
+from tests.rig.claims.claiming_process import Worker
+from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.network.cuttable_cable import Cable
+from tests.rig.network.cuttable_proxy import Proxy
+from tests.rig.network.postgres import Postgres
 
 FACTOR = 0.05  # a lease of 1.5 s, renewed every 0.5 s, a lock-delay of 0.75 s
 

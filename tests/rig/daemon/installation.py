@@ -15,7 +15,7 @@ import venv
 from pathlib import Path
 
 import headcount
-from tests.rig.inside import Said
+from tests.rig.agents.commands_inside import Said
 
 
 class Installation:

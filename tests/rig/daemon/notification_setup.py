@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.rig.agent import Agent
-from tests.rig.daemon import Daemon
-from tests.rig.receiver import Receiver
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.real_daemon import Daemon
+from tests.rig.network.webhook_receiver import Receiver
 
 SECRET = "hush-hush"
 

@@ -9,7 +9,7 @@ Rules of this file
 import os
 from pathlib import Path
 
-from tests.rig.daemon import Daemon
+from tests.rig.daemon.real_daemon import Daemon
 
 NO_CENSUS = """
 from headcount.daemon.intake.census import Census

@@ -1,9 +1,9 @@
 """A stand-in for the Messages API, on loopback, so that the real CLI runs without account or network.
 
-Steps beside those of all (fake_api.py): {"all": [[tool, input], …]} · {"times": [n, step]} ·
+Steps beside those of all (scripted_api.py): {"all": [[tool, input], …]} · {"times": [n, step]} ·
 {"fail": [status, type, message]}.
 
-Not here: the script in the prompt, the server (fake_api.py).
+Not here: the script in the prompt, the server (scripted_api.py).
 """
 
 import json
@@ -13,7 +13,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tests.rig.fake_api import MARK, FakeApi, Handler, Step, nth_step, pieces, steps_in, title_of
+from tests.rig.fake_apis.scripted_api import (
+    MARK,
+    FakeApi,
+    Handler,
+    Step,
+    nth_step,
+    pieces,
+    steps_in,
+    title_of,
+)
 
 NOT_THE_USER = ("<system-reminder>", "[Request interrupted", "<local-command", "<command-", "<bash-")
 

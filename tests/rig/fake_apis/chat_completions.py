@@ -3,7 +3,7 @@
 Rules of this file
   1. A request without tools is the CLI's own side question (a title); it is answered by a title.
 
-Not here: the script in the prompt, the steps, the server (fake_api.py).
+Not here: the script in the prompt, the steps, the server (scripted_api.py).
 """
 
 import json
@@ -12,7 +12,17 @@ import uuid
 from collections.abc import Iterator
 from typing import Any
 
-from tests.rig.fake_api import MARK, FakeApi, Handler, Step, nth_step, pieces, steps_in, text_in, title_of
+from tests.rig.fake_apis.scripted_api import (
+    MARK,
+    FakeApi,
+    Handler,
+    Step,
+    nth_step,
+    pieces,
+    steps_in,
+    text_in,
+    title_of,
+)
 
 TITLE = "A scripted title"
 Chunk = tuple[dict[str, Any], float]  # what is sent, and the seconds to rest afterwards

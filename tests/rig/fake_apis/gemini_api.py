@@ -3,14 +3,14 @@
 Rules of this file
   1. A request without tools is the CLI's own side question; it is answered by something harmless.
 
-Not here: the script in the prompt, the steps, the server (fake_api.py).
+Not here: the script in the prompt, the steps, the server (scripted_api.py).
 """
 
 import json
 import time
 from typing import Any
 
-from tests.rig.fake_api import MARK, FakeApi, Handler, Step, nth_step, pieces, steps_in
+from tests.rig.fake_apis.scripted_api import MARK, FakeApi, Handler, Step, nth_step, pieces, steps_in
 
 SHELL = "run_shell_command"
 

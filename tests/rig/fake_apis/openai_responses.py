@@ -3,7 +3,7 @@
 Rules of this file
   1. How many steps were answered is told by the calls in the conversation: answers without one end a turn.
 
-Not here: the script in the prompt, the steps, the server (fake_api.py).
+Not here: the script in the prompt, the steps, the server (scripted_api.py).
 """
 
 import json
@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Iterator
 from typing import Any
 
-from tests.rig.fake_api import MARK, FakeApi, Handler, Step, nth_step, steps_in, text_in
+from tests.rig.fake_apis.scripted_api import MARK, FakeApi, Handler, Step, nth_step, steps_in, text_in
 
 CALLS = ("function_call", "custom_tool_call", "local_shell_call")
 USAGE = {

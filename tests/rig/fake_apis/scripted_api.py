@@ -8,8 +8,8 @@ Rules of this file
 Steps of all: {"say": text} · {"slow": [seconds, text]} · {"bash": command} · {"use": [tool, input]} ·
 {"after": [seconds, step]} · {"fail": [status, type]}.
 
-Not here: what an API's requests and answers look like (fake_anthropic.py, fake_chat.py, fake_gemini.py,
-fake_responses.py).
+Not here: what an API's requests and answers look like (anthropic_messages.py, chat_completions.py, gemini_api.py,
+openai_responses.py).
 """
 
 import json

@@ -6,7 +6,7 @@ Rules of this file
   3. A death is told on the loop of the watcher, never from inside the call that caused it. A watcher
      without a loop is told at once, for tests that have none.
 
-Not here: real processes (spawn.py).
+Not here: real processes (spawner.py).
 """
 
 import asyncio

@@ -15,8 +15,8 @@ from headcount.system.processes.interface import Processes
 from headcount.system.processes.linux import LinuxProcesses
 from headcount.system.processes.pidfds.kernel_features import Features
 from headcount.system.processes.portable import PortableProcesses
-from tests.rig.kernel import FakeKernel
-from tests.rig.spawn import Spawner
+from tests.rig.kernel.fake_kernel import FakeKernel
+from tests.rig.kernel.spawner import Spawner
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tests.rig import naive
-from tests.rig.ageing import change
-from tests.rig.agent import Agent
-from tests.rig.daemon import Daemon, eventually
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.change_stored_times import change
+from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.naive_ways import naive
 
 
 def agent_at(pid: int, directory: Path) -> Agent:

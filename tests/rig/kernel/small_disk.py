@@ -11,10 +11,10 @@ import sys
 from contextlib import ExitStack
 from pathlib import Path
 
-from tests.rig.agent import Agent
-from tests.rig.alone import lone_daemon
-from tests.rig.daemon import eventually
-from tests.rig.wire import connect, exchange, files_waiting, hook, read_reply, request
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.real_daemon import eventually
+from tests.rig.daemon.without_census import lone_daemon
+from tests.rig.network.raw_requests import connect, exchange, files_waiting, hook, read_reply, request
 
 
 def fill(disk: Path) -> Path:

@@ -6,7 +6,7 @@ Rules of this file
   3. Everything is over after `Spawner.close`, whatever the test did to it: at the end of its input a
      stand-in exits by itself.
 
-Not here: processes in memory (kernel.py).
+Not here: processes in memory (fake_kernel.py).
 """
 
 import os

@@ -4,7 +4,7 @@ Rules of this file
   1. The loop jumps only when nothing is ready and nobody outside it works for it: a thread takes its real time.
   2. Wall, steady and the loop's own clock part as they do on a machine: a clock that is set, a lid that is closed.
 
-Not here: processes (kernel.py).
+Not here: processes (fake_kernel.py).
 """
 
 import asyncio

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.rig.agent import Agent
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.scenes import seated
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.common_setup import seated
+from tests.rig.daemon.real_daemon import Daemon, eventually
 
 
 def left(daemon: Daemon, kind: str, session: str | None) -> list[dict[str, Any]]:

@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from tests.rig.agent import Agent
-from tests.rig.callers import marks
-from tests.rig.daemon import eventually
+from tests.rig.agents.callers import marks
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.real_daemon import eventually
 
 NOBODY = 65_534
 

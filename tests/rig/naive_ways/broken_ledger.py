@@ -8,7 +8,7 @@ Rules of this file
 import os
 from pathlib import Path
 
-from tests.rig.daemon import Daemon
+from tests.rig.daemon.real_daemon import Daemon
 
 ROBS = """
 from headcount.core.claims import ledger

@@ -7,7 +7,7 @@ Rules of this file
 import os
 from pathlib import Path
 
-from tests.rig.daemon import Daemon
+from tests.rig.daemon.real_daemon import Daemon
 
 TOKEN_ALONE = """
 from headcount.daemon.http import request_checks as gate

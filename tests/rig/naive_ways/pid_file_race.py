@@ -9,12 +9,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 RIVAL = """
 import os, sys
 from pathlib import Path
-from tests.rig.naive import PidFile
+from tests.rig.naive_ways.naive import PidFile
 file = PidFile(Path(sys.argv[1]))
 print("here", flush=True)
 sys.stdin.readline()

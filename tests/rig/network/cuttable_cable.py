@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import uuid
 
-from tests.rig.proxy import CLEAN, SILENT, WHOLE
+from tests.rig.network.cuttable_proxy import CLEAN, SILENT, WHOLE
 
 DEAF, DOWN = "deaf", "down"
 NETWORK = "10.213.0.0/16"  # of addresses that nobody else has here

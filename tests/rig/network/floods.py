@@ -4,7 +4,7 @@ Rules of this file
   1. Only on this machine's own sockets, with a bounded number of connections, and over when told to stop.
   2. What is sent is never a request that changes anything.
 
-Not here: what it does to a daemon (tests/campaign/slow_loris.py).
+Not here: what it does to a daemon (tests/campaign/web/slow_loris.py).
 """
 
 import contextlib

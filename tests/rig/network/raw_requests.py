@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.rig.daemon import WITHIN, Daemon
+from tests.rig.daemon.real_daemon import WITHIN, Daemon
 
 JSON = "Content-Type: application/json"
 

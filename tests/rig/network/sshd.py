@@ -8,7 +8,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from tests.rig.postgres import free_port
+from tests.rig.network.postgres import free_port
 
 SSHD = shutil.which("sshd") or "/usr/sbin/sshd"
 

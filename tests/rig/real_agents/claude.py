@@ -1,6 +1,6 @@
 """The real Claude Code, on loopback: installed from npm, in a home of its own, in a terminal of its own.
 
-Not here: what the model answers (fake_anthropic.py), the home and the terminal (isolated.py, terminal.py), recording
+Not here: what the model answers (anthropic_messages.py), the home and the terminal (isolated_home.py, terminal.py), recording
 what happened (recorder.py, record_traces.py).
 """
 
@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.rig import npm
-from tests.rig.isolated import KEY, Isolated
-from tests.rig.terminal import Terminal
+from tests.rig.real_agents import npm
+from tests.rig.real_agents.isolated_home import KEY, Isolated
+from tests.rig.terminal.terminal import Terminal
 from tests.rig.waiting import wait_for
 
 NEWEST = "2.1.325"

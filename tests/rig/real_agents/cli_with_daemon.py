@@ -5,7 +5,7 @@ Rules of this file
   2. Times are taken when a row arrives on the event stream: what a person who watches would see.
   3. What is noted as a figure is printed at the end of the run; no test stands or falls with a few milliseconds.
 
-Not here: running the CLI (claude.py), the daemon (daemon.py).
+Not here: running the CLI (claude.py), the daemon (real_daemon.py).
 """
 
 import json
@@ -22,9 +22,9 @@ from typing import Any, NamedTuple
 
 from headcount.client.faults import ClientFault
 from headcount.client.transport.connection import Connection
-from tests.rig.claude import DEAF, Claude, Tui
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.fake_api import Step, script
+from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.fake_apis.scripted_api import Step, script
+from tests.rig.real_agents.claude import DEAF, Claude, Tui
 from tests.rig.waiting import wait_for
 
 Row = dict[str, Any]

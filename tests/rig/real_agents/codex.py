@@ -3,7 +3,7 @@
 Rules of this file
   1. What its terminals leave behind is ended by the pid and the start that its own files name.
 
-Not here: what the model answers (fake_responses.py), the home and the terminal (isolated.py, terminal.py).
+Not here: what the model answers (openai_responses.py), the home and the terminal (isolated_home.py, terminal.py).
 """
 
 import json
@@ -13,9 +13,9 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.rig import npm
-from tests.rig.isolated import Isolated
-from tests.rig.terminal import Terminal, children, started
+from tests.rig.real_agents import npm
+from tests.rig.real_agents.isolated_home import Isolated
+from tests.rig.terminal.terminal import Terminal, children, started
 from tests.rig.waiting import wait_for
 
 VERSION = "0.166.0"

@@ -3,7 +3,7 @@
 Rules of this file
   1. The process that is started only starts another one: `session_of` is the one that counts.
 
-Not here: what the model answers (fake_gemini.py), the home and the terminal (isolated.py, terminal.py).
+Not here: what the model answers (gemini_api.py), the home and the terminal (isolated_home.py, terminal.py).
 """
 
 import json
@@ -11,9 +11,9 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.rig.isolated import KEY, Isolated
-from tests.rig.npm import installed
-from tests.rig.terminal import Terminal, children
+from tests.rig.real_agents.isolated_home import KEY, Isolated
+from tests.rig.real_agents.npm import installed
+from tests.rig.terminal.terminal import Terminal, children
 from tests.rig.waiting import wait_for
 
 PACKAGE, VERSION, PROGRAM = "@google/gemini-cli", "0.61.0", "gemini"

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.rig.terminal import Terminal
+from tests.rig.terminal.terminal import Terminal
 
 KEY = "dummy-not-a-key"
 

@@ -3,7 +3,7 @@
 Rules of this file
   1. A server that was started here is ended here.
 
-Not here: what the model answers (fake_chat.py), the home and the terminal (isolated.py, terminal.py).
+Not here: what the model answers (chat_completions.py), the home and the terminal (isolated_home.py, terminal.py).
 """
 
 import json
@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.rig.isolated import KEY, Isolated
-from tests.rig.npm import installed
-from tests.rig.terminal import Terminal
+from tests.rig.real_agents.isolated_home import KEY, Isolated
+from tests.rig.real_agents.npm import installed
+from tests.rig.terminal.terminal import Terminal
 from tests.rig.waiting import wait_for
 
 PACKAGE, VERSION, PROGRAM = "opencode-ai", "1.18.33", "opencode"

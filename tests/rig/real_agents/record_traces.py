@@ -1,4 +1,4 @@
-"""Record the traces again, with the real CLI: `python -m tests.rig.record_traces [name …]`.
+"""Record the traces again, with the real CLI: `python -m tests.rig.real_agents.record_traces [name …]`.
 
 Rules of this file
   1. One row a trace: who plays it, which tools are allowed, with which version.
@@ -13,14 +13,14 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.rig import trace_dialogs as dialogs
-from tests.rig import trace_turns as turns
-from tests.rig.claude import NEWEST, OLDER, Claude, installed
-from tests.rig.fake_anthropic import FakeAnthropic
-from tests.rig.recorder import Recorder, recording_settings, save
-from tests.rig.trace_scene import Scene
+from tests.rig.fake_apis.anthropic_messages import FakeAnthropic
+from tests.rig.real_agents import trace_dialogs as dialogs
+from tests.rig.real_agents import trace_turns as turns
+from tests.rig.real_agents.claude import NEWEST, OLDER, Claude, installed
+from tests.rig.real_agents.recorder import Recorder, recording_settings, save
+from tests.rig.real_agents.trace_setup import Scene
 
-TRACES = Path(__file__).parent / "traces"
+TRACES = Path(__file__).parents[1] / "traces"
 
 ALLOWED = ("Bash", "Agent", "Read")
 SCENES: dict[str, tuple[Callable[[Scene], None], tuple[str, ...], str]] = {

@@ -19,7 +19,7 @@ from typing import Any
 from headcount.agents.claude_code.hooks import EVENTS
 from headcount.agents.installing.mailbox_line import line
 from headcount.agents.kit.hook_events import Use
-from tests.rig.claude import NEWEST, Claude
+from tests.rig.real_agents.claude import NEWEST, Claude
 
 LONGEST = 160
 

@@ -6,9 +6,9 @@ Rules of this file
 Not here: which traces are kept (record_traces.py), turns without a dialog (trace_turns.py).
 """
 
-from tests.rig.claude import Tui
-from tests.rig.fake_api import Step
-from tests.rig.trace_scene import DIALOG, Scene
+from tests.rig.fake_apis.scripted_api import Step
+from tests.rig.real_agents.claude import Tui
+from tests.rig.real_agents.trace_setup import DIALOG, Scene
 
 
 def _to_dialog(scene: Scene, tui: Tui, *steps: Step) -> None:

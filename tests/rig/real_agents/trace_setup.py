@@ -3,9 +3,9 @@
 import time
 from dataclasses import dataclass
 
-from tests.rig.claude import DEAF, Claude, Tui
-from tests.rig.fake_api import Step, script
-from tests.rig.recorder import Recorder
+from tests.rig.fake_apis.scripted_api import Step, script
+from tests.rig.real_agents.claude import DEAF, Claude, Tui
+from tests.rig.real_agents.recorder import Recorder
 from tests.rig.waiting import wait_for
 
 DIALOG = r"Do you want|Would you like"

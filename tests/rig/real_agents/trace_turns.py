@@ -11,9 +11,9 @@ import signal
 import time
 from collections.abc import Callable
 
-from tests.rig.claude import Tui
-from tests.rig.fake_api import Step, script
-from tests.rig.trace_scene import DIALOG, Scene
+from tests.rig.fake_apis.scripted_api import Step, script
+from tests.rig.real_agents.claude import Tui
+from tests.rig.real_agents.trace_setup import DIALOG, Scene
 from tests.rig.waiting import wait_for
 
 

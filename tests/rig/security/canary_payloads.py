@@ -4,7 +4,7 @@ Rules of this file
   1. Each is a place that a real hook payload has, or a form in which secrets stand in commands. What people are shown by
      design (a name that somebody gave, the plain words of a command) is none of them.
 
-Not here: delivering them, looking for them (tests/campaign/canaries.py).
+Not here: delivering them, looking for them (tests/campaign/security/canaries.py).
 """
 
 from collections.abc import Callable

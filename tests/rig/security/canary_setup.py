@@ -3,7 +3,7 @@
 Rules of this file
   1. A canary is planted once, in one place, as it would come in life.
 
-Not here: payloads (canary_payloads.py), where it is looked for (canary_sinks.py), what is counted (tests/campaign/canaries.py).
+Not here: payloads (canary_payloads.py), where it is looked for (canary_sinks.py), what is counted (tests/campaign/security/canaries.py).
 """
 
 import contextlib
@@ -15,15 +15,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.rig.agent import Agent, in_environment, program
-from tests.rig.callers import Errand, Request, child, detached
-from tests.rig.canary_payloads import PAYLOADS
-from tests.rig.canary_sinks import Follower, Sink, answers, files, printed
-from tests.rig.crowd import Crowd
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.door import Door
-from tests.rig.letters import drop, payload
-from tests.rig.wire import JSON, exchange, files_waiting, hook, request
+from tests.rig.agents.callers import Errand, Request, child, detached
+from tests.rig.agents.crowd import Crowd
+from tests.rig.agents.mailbox_files import drop, payload
+from tests.rig.agents.stand_in import Agent, in_environment, program
+from tests.rig.browser.page_port import Door
+from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.network.raw_requests import JSON, exchange, files_waiting, hook, request
+from tests.rig.security.canary_payloads import PAYLOADS
+from tests.rig.security.canary_sinks import Follower, Sink, answers, files, printed
 
 OTHERS = ("codex", "gemini", "opencode")
 

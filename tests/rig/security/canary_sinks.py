@@ -3,7 +3,7 @@
 Rules of this file
   1. Whatever is the person's own (their home, their settings file, their token) is not looked at: the text belongs there.
 
-Not here: planting (canary_stage.py, tests/real/test_canaries.py), what is counted (tests/campaign/canaries.py).
+Not here: planting (canary_setup.py, tests/real/test_canaries.py), what is counted (tests/campaign/security/canaries.py).
 """
 
 import contextlib
@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from headcount.client.faults import ClientFault
-from tests.rig.daemon import Daemon
+from tests.rig.daemon.real_daemon import Daemon
 
 ONES_OWN = ("user/", "config.toml", "tokens/")
 Sink = tuple[str, bytes]  # its name, and what stands there

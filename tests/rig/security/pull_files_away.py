@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from tests.rig.daemon import Daemon
+from tests.rig.daemon.real_daemon import Daemon
 
 Pull = Callable[[Path], object]
 FILES = {

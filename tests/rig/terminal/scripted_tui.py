@@ -1,6 +1,6 @@
 """The terminal UI without a daemon: a feed that says what a test says, and what then stands on the screen.
 
-Not here: the daemon's own words (tests/faces/test_tui_alive.py).
+Not here: the daemon's own words (tests/tui/test_with_real_daemon.py).
 """
 
 import time

@@ -5,7 +5,7 @@ Rules of this file
   2. Nobody sleeps to hope: every wait names what it waits for, and a deadline.
   3. Only the tmux server that was started here is ended; a process is asked for by its start, not by its pid alone.
 
-Not here: which CLI, in which home (isolated.py).
+Not here: which CLI, in which home (isolated_home.py).
 """
 
 import itertools

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.rig.tmux import PaneAgent, Server, Viewer, has_ended
+from tests.rig.terminal.tmux_servers import PaneAgent, Server, Viewer, has_ended
 
 Make = Callable[..., Server]
 Resident = Callable[..., PaneAgent]

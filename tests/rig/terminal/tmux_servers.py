@@ -15,8 +15,8 @@ import uuid
 from pathlib import Path
 from typing import IO
 
-from tests.rig.agent import Agent, program
-from tests.rig.daemon import eventually
+from tests.rig.agents.stand_in import Agent, program
+from tests.rig.daemon.real_daemon import eventually
 
 
 def has_ended(pid: int) -> bool:

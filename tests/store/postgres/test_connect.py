@@ -8,8 +8,8 @@ import pytest
 from headcount.store.postgres.address import with_passfile
 from headcount.store.postgres.connect import places_of
 from headcount.store.postgres.pool import Link
-from tests.rig.ledgers import FleetDesk
-from tests.rig.postgres import Postgres
+from tests.rig.claims.local_and_fleet_ledgers import FleetDesk
+from tests.rig.network.postgres import Postgres
 from tests.rig.values import process
 
 A, B = process(100), process(200)

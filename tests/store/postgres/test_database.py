@@ -13,9 +13,9 @@ import pytest
 from headcount.store.postgres.address import BadAddress, parse_address, passfile_line, shown, with_passfile
 from headcount.store.postgres.pool import QUERIES, SCHEMA_VERSION, Link, migrate
 from headcount.store.shared_interface import SharedNewerSchema, SharedUnavailable
-from tests.rig.ledgers import FleetDesk
-from tests.rig.postgres import free_port
-from tests.rig.proxy import SILENT, Proxy
+from tests.rig.claims.local_and_fleet_ledgers import FleetDesk
+from tests.rig.network.cuttable_proxy import SILENT, Proxy
+from tests.rig.network.postgres import free_port
 from tests.rig.values import process
 
 A, B = process(100), process(200)

@@ -1,7 +1,7 @@
 """A small process that commits one event after the other and says so. Fault tests run it under
 strace or on a tiny disk.
 
-    python -m tests.store.writing PATH COUNT [early] [normal] [patient]
+    python -m tests.store.sqlite.committing_process PATH COUNT [early] [normal] [patient]
 
 It prints `ack N` when event N is durable, `fault KIND N` when its commit failed.
 `early`: acknowledges before it commits, the naive way. `normal`: does not sync each commit.

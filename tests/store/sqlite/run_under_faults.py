@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 STORAGE = "pwrite64,fdatasync,fsync,rename,ftruncate"
 
 
 def writer(path: Path, count: int, *ways: str) -> list[str]:
-    return [sys.executable, "-m", "tests.store.writing", str(path), str(count), *ways]
+    return [sys.executable, "-m", "tests.store.sqlite.committing_process", str(path), str(count), *ways]
 
 
 def strace(*options: str) -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 
 from headcount.store.sqlite.damage import damage_in
 from tests.store.conftest import Opener
-from tests.store.faults import run, strace, writer
+from tests.store.sqlite.run_under_faults import run, strace, writer
 from tests.store.values import event, session
 
 FRAME = 4096 + 24

@@ -11,7 +11,7 @@ import pytest
 from headcount.store.interface import StoreFault
 from headcount.store.sqlite.adapter import SqliteStore
 from tests.store.conftest import Opener
-from tests.store.faults import ROOT, STORAGE, acknowledged, faults, run, strace, writer
+from tests.store.sqlite.run_under_faults import ROOT, STORAGE, acknowledged, faults, run, strace, writer
 
 COMMITS = 25
 

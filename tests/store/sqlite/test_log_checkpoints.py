@@ -8,7 +8,7 @@ import pytest
 from headcount.store.sqlite import writer
 from headcount.store.sqlite.adapter import SqliteStore
 from tests.store.conftest import Opener
-from tests.store.test_store_threads import Gate
+from tests.store.sqlite.test_threads import Gate
 from tests.store.values import event, session
 
 
