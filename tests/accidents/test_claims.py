@@ -20,7 +20,7 @@ from headcount.daemon.engine.loop import Loop, NotStored
 from headcount.store.interface import StoreFault
 from headcount.system.clock import SystemClock
 from tests.rig.claims.core_ledger import Desk
-from tests.rig.values import HERE, bound, process, report
+from tests.rig.core_values import HERE, bound, process, report
 
 TASK = "task:AUTH-12"
 

@@ -17,9 +17,9 @@ import pytest
 
 from tests.agents.claude_code.test_recorded_traces import TRACES, evidence_of, process_of
 from tests.rig.agents.stand_in import LINE, Agent, program
+from tests.rig.core_values import Scene
 from tests.rig.daemon.real_daemon import Daemon, eventually
 from tests.rig.naive_ways import naive_claude as naive
-from tests.rig.values import Scene
 
 Make = Callable[..., Agent]
 

@@ -16,8 +16,8 @@ import pytest
 from headcount.client.transport.connection import Connection
 from tests.rig.agents.stand_in import Agent
 from tests.rig.daemon import altered
-from tests.rig.daemon.common_setup import UNSHARE, Make, command, seated
 from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.daemon.seated_agent import UNSHARE, Make, command, seated
 from tests.rig.naive_ways import naive
 
 

@@ -18,8 +18,8 @@ import pytest
 from headcount import __version__
 from tests.rig.agents.stand_in import program
 from tests.rig.daemon import altered
-from tests.rig.daemon.common_setup import ROUNDS, Make, command, seated
 from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.daemon.seated_agent import ROUNDS, Make, command, seated
 from tests.rig.kernel.spawner import Spawner
 from tests.rig.naive_ways import naive
 

@@ -14,8 +14,8 @@ import pytest
 
 from tests.rig.daemon import altered
 from tests.rig.daemon.change_stored_times import make_older
-from tests.rig.daemon.common_setup import AS_NOBODY, NOBODY, Make, needs_root, seated
 from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.daemon.seated_agent import AS_NOBODY, NOBODY, Make, needs_root, seated
 from tests.rig.naive_ways import naive
 from tests.rig.network.raw_requests import Orphan, connect, hook
 

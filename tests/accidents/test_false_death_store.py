@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from tests.rig.daemon.common_setup import ROUNDS, Make, seated
 from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.daemon.seated_agent import ROUNDS, Make, seated
 from tests.rig.naive_ways import naive
 from tests.rig.network.raw_requests import connect, files_waiting, hook, read_reply
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from tests.rig.daemon import altered
-from tests.rig.daemon.common_setup import ROUNDS, UNSHARE, Make, seated
 from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.daemon.seated_agent import ROUNDS, UNSHARE, Make, seated
 from tests.rig.kernel.spawner import Spawner, state_of
 from tests.rig.naive_ways import naive
 from tests.rig.network.raw_requests import Orphan, hook

@@ -12,8 +12,8 @@ from headcount.system.processes.linux import LinuxProcesses
 from tests.rig.agents.callers import Answer, Errand, Request, detached
 from tests.rig.agents.callers import child as child_of
 from tests.rig.agents.stand_in import Agent
-from tests.rig.daemon.common_setup import Make, seated
 from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.daemon.seated_agent import Make, seated
 from tests.rig.leftovers.leave_processes import left_by
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.rig.agents.stand_in import Agent
-from tests.rig.daemon.common_setup import command, seated
 from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.daemon.seated_agent import command, seated
 from tests.rig.leftovers.checkouts_and_records import examined, git, placed, record, started, there
 from tests.rig.terminal.tmux_fixtures import Make, Resident
 from tests.rig.terminal.tmux_servers import Server

@@ -14,8 +14,8 @@ from headcount.core.values.process import ProcessFacts
 from headcount.core.values.report import Report
 from tests.rig.agents.gemini_stand_in import GeminiStandIn
 from tests.rig.agents.stand_in import Agent
+from tests.rig.core_values import Scene, bound, death, process
 from tests.rig.daemon.real_daemon import Daemon, eventually
-from tests.rig.values import Scene, bound, death, process
 
 Make = Callable[..., Agent]
 SAMPLES = Path(__file__).parents[1] / "rig" / "samples"

@@ -14,8 +14,8 @@ import pytest
 from tests.rig.agents.commands_inside import environment, inside
 from tests.rig.agents.person import person
 from tests.rig.agents.stand_in import Agent
-from tests.rig.daemon.common_setup import Make, seated
 from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.daemon.seated_agent import Make, seated
 from tests.rig.terminal.tmux_servers import has_ended
 
 ITEM = "task:AUTH-12"

@@ -17,7 +17,7 @@ from headcount import times
 from headcount.client import claims
 from headcount.client.daemon_access import reach
 from headcount.client.faults import Broken, Deaf, NotRunning, Refused
-from tests.client.wire_server import WireServer, answer
+from tests.client.scripted_server import WireServer, answer
 from tests.rig.agents.commands_inside import MARKS, environment
 from tests.rig.claims.claiming_process import Worker
 from tests.rig.daemon.real_daemon import Daemon, eventually

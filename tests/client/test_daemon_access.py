@@ -7,7 +7,7 @@ import pytest
 from headcount.client.daemon_access import Client, order, quoted
 from headcount.client.faults import NotRunning, Unavailable
 from headcount.paths import Places
-from tests.client.wire_server import WireServer, answer
+from tests.client.scripted_server import WireServer, answer
 
 
 class Said:

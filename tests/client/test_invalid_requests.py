@@ -16,7 +16,7 @@ from headcount import times
 from headcount.client.claims import item_here
 from headcount.client.faults import ClientFault, NotFound, Refused, Unavailable, WrongCall
 from headcount.client.values import Claim, HeldByAnother, claim_fields
-from tests.client.wire_server import WireServer, answer
+from tests.client.scripted_server import WireServer, answer
 from tests.rig.agents.commands_inside import MARKS, environment, settled, shell
 from tests.rig.agents.stand_in import Agent
 from tests.rig.daemon.real_daemon import Daemon

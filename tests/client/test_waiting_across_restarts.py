@@ -17,7 +17,7 @@ from headcount.client import claims
 from headcount.client.daemon_access import Client, reach
 from headcount.client.faults import Broken, Unavailable
 from headcount.paths import Places
-from tests.client.wire_server import WireServer, answer
+from tests.client.scripted_server import WireServer, answer
 from tests.rig.agents.commands_inside import MARKS, command, environment
 from tests.rig.daemon.real_daemon import Daemon, eventually
 

@@ -9,7 +9,7 @@ from headcount.core.values.evidence import Awake, Tick
 from headcount.core.values.report import Anchor, Report, Turn, Worktree
 from headcount.core.values.session import Session
 from headcount.times import COLLISION_WITHIN
-from tests.rig.values import T0, Scene, bound, death, process, report, start
+from tests.rig.core_values import T0, Scene, bound, death, process, report, start
 
 HERE = Worktree("/src/web", "i18n", "web")
 A, B = process(100), process(200)

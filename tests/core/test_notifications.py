@@ -14,8 +14,8 @@ from headcount.core.values.events import Event, EventType
 from headcount.core.values.item import Item
 from headcount.core.values.report import Turn, WaitingOn
 from headcount.core.values.session import Session, SessionId
+from tests.rig.core_values import T0, Scene, bound, death, process, record, report, start
 from tests.rig.security.hostile_strings import hostile, traces
-from tests.rig.values import T0, Scene, bound, death, process, record, report, start
 
 LONG = 120.0
 

@@ -10,7 +10,7 @@ from headcount.core.values.claim import Claim
 from headcount.core.values.events import Event, EventType
 from headcount.core.values.item import Item
 from headcount.core.values.session import Ended, EndKind, Liveness, Session, SessionId
-from tests.rig.values import process
+from tests.rig.core_values import process
 
 T = 1_000.0
 ONE = SessionId("one")

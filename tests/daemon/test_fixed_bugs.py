@@ -30,9 +30,9 @@ from headcount.daemon.routes.terminals import _host
 from headcount.system.clock import SystemClock
 from headcount.system.files import IN_MODIFY, FileEvent
 from headcount.system.looking import Looks
+from tests.rig.core_values import Scene, bound, process, report, start
 from tests.rig.daemon.loop_without_daemon import lone_loop
 from tests.rig.kernel.fake_kernel import FakeKernel
-from tests.rig.values import Scene, bound, process, report, start
 
 # --- adapters ------------------------------------------------------------------------------------------
 

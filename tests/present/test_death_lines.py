@@ -13,8 +13,8 @@ from headcount.present.event_lines import Deaths, of_a_leftover, text_of
 from headcount.present.screen import Screen
 from tests.rig.agents.callers import Errand, Request, child
 from tests.rig.agents.stand_in import Agent
-from tests.rig.daemon.common_setup import seated
 from tests.rig.daemon.real_daemon import Daemon
+from tests.rig.daemon.seated_agent import seated
 
 SCREEN = Screen(columns=None, colour=False, unicode=True)
 AT = "2026-11-16T14:02:11.000Z"

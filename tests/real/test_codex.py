@@ -13,7 +13,7 @@ import pytest
 from headcount.agents.codex.adapter import CODEX
 from headcount.system.processes.procfs import has_terminal
 from tests.real.conftest import there_or_skipped
-from tests.real.looks import check_nothing_strange, check_peek
+from tests.real.screen_and_unknown_fields import check_nothing_strange, check_peek
 from tests.rig.daemon.real_daemon import Daemon, eventually
 from tests.rig.fake_apis.openai_responses import FakeResponses
 from tests.rig.fake_apis.scripted_api import script

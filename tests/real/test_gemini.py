@@ -12,7 +12,7 @@ import pytest
 
 from headcount.agents.gemini.adapter import GEMINI
 from tests.real.conftest import there_or_skipped
-from tests.real.looks import check_nothing_strange, check_peek
+from tests.real.screen_and_unknown_fields import check_nothing_strange, check_peek
 from tests.real.test_opencode import WITHIN, install
 from tests.rig.fake_apis.gemini_api import FakeGemini
 from tests.rig.fake_apis.scripted_api import script

@@ -12,7 +12,7 @@ import pytest
 
 from headcount.agents.opencode.adapter import OPENCODE
 from tests.real.conftest import there_or_skipped
-from tests.real.looks import check_nothing_strange, check_peek
+from tests.real.screen_and_unknown_fields import check_nothing_strange, check_peek
 from tests.rig.fake_apis.chat_completions import FakeChat
 from tests.rig.fake_apis.scripted_api import script
 from tests.rig.real_agents import opencode

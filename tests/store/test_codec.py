@@ -15,7 +15,7 @@ from headcount.core.values.session import Session
 from headcount.store.codec import decode_event, decode_session, encode_event, encode_session
 from headcount.store.interface import StoreFault
 from headcount.store.sql_files import SCHEMA_VERSION
-from tests.store.values import event, own_event, session
+from tests.store.sample_values import event, own_event, session
 
 PINNED = max(
     Path(__file__).parent.glob("vocabulary_*.json"),

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from headcount.core.values.events import EventType, apply
 from headcount.store.interface import StoreFault
 from tests.store.conftest import Opener
-from tests.store.values import BEGAN, ended, event, own_event, session
+from tests.store.sample_values import BEGAN, ended, event, own_event, session
 
 
 def seqs(events: list) -> list[int]:

@@ -21,7 +21,7 @@ from headcount.core.values.session import (
     Stall,
 )
 from headcount.store.codec import encode_session
-from tests.store.values import session
+from tests.store.sample_values import session
 
 NONE = dict.fromkeys
 

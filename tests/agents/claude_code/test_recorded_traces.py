@@ -16,7 +16,7 @@ from headcount.core.values.evidence import Evidence
 from headcount.core.values.process import ProcessIdentity
 from headcount.core.values.report import Anchor, Record, Report
 from headcount.core.values.session import EndKind, Session
-from tests.rig.values import HERE, Scene
+from tests.rig.core_values import HERE, Scene
 
 TRACES = {
     path.stem: json.loads(path.read_text())

@@ -12,7 +12,7 @@ from headcount.agents.installing.file_change import Installed, Plan
 from headcount.agents.interface import Unread
 from headcount.core.values.process import ProcessFacts
 from headcount.core.values.report import Opening, Report, Turn, WaitingOn
-from tests.rig.values import process
+from tests.rig.core_values import process
 
 SAMPLES = Path(__file__).parents[2] / "rig" / "samples" / "gemini"
 SCRIPT = "/usr/lib/node_modules/.bin/gemini"

@@ -14,7 +14,7 @@ from headcount.agents.opencode.hooks import FILE, HOOKS, MARK
 from headcount.core.values.evidence import Glimpse
 from headcount.core.values.process import OpenFile, ProcessFacts
 from headcount.core.values.report import Report, Turn, WaitingOn
-from tests.rig.values import process
+from tests.rig.core_values import process
 
 EXE = "/usr/lib/node_modules/opencode-ai/bin/opencode.exe"
 SESSION = "ses_e1ddc55b3ffe9KPc75Pkj6GV3l"

@@ -24,7 +24,7 @@ from headcount.store.interface import NewerSchema, StoreFault
 from headcount.store.sqlite.adapter import SqliteStore
 from tests.campaign.storage.corruption_kinds import DAMAGES, IN_THE_FILE, Files
 from tests.campaign.storage.sample_store import Sample, State, make, open_store
-from tests.store.values import event, session
+from tests.store.sample_values import event, session
 
 
 @dataclass(slots=True)

@@ -19,7 +19,7 @@ from headcount.store.interface import Loaded
 from headcount.store.sqlite.adapter import SqliteStore
 from headcount.store.sqlite.tokens_and_notes import TokenRow
 from tests.campaign.storage.corruption_kinds import Files
-from tests.store.values import BEGAN, ended, event, session
+from tests.store.sample_values import BEGAN, ended, event, session
 
 MACHINE = "machine-1"
 SESSIONS = 60

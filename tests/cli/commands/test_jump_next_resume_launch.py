@@ -12,8 +12,8 @@ import pytest
 from headcount.cli.actions import jump_to_terminal
 from headcount.cli.commands.launch import parse_plain
 from tests.rig.agents.stand_in import Agent, in_environment, program
-from tests.rig.daemon.common_setup import command, seated
 from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.daemon.seated_agent import command, seated
 from tests.rig.terminal.tmux_fixtures import Make, Resident, View
 from tests.rig.terminal.tmux_servers import Server, has_ended
 

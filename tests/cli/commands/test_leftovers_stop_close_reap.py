@@ -11,8 +11,8 @@ from headcount.present import leftovers as present_leftovers
 from headcount.present.screen import Screen
 from tests.rig.agents.callers import bare
 from tests.rig.agents.stand_in import Agent
-from tests.rig.daemon.common_setup import Make, seated
 from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.daemon.seated_agent import Make, seated
 from tests.rig.leftovers.leave_processes import left_by
 
 PIPE = Screen(columns=None, colour=False, unicode=True)

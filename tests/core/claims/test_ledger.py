@@ -21,7 +21,7 @@ from headcount.core.values.process import ProcessIdentity
 from headcount.core.values.report import Opening, Turn
 from headcount.core.values.verdict import alive, unknown
 from tests.rig.claims.core_ledger import FIRST, OPERATOR, Desk
-from tests.rig.values import HERE, T0, bound, death, judged, leaving, process, report, start
+from tests.rig.core_values import HERE, T0, bound, death, judged, leaving, process, report, start
 
 A, B, C, D = process(100), process(200), process(300), process(400)
 A_AGAIN = process(100, inode=7)  # another incarnation with the same pid

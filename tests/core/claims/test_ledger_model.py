@@ -27,7 +27,7 @@ from headcount.core.values.events import Event, EventType, apply_claim
 from headcount.core.values.item import Item, overlaps
 from headcount.core.values.process import ProcessIdentity
 from tests.rig.claims.core_ledger import FIRST, Desk
-from tests.rig.values import death, process
+from tests.rig.core_values import death, process
 
 PIDS = [100, 200, 300, 400]
 ITEMS = ["task:a", "path:/a/**", "path:/a/b", "path:/a/c"]

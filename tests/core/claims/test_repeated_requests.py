@@ -7,7 +7,7 @@ from headcount.core.values.claim import Acquire, Caller, CallerKind, Freed, Gran
 from headcount.core.values.evidence import Retire
 from headcount.core.values.item import Item
 from tests.rig.claims.core_ledger import Desk
-from tests.rig.values import T0, process
+from tests.rig.core_values import T0, process
 
 A, B, C, D = process(100), process(200), process(300), process(400)
 TASK = "task:AUTH-12"

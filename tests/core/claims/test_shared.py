@@ -21,7 +21,7 @@ from headcount.core.values.item import Item, is_shared
 from headcount.core.values.process import Place
 from headcount.core.values.verdict import Proof, alive, dead
 from tests.rig.claims.core_ledger import Desk
-from tests.rig.values import T0, process
+from tests.rig.core_values import T0, process
 
 A, B = process(100), process(200)
 FAR = process(100, place=Place("other", "boot-far", 4026531836))  # the same numbers on another machine

@@ -16,7 +16,7 @@ from headcount.core.values.claim import (
 )
 from headcount.core.values.item import Item
 from tests.rig.claims.core_ledger import Desk
-from tests.rig.values import process
+from tests.rig.core_values import process
 
 A, B = process(100), process(200)
 TASK = "task:AUTH-12"

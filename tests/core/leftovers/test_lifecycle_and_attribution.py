@@ -15,7 +15,7 @@ from headcount.core.values.report import Opening
 from headcount.core.values.session import SessionId
 from headcount.core.values.verdict import Proof, dead, unknown
 from tests.rig.claims.core_ledger import Desk
-from tests.rig.values import HERE, T0, Scene, bound, death, process, report, start
+from tests.rig.core_values import HERE, T0, Scene, bound, death, process, report, start
 
 A, B, CHILD, OTHER = process(100), process(200), process(300), process(400)
 C, D = process(500), process(600)

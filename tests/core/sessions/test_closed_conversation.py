@@ -6,7 +6,7 @@ from headcount.core.leftovers.attribution import is_dead, lives
 from headcount.core.values.evidence import Closed
 from headcount.core.values.report import Report
 from headcount.core.values.session import EndKind, Liveness
-from tests.rig.values import T0, Scene, bound, death, leaving, process, report
+from tests.rig.core_values import T0, Scene, bound, death, leaving, process, report
 
 P = process(100)
 

@@ -3,7 +3,7 @@
 from headcount.core.state.world import World
 from headcount.core.values.report import Opening, Turn
 from headcount.core.values.session import EndKind, Liveness
-from tests.rig.values import HERE, T0, Scene, bound, death, leaving, process, record, report, start
+from tests.rig.core_values import HERE, T0, Scene, bound, death, leaving, process, record, report, start
 
 P, Q = process(100), process(200)
 

@@ -6,7 +6,7 @@ from headcount.core.values.events import EventType
 from headcount.core.values.evidence import Examined, Located
 from headcount.core.values.session import SessionId
 from headcount.core.values.terminal import Pane, Where, by_environment, in_tmux, pane_of, server_socket
-from tests.rig.values import T0, Scene, bound, death, process, start
+from tests.rig.core_values import T0, Scene, bound, death, process, start
 
 P = process(100)
 

@@ -7,7 +7,7 @@ from headcount.core.values.evidence import Register, TurnedAway, Unregister
 from headcount.core.values.report import Opening
 from headcount.core.values.session import EndKind, Liveness, Registration
 from headcount.core.values.verdict import unknown
-from tests.rig.values import T0, Scene, bound, death, judged, leaving, process, record, report, start
+from tests.rig.core_values import T0, Scene, bound, death, judged, leaving, process, record, report, start
 
 
 def registering(

@@ -13,7 +13,7 @@ from headcount.core.values.report import Found, Turn
 from headcount.core.values.session import EndKind, Liveness
 from headcount.core.values.verdict import alive, unknown
 from tests.core.test_properties import CONVERSATIONS, NOW, PROCESSES, reports
-from tests.rig.values import T0, Scene, bound, death, leaving, process, record, report
+from tests.rig.core_values import T0, Scene, bound, death, leaving, process, record, report
 
 HOST = process(100)
 OTHER = process(200)

@@ -8,7 +8,7 @@ from headcount.core.values.evidence import Declared, Glimpse, Looked
 from headcount.core.values.report import Opening, Turn
 from headcount.core.values.session import Liveness, SessionId
 from headcount.core.values.verdict import unknown
-from tests.rig.values import T0, Scene, bound, death, judged, process, record, report, start
+from tests.rig.core_values import T0, Scene, bound, death, judged, process, record, report, start
 
 PATIENCE = 600.0
 LATER = T0 + 1000

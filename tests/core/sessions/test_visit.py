@@ -5,7 +5,7 @@ import pytest
 from headcount.core.values.activity import Doing
 from headcount.core.values.evidence import Visited
 from headcount.core.values.report import Turn
-from tests.rig.values import T0, Scene, bound, death, process, report, start
+from tests.rig.core_values import T0, Scene, bound, death, process, report, start
 
 
 def scene_of(turn: Turn) -> Scene:

@@ -20,7 +20,7 @@ from headcount.core.values.report import Anchor, Opening, Turn, Worktree
 from headcount.core.values.session import Registration, SessionId
 from headcount.core.values.verdict import Proof, alive, dead, unknown
 from headcount.times import COLLISION_WITHIN
-from tests.rig.values import HERE, T0, bound, process, record, report
+from tests.rig.core_values import HERE, T0, bound, process, record, report
 
 PROCESSES = [process(100), process(200), process(300)]
 CONVERSATIONS = ["conv-a", "conv-b", "conv-c"]

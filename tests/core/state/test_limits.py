@@ -10,7 +10,7 @@ from headcount.core.values.report import Anchor, Turn
 from headcount.core.values.session import Liveness
 from headcount.times import LOST_AFTER
 from tests.rig.claims.core_ledger import Desk
-from tests.rig.values import T0, Scene, bound, leaving, process, report, start
+from tests.rig.core_values import T0, Scene, bound, leaving, process, report, start
 
 A, B = process(100), process(200)
 LATER = T0 + LOST_AFTER + 60

@@ -3,7 +3,7 @@ from msgspec.structs import replace
 
 from headcount.core.values.process import Match, same_process
 from headcount.core.values.verdict import Proof, Standing, Verdict, judge_place
-from tests.rig.values import HERE, process
+from tests.rig.core_values import HERE, process
 
 P = process(100)
 

@@ -8,7 +8,7 @@ from headcount.core.values.evidence import CheckoutSeen, Glimpse, Told
 from headcount.core.values.report import Details, Found
 from headcount.core.values.session import TRACED, Checkout, EndKind, Origin, Session, Spent, traced
 from headcount.core.values.verdict import Proof, dead
-from tests.rig.values import HERE, T0, Scene, bound, death, judged, process, record, report, start
+from tests.rig.core_values import HERE, T0, Scene, bound, death, judged, process, record, report, start
 
 
 def origins(session: Session) -> dict[str, tuple[str, float]]:

@@ -14,9 +14,9 @@ from headcount.daemon.config import BadSetting, Config, parse_span
 from headcount.daemon.ending.idle_close import IdleClose, may_be_closed
 from headcount.daemon.ending.signal_process import Wish
 from tests.rig.agents.stand_in import Agent
-from tests.rig.daemon.common_setup import command, seated
+from tests.rig.core_values import T0, Scene, bound, process, report
 from tests.rig.daemon.real_daemon import Daemon, eventually
-from tests.rig.values import T0, Scene, bound, process, report
+from tests.rig.daemon.seated_agent import command, seated
 
 MakeAgent = Callable[..., Agent]
 

@@ -14,9 +14,9 @@ from headcount.daemon.ending.signal_process import Endings, Target, Wish
 from headcount.system.clock import SystemClock
 from headcount.system.processes.linux import LinuxProcesses
 from headcount.system.processes.pidfds.handle import ProcessHandle
-from tests.rig.daemon.common_setup import Make, seated
 from tests.rig.daemon.real_daemon import Daemon, eventually
 from tests.rig.daemon.recording_loop import WitnessLoop
+from tests.rig.daemon.seated_agent import Make, seated
 
 
 class Stage:

@@ -14,8 +14,8 @@ import pytest
 from tests.rig.agents.callers import Answer, Errand, Request, bare, detached, left_behind, marks, nested
 from tests.rig.agents.callers import child as child_of
 from tests.rig.agents.stand_in import Agent
-from tests.rig.daemon.common_setup import Make, needs_root, seated
 from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.daemon.seated_agent import Make, needs_root, seated
 from tests.rig.kernel.spawner import state_of
 from tests.rig.leftovers.leave_processes import left_by
 
@@ -303,7 +303,7 @@ SqliteStore.commit = commit
 
 def test_the_first_process_the_daemon_and_its_ancestors_are_forbidden_by_the_rule_itself() -> None:
     from headcount.daemon.ending.signal_process import forbidden
-    from tests.rig.values import process
+    from tests.rig.core_values import process
 
     ours, callers = [process(50), process(40)], [process(60), process(61)]
     assert forbidden(process(1), ours, callers)

@@ -14,12 +14,12 @@ from headcount.core.values.terminal import Pane
 from headcount.daemon.ending.signal_process import Wish
 from headcount.daemon.ending.tmux_windows import TmuxWindows
 from tests.rig.agents.stand_in import program
-from tests.rig.daemon.common_setup import command, seated
+from tests.rig.core_values import Scene, bound, start
 from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.daemon.seated_agent import command, seated
 from tests.rig.kernel.fake_kernel import FakeKernel
 from tests.rig.terminal.tmux_fixtures import Make, Resident
 from tests.rig.terminal.tmux_servers import Server
-from tests.rig.values import Scene, bound, start
 
 
 def launched(daemon: Daemon, tmux: Server, bin: Path, *words: str) -> dict[str, Any]:

@@ -14,8 +14,8 @@ import pytest
 from tests.rig.agents.callers import Answer, Errand, Request, child, detached, left_behind, marks
 from tests.rig.agents.commands_inside import inside
 from tests.rig.agents.stand_in import Agent, program
-from tests.rig.daemon.common_setup import Make, seated
 from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.daemon.seated_agent import Make, seated
 from tests.rig.leftovers.leave_processes import left_by
 from tests.rig.terminal.tmux_servers import Server, has_ended
 

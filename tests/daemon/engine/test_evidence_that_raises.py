@@ -7,8 +7,8 @@ import pytest
 
 from headcount.core import required_proofs
 from headcount.daemon.engine.loop import BATCH_MOST, NotWeighed
+from tests.rig.core_values import T0, report
 from tests.rig.daemon.loop_without_daemon import lone_loop
-from tests.rig.values import T0, report
 
 TRIES_MOST = 40  # a batch of a thousand is halved ten times for each piece
 

@@ -8,8 +8,8 @@ import pytest
 
 from headcount.daemon.engine import loop as looping
 from headcount.daemon.engine.loop import BATCH_MOST, Loop
+from tests.rig.core_values import T0, bound, process, report
 from tests.rig.daemon.loop_without_daemon import lone_loop
-from tests.rig.values import T0, bound, process, report
 
 CALLERS = 16
 COMMIT_TURNS = 4  # of the event loop, while a thread syncs

@@ -19,7 +19,7 @@ from headcount.core.values.verdict import Proof, Verdict, alive, dead
 from headcount.daemon.engine.loop import Loop, NotStored
 from headcount.store.interface import StoreFault
 from headcount.system.clock import SystemClock
-from tests.rig.values import HERE, T0, bound, process, report
+from tests.rig.core_values import HERE, T0, bound, process, report
 
 A, B, C = process(100), process(200), process(300)
 TASK, OTHER = Item("task:x"), Item("task:y")

@@ -16,10 +16,10 @@ from headcount.store.interface import FaultKind, StoreFault
 from headcount.store.sqlite.adapter import SqliteStore
 from tests.rig.agents.crowd import program
 from tests.rig.agents.stand_in import Agent
+from tests.rig.core_values import T0, report
 from tests.rig.daemon.loop_without_daemon import lone_loop
 from tests.rig.daemon.real_daemon import Daemon, eventually
-from tests.rig.values import T0, report
-from tests.store.values import session
+from tests.store.sample_values import session
 
 SURROGATE = "\udcff"  # a byte of a file name that is no text; JSON has no form for it
 

@@ -13,7 +13,7 @@ from headcount.daemon.fleet.intervals import Pace
 from headcount.daemon.routes.shared_claims import elsewhere
 from headcount.store.shared_interface import SharedUnavailable, Superseded
 from tests.rig.claims.local_and_fleet_ledgers import FleetDesk
-from tests.rig.values import process
+from tests.rig.core_values import process
 
 A, B = process(100), process(200)
 TASK = Item("task:x")

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.rig.agents.stand_in import Agent, program
-from tests.rig.daemon.common_setup import AS_NOBODY, needs_root
 from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.daemon.seated_agent import AS_NOBODY, needs_root
 from tests.rig.kernel.spawner import Spawner
 from tests.rig.naive_ways.naive import start_ticks
 from tests.rig.network.raw_requests import Orphan, files_waiting, hook

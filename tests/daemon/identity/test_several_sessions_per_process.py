@@ -10,8 +10,8 @@ import pytest
 
 from tests.rig.agents.callers import Answer, Errand, Request
 from tests.rig.agents.stand_in import Agent
-from tests.rig.daemon.common_setup import command
 from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.daemon.seated_agent import command
 
 Make = Callable[..., Agent]
 ME = Request("GET", "/v1/sessions/me")

@@ -12,8 +12,8 @@ import pytest
 
 from tests.rig.agents.callers import Answer, Errand, Request, child, detached, left_behind, marks
 from tests.rig.agents.stand_in import Agent
-from tests.rig.daemon.common_setup import Make, seated
 from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.daemon.seated_agent import Make, seated
 
 OPERATOR, AGENT, NOBODY = "operator", "agent", "nobody"
 ELSEWHERE = ("unshare", "--pid", "--fork")

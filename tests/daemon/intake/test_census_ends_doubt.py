@@ -6,8 +6,8 @@ from headcount.core.values.evidence import Judged
 from headcount.core.values.process import ProcessFacts
 from headcount.core.values.session import Liveness
 from headcount.core.values.verdict import unknown
+from tests.rig.core_values import bound, report
 from tests.rig.daemon.census_without_daemon import lone_census
-from tests.rig.values import bound, report
 
 
 @pytest.mark.parametrize("lives", [True, False])

@@ -21,9 +21,9 @@ from headcount.daemon.intake.census import Census
 from headcount.daemon.intake.open_conversations import Hosting
 from headcount.system.clock import SystemClock
 from headcount.system.looking import Looks
+from tests.rig.core_values import bound, report
 from tests.rig.daemon.loop_without_daemon import Nothing
 from tests.rig.kernel.fake_kernel import FakeKernel
-from tests.rig.values import bound, report
 
 A, B = "01a1e22b-5ead-7421-bca6-1cce74188e07", "01a1e22b-b56d-7463-b57a-4f677c9d4a5a"
 

@@ -17,10 +17,10 @@ from headcount.daemon.ending.idle_close import may_be_closed
 from tests.rig.agents.callers import bare
 from tests.rig.agents.person import person
 from tests.rig.agents.stand_in import Agent
-from tests.rig.daemon.common_setup import Make
+from tests.rig.core_values import T0, Scene, bound, process, report
 from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.daemon.seated_agent import Make
 from tests.rig.terminal.tmux_servers import has_ended
-from tests.rig.values import T0, Scene, bound, process, report
 
 CONVERSATION = "0b0e5c9e-0000-4000-8000-00000000feed"
 

@@ -11,8 +11,8 @@ from headcount.core.values.process import ProcessIdentity
 from headcount.daemon.leftovers.descendants import Descendants
 from headcount.daemon.leftovers.process_label import called
 from headcount.system.clock import SystemClock
+from tests.rig.core_values import Scene, bound, start
 from tests.rig.kernel.fake_kernel import FakeKernel
-from tests.rig.values import Scene, bound, start
 
 
 class Stage:
@@ -166,6 +166,6 @@ async def test_agents_that_are_due_together_are_looked_at_in_one_go(stage: Stage
 )
 def test_a_process_is_called_by_program_and_script_and_no_argument(argv: tuple[str, ...], name: str) -> None:
     from headcount.core.values.process import ProcessFacts
-    from tests.rig.values import process
+    from tests.rig.core_values import process
 
     assert called(ProcessFacts(process(7), 1, 1000, "comm", argv, None)) == name

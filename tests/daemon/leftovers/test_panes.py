@@ -18,7 +18,7 @@ from headcount.daemon.leftovers.panes import (
 )
 from headcount.system.tmux import NoServer, Unreachable
 from headcount.times import UNNAMED_AFTER
-from tests.rig.values import T0, process
+from tests.rig.core_values import T0, process
 
 SOCKET = "/tmp/tmux-0/default"
 SHELL = Pane(SOCKET, 50, 7, "%1", "@1", 90, False, False, "work", 3, 0, "web", "zsh")

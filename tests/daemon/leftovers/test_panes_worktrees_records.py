@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.rig.agents.stand_in import Agent
-from tests.rig.daemon.common_setup import seated
 from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.daemon.seated_agent import seated
 from tests.rig.leftovers.checkouts_and_records import examined, git, machine, placed, record, started, there
 from tests.rig.terminal.tmux_fixtures import Make, Resident
 

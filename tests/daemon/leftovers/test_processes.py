@@ -8,8 +8,8 @@ from typing import Any
 from tests.rig.agents.callers import Errand, Request, marks
 from tests.rig.agents.callers import child as child_of
 from tests.rig.agents.stand_in import Agent, program
-from tests.rig.daemon.common_setup import Make, seated
 from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.daemon.seated_agent import Make, seated
 from tests.rig.leftovers.leave_processes import Left, left_by
 
 

@@ -15,9 +15,9 @@ from headcount.system.processes.linux import LinuxProcesses
 from tests.rig.agents.agent_below_leftover import Supervised
 from tests.rig.agents.callers import marks
 from tests.rig.agents.stand_in import Agent, program
-from tests.rig.daemon.common_setup import Make, command, needs_root, seated
 from tests.rig.daemon.real_daemon import Daemon, eventually
 from tests.rig.daemon.recording_loop import WitnessLoop
+from tests.rig.daemon.seated_agent import Make, command, needs_root, seated
 from tests.rig.leftovers.leave_processes import left_by
 from tests.rig.terminal.tmux_servers import Server, has_ended
 

@@ -19,9 +19,9 @@ from headcount.daemon.leftovers.search import Search
 from headcount.store.interface import StoreFault
 from headcount.system.clock import SystemClock
 from headcount.system.looking import Looks
+from tests.rig.core_values import bound, report
 from tests.rig.daemon.loop_without_daemon import Nothing
 from tests.rig.kernel.fake_kernel import FakeKernel, FakeProcesses
-from tests.rig.values import bound, report
 
 
 class Held(FakeProcesses):

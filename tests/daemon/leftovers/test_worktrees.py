@@ -13,7 +13,7 @@ from headcount.daemon.leftovers import worktrees as module
 from headcount.system.git_repository import Repo
 from headcount.system.git_unsaved_work import Work
 from headcount.system.looking import Looks
-from tests.rig.values import Scene, bound, process, start
+from tests.rig.core_values import Scene, bound, process, start
 
 WORK = Work(uncommitted=1, unpushed=0, branch="main")
 

@@ -19,9 +19,9 @@ from headcount.daemon.observers import stalls as module
 from headcount.daemon.observers.stalls import Stalls
 from headcount.system.looking import Looks
 from tests.rig.agents.stand_in import Agent
+from tests.rig.core_values import T0, Scene, bound, report
 from tests.rig.daemon.real_daemon import Daemon, eventually
 from tests.rig.kernel.fake_kernel import FakeKernel
-from tests.rig.values import T0, Scene, bound, report
 
 PATIENCE = 1.6  # seconds, as the setting below says in minutes
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tests.rig.agents.stand_in import in_environment
-from tests.rig.daemon.common_setup import seated
 from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.daemon.seated_agent import seated
 from tests.rig.terminal.tmux_fixtures import Make, Resident
 from tests.rig.terminal.tmux_servers import Server, has_ended
 

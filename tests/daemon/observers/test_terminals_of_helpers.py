@@ -16,9 +16,9 @@ from headcount.daemon.observers import terminals
 from headcount.daemon.observers.terminals import Terminals
 from headcount.system.clock import SystemClock
 from headcount.system.processes.procfs import has_terminal
+from tests.rig.core_values import T0
 from tests.rig.daemon.real_daemon import eventually
 from tests.rig.kernel.fake_kernel import FakeKernel
-from tests.rig.values import T0
 
 SOCKET = "/tmp/tmux-0/default"
 

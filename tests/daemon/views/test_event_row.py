@@ -5,7 +5,7 @@ from headcount.core.values.events import Event, EventType
 from headcount.core.values.evidence import Awake
 from headcount.core.values.item import Item
 from headcount.daemon.views.session_row import event_row
-from tests.rig.values import T0, Scene, bound, death, process, start
+from tests.rig.core_values import T0, Scene, bound, death, process, start
 
 P = process(100)
 

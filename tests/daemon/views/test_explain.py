@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from headcount.core.values.report import Turn
 from headcount.daemon.views.explain import explain
-from tests.rig.values import Scene, bound, process, report
+from tests.rig.core_values import Scene, bound, process, report
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from headcount.daemon.views.session_row import event_row, session_row
 from headcount.store.codec import encode_event, encode_session
 from tests.fuzz.promises import is_absolute, is_id, is_label, is_moment, is_text
 from tests.fuzz.target import Check, Target, sample_files
-from tests.rig.values import Scene, bound, process
+from tests.rig.core_values import Scene, bound, process
 
 AT = 1_795_000_000.0
 BACKGROUND_MOST = 100

@@ -8,7 +8,7 @@ from headcount.core.values.process import ProcessFacts
 from headcount.store.codec import encode_event, encode_session
 from tests.fuzz.promises import is_absolute, is_count, is_id, is_label, is_moment, is_text
 from tests.fuzz.target import Target, sample_files
-from tests.rig.values import Scene, bound, process
+from tests.rig.core_values import Scene, bound, process
 
 SESSIONS = Sessions()
 

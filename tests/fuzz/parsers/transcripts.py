@@ -27,7 +27,7 @@ from headcount.core.values.evidence import Glimpse
 from headcount.store.codec import encode_event, encode_session
 from tests.fuzz.promises import is_count, is_label, is_moment, is_text
 from tests.fuzz.target import SAMPLES, Check, Target, sample_lines
-from tests.rig.values import Scene, report
+from tests.rig.core_values import Scene, report
 
 CONVERSATION = "01a1e22b-5ead-7421-bca6-1cce74188e07"
 LINES = 20

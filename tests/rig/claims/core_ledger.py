@@ -14,7 +14,7 @@ from headcount.core.values.item import Item
 from headcount.core.values.process import ProcessIdentity
 from headcount.core.values.session import SessionId
 from headcount.core.values.verdict import Proof, Verdict, alive, dead, unknown
-from tests.rig.values import HERE, T0, bound, death, start
+from tests.rig.core_values import HERE, T0, bound, death, start
 
 FIRST = 1000
 OPERATOR = Caller(None, kind=CallerKind.OPERATOR)

@@ -24,7 +24,7 @@ from headcount.daemon.fleet.while_joined import Member
 from headcount.store.postgres.address import with_passfile
 from headcount.store.sqlite.adapter import SqliteStore
 from headcount.system.clock import SystemClock
-from tests.rig.values import HERE, bound, start
+from tests.rig.core_values import HERE, bound, start
 
 OPERATOR = Caller(None, kind=CallerKind.OPERATOR)
 PACE = Pace(0.05)  # a lease of 1.5 s, renewed every 0.5 s, a lock-delay of 0.75 s

@@ -10,7 +10,7 @@ from headcount.core.values.process import ProcessIdentity
 from headcount.core.values.verdict import Verdict
 from headcount.daemon.engine.loop import Loop
 from headcount.system.clock import SystemClock
-from tests.rig.values import HERE
+from tests.rig.core_values import HERE
 
 
 class Nothing:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tests.rig.agents.stand_in import Agent
-from tests.rig.daemon.common_setup import seated
 from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.daemon.seated_agent import seated
 
 
 def left(daemon: Daemon, kind: str, session: str | None) -> list[dict[str, Any]]:

@@ -9,8 +9,8 @@ from headcount.store.postgres.address import with_passfile
 from headcount.store.postgres.connect import places_of
 from headcount.store.postgres.pool import Link
 from tests.rig.claims.local_and_fleet_ledgers import FleetDesk
+from tests.rig.core_values import process
 from tests.rig.network.postgres import Postgres
-from tests.rig.values import process
 
 A, B = process(100), process(200)
 

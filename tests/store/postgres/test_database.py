@@ -14,9 +14,9 @@ from headcount.store.postgres.address import BadAddress, parse_address, passfile
 from headcount.store.postgres.pool import QUERIES, SCHEMA_VERSION, Link, migrate
 from headcount.store.shared_interface import SharedNewerSchema, SharedUnavailable
 from tests.rig.claims.local_and_fleet_ledgers import FleetDesk
+from tests.rig.core_values import process
 from tests.rig.network.cuttable_proxy import SILENT, Proxy
 from tests.rig.network.postgres import free_port
-from tests.rig.values import process
 
 A, B = process(100), process(200)
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from headcount.store.interface import StoreFault
 from headcount.store.sqlite.adapter import SqliteStore
-from tests.store.values import event, session
+from tests.store.sample_values import event, session
 
 TRIES = 20
 

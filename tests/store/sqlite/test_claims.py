@@ -12,10 +12,10 @@ from headcount.core.values.events import Event, EventType, apply_claim
 from headcount.core.values.item import Item
 from headcount.store.interface import StoreFault
 from tests.rig.claims.core_ledger import Desk
-from tests.rig.values import process
+from tests.rig.core_values import process
 from tests.store.conftest import Opener
+from tests.store.sample_values import BEGAN, event
 from tests.store.sqlite.test_damage import fill, garble, pages_of
-from tests.store.values import BEGAN, event
 
 A = process(100)
 

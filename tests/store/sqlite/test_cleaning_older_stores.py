@@ -14,9 +14,9 @@ from headcount.core.values.report import Background, Turn
 from headcount.core.values.session import Origin, Registration
 from headcount.store.sqlite.schema import version
 from tests.store.conftest import Opener
+from tests.store.sample_values import BEGAN, event, session
 from tests.store.sqlite.run_under_faults import STORAGE, run, strace, writer
 from tests.store.sqlite.test_damage import assert_set_aside
-from tests.store.values import BEGAN, event, session
 
 PROMPT = "fix the login of customer 4711"
 MARK = b"4711"

@@ -9,7 +9,7 @@ import pytest
 
 from headcount.store.interface import StoreFault
 from tests.store.conftest import Opener
-from tests.store.values import event, session
+from tests.store.sample_values import event, session
 
 PAGE = 4096
 

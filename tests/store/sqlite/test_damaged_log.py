@@ -9,8 +9,8 @@ import pytest
 
 from headcount.store.sqlite.damage import damage_in
 from tests.store.conftest import Opener
+from tests.store.sample_values import event, session
 from tests.store.sqlite.run_under_faults import run, strace, writer
-from tests.store.values import event, session
 
 FRAME = 4096 + 24
 HEAD = 32

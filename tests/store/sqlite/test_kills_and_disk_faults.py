@@ -96,7 +96,7 @@ import asyncio, subprocess, time
 from pathlib import Path
 from headcount.store.interface import StoreFault
 from headcount.store.sqlite.adapter import SqliteStore
-from tests.store.values import event, session
+from tests.store.sample_values import event, session
 disk = Path({str(tmp_path)!r})
 subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "none", disk], check=True)
 
@@ -136,7 +136,7 @@ from pathlib import Path
 from headcount.store.sqlite.driver_errors import translate
 from headcount.store.interface import StoreFault
 from headcount.store.sqlite.adapter import SqliteStore
-from tests.store.values import event, session
+from tests.store.sample_values import event, session
 disk = Path({str(tmp_path)!r})
 subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "none", disk], check=True)
 path = disk / "headcount.db"

@@ -11,7 +11,7 @@ from headcount.core.values.leftover import Kind, Leftover, LeftoverId, gone
 from headcount.core.values.process import ProcessIdentity
 from headcount.core.values.session import SessionId
 from tests.store.conftest import Opener
-from tests.store.values import BEGAN, ended, session
+from tests.store.sample_values import BEGAN, ended, session
 
 
 def leftover(id: str = "l1", of: str | None = "s1") -> Leftover:

@@ -8,8 +8,8 @@ import pytest
 from headcount.store.sqlite import writer
 from headcount.store.sqlite.adapter import SqliteStore
 from tests.store.conftest import Opener
+from tests.store.sample_values import event, session
 from tests.store.sqlite.test_threads import Gate
-from tests.store.values import event, session
 
 
 async def commit(store: SqliteStore, first: int, last: int) -> None:

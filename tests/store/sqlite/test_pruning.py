@@ -3,7 +3,7 @@
 import asyncio
 
 from tests.store.conftest import Opener
-from tests.store.values import BEGAN, ended, event, session
+from tests.store.sample_values import BEGAN, ended, event, session
 
 MUCH = 10**12
 

@@ -11,9 +11,9 @@ from headcount.store.interface import StoreFault
 from headcount.store.sqlite.row_checksums import Unsound, sound, summed
 from tests.campaign.storage.sample_store import make
 from tests.store.conftest import Opener
+from tests.store.sample_values import event, session
 from tests.store.sqlite.test_claims import claim
 from tests.store.sqlite.test_damage import PAGE, assert_set_aside, fill, pages_of
-from tests.store.values import event, session
 
 TABLES = {
     "meta": ("key", "value"),

@@ -12,7 +12,7 @@ from headcount.store.sql_files import MIGRATIONS, QUERIES, SCHEMA_VERSION, Migra
 from headcount.store.sqlite import schema
 from headcount.store.sqlite.adapter import SqliteStore
 from tests.store.conftest import Opener
-from tests.store.values import event, session
+from tests.store.sample_values import event, session
 
 SCHEMA = Path(schema.__file__).parents[1] / "sql" / "schema.sql"
 

@@ -10,7 +10,7 @@ import pytest
 from headcount.store.interface import StoreFault
 from headcount.store.sqlite.adapter import SqliteStore
 from tests.store.conftest import Opener
-from tests.store.values import event, session
+from tests.store.sample_values import event, session
 
 
 class Gate:
