@@ -40,7 +40,7 @@ FULL: dict[str, Any] = {
 def test_the_wide_table_has_a_column_for_each_figure() -> None:
     sessions = [session("7f3a0000", **FULL), session("c01d0000")]
     head, first, second, summary = draw(
-        rows_of(sessions, NOW), PIPE, everything=True, more=table.columns_of(sessions)
+        rows_of(sessions, NOW), PIPE, everything=True, more=table.wide_columns(sessions)
     )
     assert head.split()[-11:] == [
         "ROLE", "GROUPS", "MODEL", "CONTEXT", "TOKENS", "COST", "WORKTREE", "MODE", "ENTRY", "PARENT", "VERSION",
@@ -66,7 +66,7 @@ def test_the_wide_table_has_a_column_for_each_figure() -> None:
 
 def test_a_column_that_nobody_fills_is_left_out_and_the_usual_table_is_as_it_was() -> None:
     plain = draw(rows_of(SCREEN, NOW), PIPE)
-    assert draw(rows_of(SCREEN, NOW), PIPE, everything=True, more=table.columns_of(SCREEN)) == plain
+    assert draw(rows_of(SCREEN, NOW), PIPE, everything=True, more=table.wide_columns(SCREEN)) == plain
 
 
 @pytest.mark.parametrize(

@@ -228,7 +228,7 @@ def test_watch_says_why_a_host_is_not_heard(tmp_path):
 
 def told_of(host: str, ssh: str, home: Path) -> dict[str, object]:
     code = (
-        "import json, queue, threading; from headcount.cli import remote_watch as w; told = queue.Queue(); "
+        "import json, queue, threading; from headcount.cli.actions import remote_hosts as w; told = queue.Queue(); "
         f"threading.Thread(target=w._there, args=({host!r}, told, w.Children()), daemon=True).start(); "
         "print(json.dumps(told.get(timeout=30)))"
     )
