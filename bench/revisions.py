@@ -19,9 +19,9 @@ from bench.home import introduce, scratch
 from bench.numbers import median, ms
 from bench.wheel import ROOT
 from headcount.times import CENSUS_EVERY
-from tests.rig.crowd import Crowd
-from tests.rig.daemon import Daemon
-from tests.rig.installation import Installation
+from tests.rig.agents.crowd import Crowd
+from tests.rig.daemon.installation import Installation
+from tests.rig.daemon.real_daemon import Daemon
 
 SESSIONS = 150
 ROUNDS = 9
