@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from headcount.daemon.config import REMOVED, SETTINGS, BadSetting, Config, parse_span
-from tests.rig.daemon import Daemon
-from tests.rig.inside import command, outside
-from tests.rig.noticed import configure
-from tests.rig.second_user import UID, as_second, is_possible
+from tests.rig.agents.commands_inside import command, outside
+from tests.rig.daemon.notification_setup import configure
+from tests.rig.daemon.real_daemon import Daemon
+from tests.rig.security.second_user import UID, as_second, is_possible
 
 only_root = pytest.mark.skipif(not is_possible(), reason="only root can be another user")
 

@@ -1,0 +1,1 @@
+"""Servers and lines: PostgreSQL, sshd, raw requests, lines that can be cut."""
