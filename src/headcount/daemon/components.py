@@ -16,11 +16,11 @@ from msgspec import Struct, field
 from headcount import __version__, build_and_namespaces
 from headcount.agents.catalog import AGENTS
 from headcount.agents.plugin_guard import Guarded
+from headcount.bounded_thread import BoundedThreads
 from headcount.core.sessions.start import UNPROVEN_MOST
 from headcount.core.state.world import World
 from headcount.core.values.events import Event, EventType
 from headcount.core.values.session import Session
-from headcount.daemon.adapters import Adapters
 from headcount.daemon.config import Config
 from headcount.daemon.ending.stop_close_reap import Closing
 from headcount.daemon.engine.broadcast import Broadcast
@@ -32,6 +32,7 @@ from headcount.daemon.identity.anchor import Anchors
 from headcount.daemon.identity.caller import Actors
 from headcount.daemon.identity.tokens import Tokens
 from headcount.daemon.intake.agent_mailboxes import Mailboxes
+from headcount.daemon.intake.ask_adapters import Adapters
 from headcount.daemon.intake.census import Census
 from headcount.daemon.intake.edited_paths import Worktrees
 from headcount.daemon.intake.mailbox import SIZE_MOST
@@ -46,7 +47,6 @@ from headcount.paths import Places
 from headcount.store.sqlite.adapter import SqliteStore
 from headcount.system.clock import Clock
 from headcount.system.files import FileEvents
-from headcount.system.looking import Looks
 from headcount.system.processes.interface import Processes
 from headcount.wire.daemon import Status
 
@@ -94,7 +94,7 @@ class Service(Struct):
     census: Census
     drift: Drift
     worktrees: Worktrees
-    looks: Looks
+    looks: BoundedThreads
     terminals: Terminals
     aftermath: Aftermath
     tokens: Tokens

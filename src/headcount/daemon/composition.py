@@ -18,11 +18,11 @@ from headcount import __version__
 from headcount.agents.catalog import AGENTS
 from headcount.agents.installing.mailbox_line import directory_of
 from headcount.agents.interface import Agent
+from headcount.bounded_thread import BoundedThreads
 from headcount.core.state.world import World
 from headcount.core.values.evidence import Awake, Retire
 from headcount.core.values.process import ProcessIdentity
 from headcount.core.values.verdict import Verdict
-from headcount.daemon.adapters import Adapters
 from headcount.daemon.components import Service
 from headcount.daemon.config import Config
 from headcount.daemon.ending.idle_close import IdleClose
@@ -46,6 +46,7 @@ from headcount.daemon.identity.caller import Actors
 from headcount.daemon.identity.host_paths import Spaces
 from headcount.daemon.identity.tokens import Tokens
 from headcount.daemon.intake.agent_mailboxes import Mailboxes
+from headcount.daemon.intake.ask_adapters import Adapters
 from headcount.daemon.intake.census import Census
 from headcount.daemon.intake.directory_hints import Hints
 from headcount.daemon.intake.edited_paths import Worktrees
@@ -69,7 +70,6 @@ from headcount.store.interface import StoreFault
 from headcount.store.sqlite.adapter import SqliteStore
 from headcount.system.clock import Clock, SystemClock
 from headcount.system.files import open_file_events
-from headcount.system.looking import Looks
 from headcount.system.processes.choose import open_processes
 from headcount.system.processes.interface import Processes
 from headcount.times import DAY, MINUTE
@@ -141,7 +141,7 @@ class Running:
         self.transcripts = Transcripts(AGENTS, self.loop, self.anchors.began_at)
         self.follow = Follow(AGENTS, self.loop, self.files, self.transcripts)
         self.adapters = Adapters(self.loop.counts)
-        drift, looks = Drift(), Looks()
+        drift, looks = Drift(), BoundedThreads("look")
         spaces = Spaces(self.loop, looks, clock)
         self.hosting = Hosting(self.loop, processes, self.anchors, clock, self.adapters, spaces)
         worktrees = Worktrees(clock, looks, spaces)
