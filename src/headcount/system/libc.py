@@ -4,7 +4,7 @@ Rules of this file
   1. A failed call is an `OSError` with the kernel's errno, as if Python had wrapped it.
   2. It is opened when first needed: a system without such a call still imports every module.
 
-Not here: what the calls mean (processes/handle.py, files/inotify.py).
+Not here: what the calls mean (files/inotify.py, processes/boot_and_namespace.py).
 """
 
 import ctypes

@@ -36,9 +36,8 @@ from headcount.daemon.intake.ask_adapters import Adapters
 from headcount.daemon.intake.open_conversations import Hosting
 from headcount.system.clock import Clock
 from headcount.system.processes.interface import Processes
+from headcount.system.processes.procfs import TICKS
 from headcount.times import CENSUS_EVERY, CENSUS_FRESH, CENSUS_SETTLES, CENSUS_WAITED_FOR
-
-TICKS = os.sysconf("SC_CLK_TCK")
 
 log = logging.getLogger("headcount.census")
 

@@ -42,6 +42,7 @@ from headcount.system.clock import Clock
 from headcount.system.processes.ancestry import above
 from headcount.system.processes.boot_and_namespace import namespace_of
 from headcount.system.processes.interface import Gone, Processes
+from headcount.system.processes.procfs import TICKS
 from headcount.times import CALM_AFTER, CALM_ROUNDS, SEARCH_WAITED_FOR, SEARCH_WITHIN
 
 
@@ -56,7 +57,6 @@ async def calm(count: Callable[[], int]) -> None:
 
 log = logging.getLogger("headcount.search")
 
-TICKS = os.sysconf("SC_CLK_TCK")
 NOBODY: SessionId | None = None
 
 Finds = dict[SessionId | None, list[Find]]

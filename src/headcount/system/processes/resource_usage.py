@@ -22,9 +22,8 @@ from msgspec import Struct
 
 from headcount.core.values.process import ProcessIdentity
 from headcount.system.processes import procfs
-from headcount.system.processes.procfs import parse_stat
+from headcount.system.processes.procfs import TICKS, parse_stat
 
-TICKS = os.sysconf("SC_CLK_TCK")
 PAGE = os.sysconf("SC_PAGE_SIZE")
 LISTENS = b"0A"  # TCP_LISTEN in /proc/net/tcp
 LISTENERS = ("/proc/net/tcp", "/proc/net/tcp6")
@@ -108,7 +107,7 @@ def _ports(directory: int, listening: dict[int, int]) -> tuple[int, ...]:
 def _elsewhere(identity: ProcessIdentity) -> Footprint:
     import psutil
 
-    from headcount.system.processes.procfs import read_start
+    from headcount.system.processes.portable import read_start
 
     try:
         process = psutil.Process(identity.pid)
