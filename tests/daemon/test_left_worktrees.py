@@ -11,8 +11,8 @@ from headcount.bounded_thread import BoundedThreads
 from headcount.core.values.leftover import Find, Kind, Leftover, LeftoverId
 from headcount.core.values.session import Session
 from headcount.daemon.leftovers import worktrees as module
-from headcount.system.git_repository import Repo
-from headcount.system.git_unsaved_work import Work
+from headcount.system.git.repository import Repo
+from headcount.system.git.unsaved_work import Work
 from tests.rig.values import Scene, bound, process, start
 
 WORK = Work(uncommitted=1, unpushed=0, branch="main")

@@ -11,7 +11,7 @@ from headcount.daemon.identity.host_paths import Spaces
 from headcount.daemon.intake import edited_paths as module
 from headcount.daemon.intake.edited_paths import Worktrees
 from headcount.system.clock import SystemClock
-from headcount.system.git_repository import Repo
+from headcount.system.git.repository import Repo
 from headcount.system.mount_namespaces import ourselves
 
 

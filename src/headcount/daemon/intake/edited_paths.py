@@ -6,7 +6,7 @@ Rules of this file
   2. A labelled path (daemon/identity/host_paths.py) is in no repository and is left as it is.
   3. Read once a directory, and again after WORKTREE_FRESH: a branch is switched now and then.
 
-Not here: git's files (system/git_repository.py), what two in one worktree mean (core/collisions.py).
+Not here: git's files (system/git/repository.py), what two in one worktree mean (core/collisions.py).
 """
 
 import os
@@ -19,7 +19,7 @@ from headcount.core.values.process import ProcessIdentity
 from headcount.core.values.report import Report, Worktree
 from headcount.daemon.identity.host_paths import Spaces
 from headcount.system.clock import Clock
-from headcount.system.git_repository import Repo, read_repo
+from headcount.system.git.repository import Repo, read_repo
 from headcount.system.mount_namespaces import is_ours
 from headcount.times import WORKTREE_FRESH, WORKTREE_WITHIN
 

@@ -7,7 +7,7 @@ Rules of this file
   3. What git could not tell, and what hangs, is not known, and nothing follows: neither found nor gone. Every
      checkout is looked at by itself, with a limit (bounded_thread.py).
 
-Not here: git (system/git_repository.py, system/git_unsaved_work.py), when they are looked for (collect.py).
+Not here: git (system/git/repository.py, system/git/unsaved_work.py), when they are looked for (collect.py).
 """
 
 import asyncio
@@ -20,8 +20,8 @@ from typing import TypeVar
 from headcount.bounded_thread import BoundedThreads, Late
 from headcount.core.values.leftover import Find, Kind, Leftover, LeftoverId
 from headcount.core.values.session import Session, SessionId
-from headcount.system.git_repository import read_repo
-from headcount.system.git_unsaved_work import Work, read_work
+from headcount.system.git.repository import read_repo
+from headcount.system.git.unsaved_work import Work, read_work
 from headcount.times import CHECKOUT_WITHIN, WORKTREE_WITHIN
 
 AT_ONCE = 4  # of git: a machine that many agents die on is busy

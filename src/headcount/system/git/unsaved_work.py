@@ -6,7 +6,7 @@ Rules of this file
      run: whoever can write there would run as us.
   3. Every question has a deadline. What cannot be told is None, which is not "nothing".
 
-Not here: which repository a directory is in (git_repository.py), whose work it was (daemon/leftovers/worktrees.py).
+Not here: which repository a directory is in (repository.py), whose work it was (daemon/leftovers/worktrees.py).
 """
 
 import os
