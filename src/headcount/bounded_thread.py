@@ -4,10 +4,10 @@ For calls that may never return: a file system whose server is away, an agent's 
 
 Rules
   1. The caller waits until the deadline at most, then gets `Late`. The answer of a late call is dropped.
-  2. A late call keeps its thread until it returns, if ever. `hanging` counts them. When `most` hang, further calls are
-     refused at once, until one of them returns.
-  3. Threads are daemonic and none is shared: a call that hangs neither delays other calls nor keeps the program from
-     ending.
+  2. A late call keeps its thread until it returns, if ever. `hanging` counts them. When `most` hang, further
+     calls are refused at once, until one of them returns.
+  3. Threads are daemonic and none is shared: a call that hangs neither delays other calls nor keeps the
+     program from ending.
   4. Blocking callers take turns: what they call runs once at a time.
 
 Not here: what is called, and what follows from no answer.

@@ -1,14 +1,16 @@
 """Guard an adapter from another package: if it raises or hangs it answers "nothing", and the fault is counted.
 
 Rules
-  1. Every method of the interface returns, whatever the adapter does. An answer of the wrong type counts as none.
-  2. The adapter is called in a thread with a deadline, because most methods are called on the daemon's loop. Methods
-     that read files have a thread of their own, so that a slow disk makes no process unknown (decision 0060).
+  1. Every method of the interface returns, whatever the adapter does. An answer of the wrong type counts as
+     none.
+  2. The adapter is called in a thread with a deadline, because most methods are called on the daemon's loop.
+     Methods that read files have a thread of their own, so that a slow disk makes no process unknown
+     (decision 0060).
   3. Fixed values (name, label, marks, hooks) are read once, at the start, and checked there.
   4. The last fault is kept as one line for `doctor`; nothing else is done about it.
 
-Not here: the threads (bounded_thread.py); calls whose caller must see a fault (`unguarded`, with the deadline in
-daemon/intake/ask_adapters.py); our own adapters, which are not guarded: their faults are bugs.
+Not here: the threads (bounded_thread.py); calls whose caller must see a fault (`unguarded`, with the deadline
+in daemon/intake/ask_adapters.py); our own adapters, which are not guarded: their faults are bugs.
 """
 
 import re

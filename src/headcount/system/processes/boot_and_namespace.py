@@ -1,13 +1,13 @@
 """Which machine, boot and pid namespace this is, and in which pid namespace another process lives.
 
 Rules
-  1. A boot is named only by the kernel's own name for it. Never by a time: the wall clock moves, and a boot that seems
-     over would end every session.
-  2. A machine without an id is named by its host name. That is enough to tell a restart of ours from a disk that was
-     carried to another machine.
+  1. A boot is named only by the kernel's own name for it. Never by a time: the wall clock moves, and a boot
+     that seems over would end every session.
+  2. A machine without an id is named by its host name. That is enough to tell a restart of ours from a disk
+     that was carried to another machine.
   3. A namespace that cannot be read is None, and nothing follows from it.
-  4. `namespace_of` speaks of the pid's present owner. Whether that is still the process that was meant is for the
-     caller to verify afterwards.
+  4. `namespace_of` speaks of the pid's present owner. Whether that is still the process that was meant is for
+     the caller to verify afterwards.
 
 Not here: what follows from another boot or namespace (core/values/verdict.py).
 """

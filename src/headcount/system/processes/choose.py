@@ -1,8 +1,8 @@
 """Choose the process adapter for this system.
 
 Rules
-  1. The Linux adapter needs pidfds (Linux 5.3). Without them, and outside Linux, it is the portable one. Settings and
-     tests may ask for the portable one, and switch off single kernel features.
+  1. The Linux adapter needs pidfds (Linux 5.3). Without them, and outside Linux, it is the portable one.
+     Settings and tests may ask for the portable one, and switch off single kernel features.
   2. psutil is imported only when it is used: it slows the daemon's start.
 
 Not here: the adapters, where the settings come from (daemon/config.py).

@@ -1,15 +1,15 @@
 """Processes on Linux: one pidfd for each watched process, on the daemon's own loop.
 
 Rules
-  1. A process is pinned first, read and compared second, and asked whether it lives last. Only then does anything that
-     was read count.
+  1. A process is pinned first, read and compared second, and asked whether it lives last. Only then does
+     anything that was read count.
   2. Dead means: its pidfd reported the end, nothing has its pid, or another process has it.
   3. When no descriptor is free the process is polled once a second until there is one. Doubt is never death.
   4. Descriptors of watched processes belong to the event loop: only code that runs on it may use them.
 
-Not here: pinning a remembered process (pidfds/handle.py), how a process ended (pidfds/calls.py), how many pidfds there
-may be (pidfds/watches.py), kernels without pidfds (portable.py), what boot and namespace alone decide
-(core/values/verdict.py).
+Not here: pinning a remembered process (pidfds/handle.py), how a process ended (pidfds/calls.py), how many
+pidfds there may be (pidfds/watches.py), kernels without pidfds (portable.py), what boot and namespace alone
+decide (core/values/verdict.py).
 """
 
 import asyncio

@@ -5,9 +5,9 @@ Used where there is no Linux, and on Linux kernels without pidfds.
 Rules
   1. All watched processes are read in one batch in a thread, once a second, while any is watched.
   2. One absence is doubt; the next pass confirms it. Another start or a zombie is a proof at once.
-  3. A start is counted from boot: the kernel's ticks on Linux, creation minus boot elsewhere. Both of those move with
-     the wall clock, so that their difference does not; it is exact only to about two seconds (`nearly_same_start`).
-     psutil's creation time by itself moves with the wall clock and is never stored.
+  3. A start is counted from boot: the kernel's ticks on Linux, creation minus boot elsewhere. Both of those
+     move with the wall clock, so that their difference does not; it is exact only to about two seconds
+     (`nearly_same_start`). psutil's creation time by itself moves with the wall clock and is never stored.
   4. Not permitted to look is UNKNOWN. How a process ended is not known here: an empty Exit.
   5. A /proc of another pid namespace is not read: everybody is UNKNOWN.
 

@@ -1,13 +1,14 @@
 """Reading one process under /proc: its stat line, command line, environment, links and controlling terminal.
 
 Rules
-  1. An open /proc/<pid> directory belongs to one incarnation: after its end every read in it fails, even if the pid was
-     given to another process. So what is read through it belongs to one process.
+  1. An open /proc/<pid> directory belongs to one incarnation: after its end every read in it fails, even if
+     the pid was given to another process. So what is read through it belongs to one process.
   2. Whether that process still lived afterwards is for the caller to verify.
   3. Text is made safe here: what is not UTF-8 is replaced, long command lines are cut.
-  4. In a stat line (proc_pid_stat(5)) the name may contain spaces and parentheses: it ends at the last parenthesis. A
-     line that is incomplete or not numeric is dropped whole.
-  5. `has_ended` needs state Z or X *and* no other thread: a process whose main thread ended shows Z and lives on.
+  4. In a stat line (proc_pid_stat(5)) the name may contain spaces and parentheses: it ends at the last
+     parenthesis. A line that is incomplete or not numeric is dropped whole.
+  5. `has_ended` needs state Z or X *and* no other thread: a process whose main thread ended shows Z and lives
+     on.
   6. A terminal that cannot be read is None, and nothing follows from it.
 
 Not here: liveness and identity (linux.py), which program shows the terminal (core/values/terminal.py).

@@ -1,18 +1,15 @@
-"""The footprint of a process: how long it runs, what it used, on which ports it listens.
-
-Processor time of a process and of what it started, under /proc.
+"""Resource usage of a process: age, processor time, memory, listening ports.
 
 Rules
-  1. Figures for people: what cannot be read is missing, and nothing follows from it.
-  2. They are of that very incarnation: read through its own directory, whose start is compared.
+  1. These are figures for people: what cannot be read is missing, and nothing follows from it.
+  2. `measure` is about one incarnation: it reads through the process's own directory and compares its start.
   3. Ports are found by the inodes of the process's own sockets in the kernel's list of listeners.
-  4. Own time, the time of children that were reaped (which the kernel adds to their parent), and the same for
-     living descendants: a tool that works is not silence.
-  5. Bounded: so many processes and no more. A descendant that ends while it is read is left out.
-  6. For a look once a minute, not for a top: nothing here is exact to a tick.
+  4. `read_usage` adds the process's own time, that of its reaped children (the kernel adds it to the parent),
+     and the same for living descendants: a session whose tool computes has not stalled.
+  5. It reads a bounded number of processes, leaves out a descendant that ends meanwhile, and is not exact to
+     a tick: it is meant for a look once a minute.
 
-Not here: who the process is (linux.py), whether it lives (system/processes/pidfds/calls.py); whose process it
-  is (linux.py pins it), what little use means (daemon/observers/stalls.py).
+Not here: identity and liveness (linux.py), what little use means (daemon/observers/stalls.py).
 """
 
 import os
@@ -28,6 +25,7 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 LISTENS = b"0A"  # TCP_LISTEN in /proc/net/tcp
 LISTENERS = ("/proc/net/tcp", "/proc/net/tcp6")
 PORTS_MOST = 16
+PROCESSES_MOST = 256
 SOCKETS_MOST = 4_096  # descriptors looked at; a process with more is not counted to the end
 USER_TIME, SYSTEM_TIME = 11, 12  # of the fields behind the name
 
@@ -117,9 +115,6 @@ def _elsewhere(identity: ProcessIdentity) -> Footprint:
         return Footprint(None, used.user + used.system, process.memory_info().rss)
     except (psutil.Error, OSError):
         return NOTHING
-
-
-PROCESSES_MOST = 256
 
 
 def read_usage(pid: int) -> float | None:

@@ -1,20 +1,22 @@
 """System calls on pidfds: a descriptor that stays one process for as long as it is open (pidfd_open(2)).
 
-They open a pidfd, tell whether its process ended, ask the kernel about it (ioctl PIDFD_GET_INFO, Linux 6.13 and later)
-and read how a process that is not our child ended.
+They open a pidfd, tell whether its process ended, ask the kernel about it (ioctl PIDFD_GET_INFO, Linux 6.13
+and later) and read how a process that is not our child ended.
 
 Rules
   1. A process has ended, as a zombie or gone, exactly when its pidfd is readable.
-  2. While the pidfd is not readable the pid is that process's own: what was read by pid in between belongs to it.
+  2. While the pidfd is not readable the pid is that process's own: what was read by pid in between belongs to
+     it.
   3. "No process has that pid" is told apart from "the kernel did not answer".
-  4. PIDFD_GET_INFO gives pid and parent while the process has them, the exit status once it was reaped. A kernel that
-     does not know the call is told apart from one that says "reaped".
+  4. PIDFD_GET_INFO gives pid and parent while the process has them, the exit status once it was reaped. A
+     kernel that does not know the call is told apart from one that says "reaped".
   5. A zombie's stat line shows the exit status; after reaping its pidfd does. Both are asked.
-  6. A stat line is believed only if its start is the process's own and the process was still unreaped after the read.
-     Otherwise the pid may already belong to another process.
+  6. A stat line is believed only if its start is the process's own and the process was still unreaped after
+     the read. Otherwise the pid may already belong to another process.
   7. An exit status that nothing tells is not made up: an empty Exit.
 
-Not here: finding a remembered process again (handle.py), which of these calls the kernel has (kernel_features.py).
+Not here: finding a remembered process again (handle.py), which of these calls the kernel has
+(kernel_features.py).
 """
 
 import errno

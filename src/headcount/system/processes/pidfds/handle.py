@@ -1,19 +1,21 @@
 """Process handles: an identity pinned by an open pidfd. Nothing is signalled through anything else.
 
-`ProcessHandle` is the pinned process. `Pinning` opens the pidfd of a remembered process, or says why there is none.
+`ProcessHandle` is the pinned process. `Pinning` opens the pidfd of a remembered process, or says why there is
+none.
 
 Rules
-  1. A handle was verified to be that incarnation when it was made, and stays it: a pidfd never becomes another process.
-  2. It waits for the end on the same descriptor that is signalled, for one caller at a time. So a process that was
-     signalled can be waited for even when no descriptor is left.
+  1. A handle was verified to be that incarnation when it was made, and stays it: a pidfd never becomes
+     another process.
+  2. It waits for the end on the same descriptor that is signalled, for one caller at a time. So a process
+     that was signalled can be waited for even when no descriptor is left.
   3. It must be closed.
-  4. A process is pinned by its pid and compared afterwards: by the pidfd's inode, which is unique per boot, or by the
-     start where a kernel has no such inodes.
-  5. Dead means: nothing has its pid, another process has it, or whoever has it has ended. Were the remembered process
-     alive, the pid would be its own.
+  4. A process is pinned by its pid and compared afterwards: by the pidfd's inode, which is unique per boot,
+     or by the start where a kernel has no such inodes.
+  5. Dead means: nothing has its pid, another process has it, or whoever has it has ended. Were the remembered
+     process alive, the pid would be its own.
 
-Not here: making handles and asking whether the pinned process lives (linux.py), sending signals (system/signals.py),
-other boots and namespaces (core/values/verdict.py).
+Not here: making handles and asking whether the pinned process lives (linux.py), sending signals
+(system/signals.py), other boots and namespaces (core/values/verdict.py).
 """
 
 import asyncio
