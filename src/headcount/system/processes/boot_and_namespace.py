@@ -26,6 +26,9 @@ OUR_NAMESPACE = Path("/proc/self/ns/pid")
 
 FOREIGN_PROC = "/proc shows another pid namespace"
 
+NO_MACHINE = ""
+"""Of an identity that is only watched: nobody said on which machine it ran, so another boot proves nothing."""
+
 NO_BOOT_ID = "unnamed"
 """Of a system that does not name its boots: then a restart is never concluded from the name, and the
 pids and start times of before decide alone."""

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from headcount.core.values.process import Locks, OpenFiles, Place, ProcessFacts, ProcessIdentity
 from headcount.core.values.verdict import Proof, Standing, Verdict, alive, dead, judge_place, unknown
 from headcount.system.processes import boot_and_namespace, children, descriptor_limits, open_files, procfs
-from headcount.system.processes.boot_and_namespace import FOREIGN_PROC
+from headcount.system.processes.boot_and_namespace import FOREIGN_PROC, NO_MACHINE
 from headcount.system.processes.descriptor_limits import raise_nofile
 from headcount.system.processes.interface import Gone, Look, OnDeath, Unreadable
 from headcount.system.processes.pidfds import calls
@@ -29,9 +29,6 @@ from headcount.system.processes.pidfds.kernel_features import Features, probe
 from headcount.system.processes.pidfds.watches import Watches
 from headcount.system.processes.polling import Polling
 from headcount.system.processes.resource_usage import read_usage
-
-NO_MACHINE = ""
-"""Of an identity that is only watched nobody said on which machine it ran, so another boot proves nothing."""
 
 LOOKS = 3
 """A look that lost its process to a reuse of the pid is tried again: the number has a new owner."""

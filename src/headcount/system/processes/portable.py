@@ -25,7 +25,7 @@ import psutil
 from headcount.core.values.process import Locks, OpenFile, OpenFiles, Place, ProcessFacts, ProcessIdentity
 from headcount.core.values.verdict import Proof, Standing, Verdict, alive, dead, judge_place, unknown
 from headcount.system.processes import boot_and_namespace
-from headcount.system.processes.boot_and_namespace import FOREIGN_PROC
+from headcount.system.processes.boot_and_namespace import FOREIGN_PROC, NO_MACHINE
 from headcount.system.processes.interface import Gone, Look, OnDeath, Unreadable
 from headcount.system.processes.pidfds.calls import is_vacant
 from headcount.system.processes.pidfds.handle import NotHeld, ProcessHandle
@@ -40,8 +40,6 @@ T = TypeVar("T")
 ROUGHLY = 2 * TICKS
 """Two starts nearer than this may be one start read twice, where it is a difference of wall times.
 A pid is not given again that soon: systems hand out numbers in a circle."""
-
-NO_MACHINE = ""  # see linux.py: a watched identity does not say where it ran
 
 
 class PortableProcesses:

@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from headcount.core.values.process import ProcessIdentity
 from headcount.system.processes import procfs
+from headcount.system.processes.children import children_of
 from headcount.system.processes.procfs import TICKS, parse_stat
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -122,13 +123,13 @@ def read_usage(pid: int) -> float | None:
     own = _own(pid)
     if own is None:
         return None
-    total, seen, waiting = own, {pid}, _children(pid)
+    total, seen, waiting = own, {pid}, list(children_of(pid))
     while waiting and len(seen) < PROCESSES_MOST:
         child = waiting.pop()
         if child not in seen:
             seen.add(child)
             total += _own(child) or 0.0
-            waiting += _children(child)
+            waiting += children_of(child)
     return total
 
 
@@ -142,19 +143,3 @@ def _own(pid: int) -> float | None:
     if len(after) < 15:
         return None
     return sum(int(field) for field in after[11:15]) / TICKS  # utime, stime, cutime, cstime
-
-
-def _children(pid: int) -> list[int]:
-    """By thread: each lists the processes that it started. Missing where the kernel was built without it."""
-    found: list[int] = []
-    try:
-        threads = os.listdir(f"/proc/{pid}/task")
-    except OSError:
-        return found
-    for thread in threads:
-        try:
-            with open(f"/proc/{pid}/task/{thread}/children", "rb") as file:
-                found += [int(word) for word in file.read().split()]
-        except OSError:
-            continue
-    return found
