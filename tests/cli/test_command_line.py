@@ -254,6 +254,8 @@ def test_what_mcp_install_leaves_to_its_user_is_no_success(headcount: Run, tmp_p
     assert planned.returncode == 0 and "would run: claude mcp add-json" in planned.stdout
     done = headcount("mcp", "install", "--agent", "claude-code", env=nowhere)
     assert done.returncode == 1 and "no claude on your PATH; run: claude mcp add-json" in done.stdout
+    pasted = headcount("mcp", "install", "--agent", "opencode", env=nowhere)
+    assert pasted.returncode == 1 and "opencode.json:\n{" in pasted.stdout
 
 
 @pytest.mark.parametrize(

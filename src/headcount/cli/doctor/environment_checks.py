@@ -100,11 +100,10 @@ def cost_finding(cost: HookCost | None) -> Finding:
 
 def _mcp() -> list[Finding]:
     from headcount.agents.installing import mcp_server
-    from headcount.cli.commands.mcp import EXTRA, is_possible
 
-    targets = mcp_server.targets(os.environ, Path.home()).values()
-    states = {each.agent: mcp_server.standing(each) for each in targets if mcp_server.is_there(each)}
-    return [mcp_finding(states, is_possible(), EXTRA)]
+    targets = mcp_server.targets(os.environ, Path.home())
+    states = {each.agent: mcp_server.standing(each) for each in targets}
+    return [mcp_finding(states, mcp_server.is_possible(), mcp_server.EXTRA)]
 
 
 def mcp_finding(states: Mapping[str, str], is_possible: bool, extra: str) -> Finding:
