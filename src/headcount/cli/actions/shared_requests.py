@@ -14,6 +14,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from headcount import times
+from headcount.cli.options import seconds
 from headcount.client.daemon_access import Client, quoted
 from headcount.client.faults import ClientFault, refusal
 from headcount.present import holders, session_words
@@ -79,21 +80,10 @@ def agree(what: str) -> None:
 def add_kill_after(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument(
         "--kill-after",
-        type=_seconds,
+        type=seconds,
         metavar="SECONDS",
         help="send SIGKILL to whoever is still alive after that; without it nobody is killed",
     )
-
-
-def _seconds(text: str) -> float:
-    from argparse import ArgumentTypeError
-
-    from headcount.present.time_text import parse_span
-
-    span = parse_span(text)
-    if span is None:
-        raise ArgumentTypeError(f'"{clean(text)}" is no time; write 5, 30s or 2m')
-    return span
 
 
 def ask(client: Client, path: str, body: dict[str, Any], *, rounds: int = 1) -> dict[str, Any]:
