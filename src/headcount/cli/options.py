@@ -137,17 +137,6 @@ def parser_of(verb: "Verb", module: Any, *, as_json: bool = False) -> "argparse.
     return parser
 
 
-def all_parsers() -> "dict[str, argparse.ArgumentParser]":
-    """Every verb's parser, for the documents."""
-    from importlib import import_module
-
-    from headcount.cli.command_table import VERBS
-
-    return {
-        name: parser_of(verb, import_module(f"headcount.cli.commands.{name}")) for name, verb in VERBS.items()
-    }
-
-
 # --- what several verbs accept ---------------------------------------------------------------------
 
 

@@ -1,9 +1,9 @@
-"""Endings: what became of processes that were to be ended, in sentences; and the question that ends them.
+"""Requests that several verbs share: who holds an item; ending processes, and asking a person first.
 
 Rules of this file
-  1. `7f3a auth-refactor (pid 41377) exited in 0.2 s.`: who, what, what next.
-  2. Whoever survived, or was refused, makes the exit code.
-  3. The answer is waited for as long as the daemon waits for the processes.
+  1. A result is one sentence: who, what, what next (`7f3a auth-refactor (pid 41377) exited in 0.2 s.`).
+  2. The exit code is a fault if a process survived or was refused.
+  3. We wait for the answer as long as the daemon waits for the processes.
   4. A person at a terminal is asked before something ends that works or holds something. The question goes to
      stderr, so that --json on stdout stays one document. Off a terminal nobody is asked.
 

@@ -1,10 +1,10 @@
 """`headcount claim ITEM`: the exclusive right to an item, for as long as the caller's process lives.
 
 Rules of this file
-  1. Parsed by hand: a claim may cost no more than `ps`. argparse is for --help and for slips.
+  1. A claim may cost no more than `ps`: this file imports little.
   2. Exit 0: it is yours. 3: another holds it, and the words name waiting, never releasing.
 
-Not here: who gets what (the daemon), the words for a holder (holders.py).
+Not here: who gets what (the daemon), the words for a holder (present/holders.py).
 """
 
 import _signal  # type: ignore[import-not-found]  # without the enums of `import signal`

@@ -112,10 +112,12 @@ def offers(shell: str, words: list[str]) -> list[str]:
 
 def _options(verb: str) -> list[str]:
     """A verb's options and fixed words."""
+    from argparse import SUPPRESS
+
     from headcount.cli.options import parser_of
 
     actions = parser_of(VERBS[verb], import_module(f"headcount.cli.commands.{verb}"))._actions
-    shown = [each for each in actions if each.help != "==SUPPRESS=="]
+    shown = [each for each in actions if each.help != SUPPRESS]
     fixed = [str(choice) for each in shown if not each.option_strings for choice in each.choices or ()]
     return [option for each in shown for option in each.option_strings] + fixed
 

@@ -7,7 +7,7 @@ Rules of this file
   3. The exit code is the command's. Before it runs: 3 held by another, 4 unavailable, 126 it cannot
      be run, 127 no such command.
 
-Not here: watching for the loss (keeping.py), words for a holder (holders.py).
+Not here: watching for the loss (actions/claim_keeper.py), words for a holder (present/holders.py).
 """
 
 import os

@@ -4,7 +4,7 @@ Rules of this file
   1. A conversation that is alive elsewhere is not opened twice, unless --anyway.
   2. With --tmux the agent runs in a window of its own, which is remembered as ours: `close` closes it.
 
-Not here: how it is started (starting.py), resuming what ended (resume.py).
+Not here: how it is started (actions/start_agent.py), resuming what ended (resume.py).
 """
 
 import os

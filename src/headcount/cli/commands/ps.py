@@ -1,9 +1,6 @@
-"""`headcount ps`: the living, what needs you first.
+"""`headcount ps`: list the running agents, those that need you first.
 
-Rules of this file
-  1. The plain forms are parsed by hand: argparse would be a tenth of the whole call.
-
-Not here: words (rows.py), drawing (table.py).
+Not here: words (present/session_words.py), drawing (present/table.py).
 """
 
 import os

@@ -5,7 +5,7 @@ Rules of this file
   2. Waiting is on the event stream, not by asking again and again.
   3. Exit 0: reached. 1: the time was up. 5: the session ended and that was not what was waited for.
 
-Not here: the stream (following.py).
+Not here: the stream (client/event_stream.py).
 """
 
 import sys
