@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from headcount.agents.installing.file_change import HookFiles
-from headcount.agents.interface import Hosted, OnFile, Place, Registry, Scanned, Unread
+from headcount.agents.interface import Hosted, Place, Registry, Unread
 from headcount.agents.kit.transcripts import Said
 from headcount.core.values.evidence import Glimpse
 from headcount.core.values.process import OpenFiles, ProcessFacts
@@ -44,9 +44,6 @@ class Adapter:
 
     def peek(self, path: Path, conversation: str, lines: int) -> list[Said] | None:
         return None
-
-    def drift(self, env: Mapping[str, str], home: Path, on_file: OnFile) -> Scanned:
-        return Scanned(0, ())
 
     def branches(self, path: Path, conversation: str) -> list[dict[str, str]]:
         return []

@@ -52,9 +52,6 @@ class Table(Mapping[str, Agent]):
         self._loaded()
         return tuple(self._broken)
 
-    def is_own(self, name: str) -> bool:
-        return name in self._own
-
     def agent_of(self, facts: ProcessFacts) -> Agent | None:
         """Whose session that process is by itself; None: nobody's."""
         return next((agent for agent in self.values() if agent.recognise(facts)), None)

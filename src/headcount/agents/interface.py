@@ -11,7 +11,7 @@ Implementations: claude_code/, codex/, opencode/, gemini/, and whatever the entr
 the table of them is catalog.py, the contract with an example is docs/adapters.md.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -52,24 +52,6 @@ class Entry(Struct, frozen=True):
     tmux: str | None = None
     transcript: str | None = None  # where the conversation is written, if it is
     unknown: tuple[str, ...] = ()  # fields and statuses that no table knows
-
-
-class Strange(Struct, frozen=True):
-    """Something in an agent's own files that no table of ours knows: its name and where, never its content."""
-
-    file: str  # "registry", "transcript", "settings"
-    kind: str  # "type", "field", "block", "status", "event"
-    name: str
-    count: int
-    example: str  # a path, and where in the file
-
-
-class Scanned(Struct, frozen=True):
-    files: int
-    strange: tuple[Strange, ...]
-
-
-OnFile = Callable[[int, int], None]  # how many were read, of how many
 
 
 class Place(Struct, frozen=True):
@@ -170,10 +152,6 @@ class Agent(Protocol):
 
     def peek(self, path: Path, conversation: str, lines: int) -> list[Said] | None:
         """The last lines of that conversation, for a person; a bounded read. None: nothing to read."""
-        ...
-
-    def drift(self, env: Mapping[str, str], home: Path, on_file: OnFile) -> Scanned:
-        """What the agent's own files hold that no table knows; the newest files only, the end of each."""
         ...
 
     def branches(self, path: Path, conversation: str) -> list[dict[str, str]]:

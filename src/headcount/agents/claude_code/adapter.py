@@ -21,7 +21,7 @@ from headcount.agents.claude_code import NAME, reports, transcript
 from headcount.agents.claude_code.hooks import HOOKS
 from headcount.agents.claude_code.registry import Sessions, home_of
 from headcount.agents.installing.file_change import HookFiles
-from headcount.agents.interface import Hosted, OnFile, Place, Registry, Scanned, Unread
+from headcount.agents.interface import Hosted, Place, Registry, Unread
 from headcount.agents.kit.programs import base, name_of, path_of
 from headcount.agents.kit.safe_reading import UUID
 from headcount.agents.kit.transcripts import Said
@@ -63,11 +63,6 @@ class ClaudeCode:
         from headcount.agents.claude_code import transcript  # seldom asked for, and dear to load
 
         return transcript.peek(path, conversation, lines)
-
-    def drift(self, env: Mapping[str, str], home: Path, on_file: OnFile) -> Scanned:
-        from headcount.agents.claude_code import drift  # seldom asked for, and dear to load
-
-        return drift.drift(env, home, on_file)
 
     def branches(self, path: Path, conversation: str) -> list[dict[str, str]]:
         from headcount.agents.claude_code import transcript_forks  # seldom asked for, and dear to load

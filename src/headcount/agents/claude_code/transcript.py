@@ -99,7 +99,7 @@ def read_tail(path: Path, conversation: str) -> Tail | None:
     if path.name != f"{conversation}.jsonl":
         return None
     end = read_end(path, TAIL)
-    return None if end is None else parse(end.content)
+    return None if end is None else parse(end)
 
 
 def parse(content: bytes) -> Tail:
@@ -206,7 +206,7 @@ MOST = 512 * 1024
 def peek(path: Path, conversation: str, lines: int) -> list[Said] | None:
     """The last so many; None: there is no transcript to read."""
     end = read_end(path, MOST) if path.name == f"{conversation}.jsonl" else None
-    return None if end is None else last_spoken(end.content, lines, _said)
+    return None if end is None else last_spoken(end, lines, _said)
 
 
 def _said(row: bytes) -> list[Said]:

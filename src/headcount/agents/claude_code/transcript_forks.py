@@ -40,7 +40,7 @@ def branches(path: Path, conversation: str) -> list[dict[str, str]]:
     if end is None:
         return []
     lines: dict[str, Line] = {}
-    for row in end.content.split(b"\n"):
+    for row in end.split(b"\n"):
         line = line_of(_decoder, row)
         uuid = plain(line.uuid, UUID_MOST) if line is not None else None
         if line is not None and uuid is not None and not line.isSidechain:

@@ -19,7 +19,7 @@ from pathlib import Path
 from headcount.agents.base_adapter import Adapter
 from headcount.agents.codex import NAME, open_conversations, reports, transcript
 from headcount.agents.codex.hooks import HOOKS
-from headcount.agents.interface import Hosted, OnFile, Place, Scanned, Unread
+from headcount.agents.interface import Hosted, Place, Unread
 from headcount.agents.kit.programs import base, name_of
 from headcount.agents.kit.safe_reading import UUID
 from headcount.agents.kit.transcripts import Said
@@ -57,11 +57,6 @@ class Codex(Adapter):
         from headcount.agents.codex import transcript  # seldom asked for, and dear to load
 
         return transcript.peek(path, conversation, lines)
-
-    def drift(self, env: Mapping[str, str], home: Path, on_file: OnFile) -> Scanned:
-        from headcount.agents.codex import drift  # seldom asked for, and dear to load
-
-        return drift.drift(env, home, on_file)
 
     def resume(self, conversation: str) -> tuple[str, ...] | None:
         return ("codex", "resume", conversation) if UUID.fullmatch(conversation) else None

@@ -101,7 +101,7 @@ def is_of(path: Path, conversation: str) -> bool:
 
 def read_tail(path: Path, conversation: str) -> Tail | None:
     end = read_end(path, TAIL) if is_of(path, conversation) else None
-    return None if end is None else parse(end.content)
+    return None if end is None else parse(end)
 
 
 def parse(content: bytes) -> Tail:
@@ -208,7 +208,7 @@ _event = Reader(Event)
 def peek(path: Path, conversation: str, lines: int) -> list[Said] | None:
     """The last so many; None: there is no rollout to read."""
     end = read_end(path, MOST) if is_of(path, conversation) else None
-    return None if end is None else last_spoken(end.content, lines, _said)
+    return None if end is None else last_spoken(end, lines, _said)
 
 
 def _said(row: bytes) -> list[Said]:

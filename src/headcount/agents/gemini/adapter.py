@@ -13,13 +13,12 @@ Rules
 Not here: walking up from a hook (daemon/).
 """
 
-from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
 from headcount.agents.base_adapter import Adapter
 from headcount.agents.gemini import NAME, reports, transcript
 from headcount.agents.gemini.hooks import HOOKS
-from headcount.agents.interface import OnFile, Scanned, Unread
+from headcount.agents.interface import Unread
 from headcount.agents.kit.programs import name_of
 from headcount.agents.kit.safe_reading import UUID
 from headcount.agents.kit.transcripts import Said
@@ -54,11 +53,6 @@ class Gemini(Adapter):
         from headcount.agents.gemini import transcript  # seldom asked for, and dear to load
 
         return transcript.peek(path, conversation, lines)
-
-    def drift(self, env: Mapping[str, str], home: Path, on_file: OnFile) -> Scanned:
-        from headcount.agents.gemini import drift  # seldom asked for, and dear to load
-
-        return drift.drift(env, home, on_file)
 
     def resume(self, conversation: str) -> tuple[str, ...] | None:
         return ("gemini", "--resume", conversation) if UUID.fullmatch(conversation) else None

@@ -84,8 +84,7 @@ def parse(content: bytes) -> Tail:
 def read(path: Path, conversation: str, most: int) -> bytes | None:
     if not path.name.startswith("session-") or not path.name.endswith(f"-{conversation[:8]}.jsonl"):
         return None
-    end = read_end(path, most)
-    return None if end is None else end.content
+    return read_end(path, most)
 
 
 def lines_of(content: bytes) -> Iterator[Line]:

@@ -40,7 +40,6 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import msgspec
-from msgspec import Struct
 
 from headcount.agents.kit.labels import plain
 from headcount.private_files import open_to_read
@@ -176,19 +175,13 @@ def moment_of(value: object) -> float | None:
     return at if at > 0 else None
 
 
-class End(Struct, frozen=True):
-    content: bytes  # whole lines, and perhaps one that is still being written
-    start: int  # where in the file they begin
+def read_end(path: Path, most: int) -> bytes | None:
+    """Whole lines, and perhaps one that is still being written."""
 
-
-def read_end(path: Path, most: int) -> End | None:
-    def last(fd: int, seen: os.stat_result) -> End:
+    def last(fd: int, seen: os.stat_result) -> bytes:
         start = max(0, seen.st_size - most)
         content = os.pread(fd, most, start)
-        if start == 0:
-            return End(content, 0)
-        cut, newline, rest = content.partition(b"\n")
-        return End(rest, start + len(cut) + len(newline))
+        return content if start == 0 else content.partition(b"\n")[2]
 
     return read_plain(path, last)
 

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from headcount.agents.base_adapter import Adapter
-from headcount.agents.interface import Hosted, OnFile, Place, Scanned, Unread
+from headcount.agents.interface import Hosted, Place, Unread
 from headcount.agents.kit.programs import base, name_of
 from headcount.agents.kit.transcripts import Said
 from headcount.agents.opencode import NAME, database, reports
@@ -58,11 +58,6 @@ class OpenCode(Adapter):
         from headcount.agents.opencode import database  # seldom asked for, and dear to load
 
         return database.peek(path, conversation, lines)
-
-    def drift(self, env: Mapping[str, str], home: Path, on_file: OnFile) -> Scanned:
-        from headcount.agents.opencode import drift  # seldom asked for, and dear to load
-
-        return drift.drift(env, home, on_file)
 
     def resume(self, conversation: str) -> tuple[str, ...] | None:
         return ("opencode", "--session", conversation) if SESSION.fullmatch(conversation) else None

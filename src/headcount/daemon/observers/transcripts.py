@@ -65,7 +65,6 @@ class Transcripts:
         self._due: dict[SessionId, asyncio.TimerHandle] = {}
         self._seen: dict[SessionId, Stamp] = {}  # what the file was when it was read
         self._reading: set[asyncio.Task[None]] = set()
-        self.reads = 0
 
     def noticed(self, events: Sequence[Event], world: World) -> None:
         for event in events:
@@ -126,7 +125,6 @@ class Transcripts:
             return None
         if session.is_open:
             self._seen[session.id] = stamp
-        self.reads += 1
         glimpse = self._agents[session.agent].glimpse(Path(session.transcript), session.conversation)
         return (
             glimpse
