@@ -50,7 +50,7 @@ D = TypeVar("D")
 NO_RAW = msgspec.Raw(b"null")
 FAULTS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
-_keys = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_any = msgspec.json.Decoder()
 
 
 class Reader(Generic[T]):
@@ -96,21 +96,32 @@ def line_of(decoder: "msgspec.json.Decoder[D]", row: bytes) -> D | None:
     return decoded(decoder, row) if row.startswith(b"{") else None
 
 
-def keys(data: bytes) -> list[str]:
-    return list(decoded(_keys, data) or ())
+def value_of(data: msgspec.Raw) -> Any:
+    """Whatever stands there; None: it cannot be read."""
+    try:
+        return _any.decode(data)
+    except FAULTS:
+        pass
+    try:
+        return _lenient(bytes(data))
+    except (ValueError, RecursionError):
+        return None
 
 
 def document(data: bytes) -> dict[str, Any] | str:
     """Whatever can be made of it, without its numbers; or why nothing can."""
     try:
-        found = json.loads(
-            data.decode("utf-8-sig", "replace"), parse_int=_none, parse_float=_none, parse_constant=_none
-        )
+        found = _lenient(data)
     except RecursionError:
         return "nested too deeply"
     except ValueError:
         return "not JSON" if data.strip() else "empty"
     return found if isinstance(found, dict) else "not a JSON object"
+
+
+def _lenient(data: bytes) -> Any:
+    text = data.decode("utf-8-sig", "replace")
+    return json.loads(text, parse_int=_none, parse_float=_none, parse_constant=_none)
 
 
 def whole(value: Any) -> Any:
