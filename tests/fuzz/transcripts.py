@@ -70,6 +70,7 @@ def is_promised(agent: Agent, path: Path, conversation: str) -> None:
 def is_glimpse(seen: Glimpse) -> None:
     is_label(seen.title, 80, "the title")
     is_text(seen.model, "the model")
+    is_moment(seen.model_at, "when the model answered")
     is_text(seen.version, "the version")
     is_count(seen.context_tokens, "the context")
     is_count(seen.context_window, "the window")

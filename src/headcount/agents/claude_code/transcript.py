@@ -142,7 +142,7 @@ def _answered(tail: Tail, line: Line, message: Message, at: float) -> Tail:
     if line.isApiErrorMessage is True:
         failure = "limit" if text_of(line.error) in LIMITS else "error"
         return tail.after(Turn.FAILED, at, failure=failure)
-    tail = _counted(tail, message)
+    tail = _counted(tail, message, at)
     used = [block for block in message.content if isinstance(block, Block) and block.type == "tool_use"]
     if used and isinstance(used[-1].name, str):
         tool = used[-1].name
@@ -167,15 +167,16 @@ def _given(tail: Tail, message: Message, at: float) -> Tail:
     return tail.after(Turn.PROMPTED, at)
 
 
-def _counted(tail: Tail, message: Message) -> Tail:
+def _counted(tail: Tail, message: Message, at: float) -> Tail:
     model, usage = plain(message.model, 100), message.usage
     if model is None or model.startswith("<"):
         return tail  # the CLI's own words, not a model's
+    tail = replace(tail, model=model, model_at=at)
     if usage is None:
-        return replace(tail, model=model)
+        return tail
     parts = (usage.input_tokens, usage.cache_creation_input_tokens, usage.cache_read_input_tokens)
     used = sum(map(count_of, parts))
-    return replace(tail, model=model, context_tokens=used)
+    return replace(tail, context_tokens=used)
 
 
 def _spent(line: Line) -> Spent | None:

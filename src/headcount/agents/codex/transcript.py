@@ -125,7 +125,8 @@ def item_of(line: Line) -> Item | None:
 
 def _after(tail: Tail, kind: str, item: Item, at: float | None) -> Tail:
     if kind == "turn_context":
-        return replace(tail, model=plain(item.model, 100) or tail.model)
+        model = plain(item.model, 100)
+        return tail if model is None else replace(tail, model=model, model_at=at)
     if kind == "session_meta":
         return replace(tail, version=plain(item.cli_version, 40) or tail.version)
     if item.type == "token_count":

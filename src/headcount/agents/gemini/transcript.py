@@ -122,7 +122,8 @@ def _answered(tail: Tail, line: Line, at: float) -> Tail:
         return tail  # after an Esc earlier answers are written again, in parts, under the time of the Esc
     model = plain(line.model, 100)
     used = count_of(line.tokens.input) if line.tokens is not None else 0
-    tail = replace(tail, model=model or tail.model)
+    if model is not None:
+        tail = replace(tail, model=model, model_at=at)
     if used:
         tail = replace(tail, context_tokens=used)
     if line.toolCalls:

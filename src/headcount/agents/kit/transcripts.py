@@ -35,6 +35,7 @@ class Tail(Struct, frozen=True):
     failure: str | None = None
     title: str | None = None
     model: str | None = None
+    model_at: float | None = None
     context_tokens: int | None = None  # what the last answer had before it
     context_window: int | None = None
     spent: Spent | None = None
@@ -73,6 +74,7 @@ class Tail(Struct, frozen=True):
             self.context_window,
             self.spent,
             self.version,
+            self.model_at,
         )
 
 

@@ -121,6 +121,7 @@ def glimpse(path: Path, conversation: str) -> Glimpse | None:
         _turned(message),
         spent=_spent(given, made, cost),
         version=plain(version, 40),
+        model_at=time_of(message.time.completed) or time_of(message.time.created),
     )
 
 
