@@ -1,10 +1,10 @@
-"""An adapter to begin with: it answers every word of the port with "nothing", but who it is and what it recognises.
+"""A base class for adapters: it answers every method of the interface with "nothing".
 
-Rules of this file
+Rules
   1. Each default is the answer of an agent that has nothing of the kind; interface.py says what follows from it.
   2. `name`, `label` and `recognise` have no default: without them there is no agent.
 
-Not here: what the words mean (interface.py), a whole adapter (docs/adapters.md).
+Not here: what the methods mean (interface.py), an example of a whole adapter (docs/adapters.md).
 """
 
 from collections.abc import Mapping

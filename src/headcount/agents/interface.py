@@ -1,14 +1,13 @@
-"""The port to an agent: what an adapter must be able to say, and nothing of how.
+"""The interface of an adapter: what it must be able to say about an agent, and nothing of how.
 
-Rules of this file
+Rules
   1. Everything an agent sends is hostile until it was read: no method here raises on bad input.
   2. An adapter translates. It never decides who is alive, and it never asks the kernel itself.
-  3. Reports leave with an empty anchor: which process sent one is for the edge to establish.
+  3. Reports leave with an empty anchor: the edge establishes which process sent one.
+  4. What an agent cannot do is None or empty; no caller asks which agent it is.
 
-  4. What an agent cannot do is None or empty; nobody asks which agent it is.
-
-Implementations: claude_code/, codex/, opencode/, gemini/, and whatever the entry point `headcount.agents` names;
-the table of them is catalog.py, the contract with an example is docs/adapters.md.
+Implementations: claude_code/, codex/, opencode/, gemini/, and those that the entry point `headcount.agents` names. The
+table of them is catalog.py; docs/adapters.md has the contract with an example.
 """
 
 from collections.abc import Mapping

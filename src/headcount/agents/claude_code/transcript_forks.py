@@ -1,6 +1,6 @@
 """Forks of a transcript: the branches into which two writers split one conversation.
 
-Rules of this file
+Rules
   1. Only the last TAIL bytes are read, and only their uuids and times: no text.
   2. A branch is told by its leaf: a line that no other follows, of whatever kind: a turn ends with the CLI's own
      notes. One leaf is no fork.

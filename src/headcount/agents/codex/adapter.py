@@ -1,16 +1,14 @@
-"""Codex as the port wants it: one object that holds nothing.
-
-Which processes are Codex, and which of those are sessions.
+"""Codex's adapter, and which processes are Codex's sessions and helpers.
 
 Rules
-  1. It only points: what it says is decided in the modules beside it.
-  2. The native executable decides. npm's `node …/bin/codex` only starts it and waits: it is nobody.
+  1. The adapter holds nothing and only delegates to the modules beside it.
+  2. The native executable decides. npm's `node …/bin/codex` only starts it and waits: it is neither.
   3. `codex exec` and `codex review` are one conversation and its process: a session by the process alone.
   4. Everything else is a helper until its files show what it has open: a terminal may be the window of
      conversations that live in the app server, and an app server may have none or many (decision 0027).
   5. The command line may hold a prompt: it is looked at here and goes no further.
 
-Not here: what a process has open (transcript.py).
+Not here: what a process has open (open_conversations.py).
 """
 
 from collections.abc import Mapping
@@ -54,8 +52,6 @@ class Codex(Adapter):
         return transcript.glimpse(path, conversation)
 
     def peek(self, path: Path, conversation: str, lines: int) -> list[Said] | None:
-        from headcount.agents.codex import transcript  # seldom asked for, and dear to load
-
         return transcript.peek(path, conversation, lines)
 
     def resume(self, conversation: str) -> tuple[str, ...] | None:
@@ -67,8 +63,6 @@ class Codex(Adapter):
 
 CODEX = Codex()
 
-
-NAME = "codex"
 
 RUNS = frozenset({"exec", "e", "review"})
 """Subcommands that are one conversation from their start to their end."""

@@ -1,13 +1,10 @@
-"""Gemini CLI as the port wants it: one object that holds nothing.
-
-Which processes are Gemini CLI, and which of those are sessions.
+"""Gemini CLI's adapter, and which processes are Gemini CLI's sessions and launchers.
 
 Rules
-  1. It only points: what it says is decided in the modules beside it.
-  2. It is a script that node runs: the executable must be node, and the first argument that is no option of
-     node's must be the CLI's own script. Its name anywhere else in a command line is nothing.
-  3. The first process only starts a second one and waits: that one, started by the full path of node, is the
-     session.
+  1. The adapter holds nothing and only delegates to the modules beside it.
+  2. Gemini CLI is a script that node runs: the executable must be node, and the first argument that is no option of
+     node's must be the CLI's own script. Its name anywhere else in a command line proves nothing.
+  3. The first process only starts a second one and waits. The second, started by the full path of node, is the session.
   4. The command line may hold a prompt: it is looked at here and goes no further.
 
 Not here: walking up from a hook (daemon/).
@@ -50,8 +47,6 @@ class Gemini(Adapter):
         return transcript.glimpse(path, conversation)
 
     def peek(self, path: Path, conversation: str, lines: int) -> list[Said] | None:
-        from headcount.agents.gemini import transcript  # seldom asked for, and dear to load
-
         return transcript.peek(path, conversation, lines)
 
     def resume(self, conversation: str) -> tuple[str, ...] | None:
