@@ -6,7 +6,7 @@ Rules
   2. A name that is missing here fails a test: a new version writes something new. See whether an adapter should read
      it, then add it.
 
-Not here: looking for unknown names (looks.py); fields of hooks and of Claude Code's registry, which the daemon counts
+Not here: looking for unknown names (screen_and_unknown_fields.py); fields of hooks and of Claude Code's registry, which the daemon counts
 (daemon/intake/unknown_events.py).
 """
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.real.looks import check_every_name_is_known, unknown_names
-from tests.rig.callers import Errand, Request, detached
-from tests.rig.claude import Claude
-from tests.rig.daemon import eventually
-from tests.rig.fake_api import lasting, script
-from tests.rig.stage import Stage
+from tests.real.screen_and_unknown_fields import check_every_name_is_known, unknown_names
+from tests.rig.agents.callers import Errand, Request, detached
+from tests.rig.daemon.real_daemon import eventually
+from tests.rig.fake_apis.scripted_api import lasting, script
+from tests.rig.real_agents.claude import Claude
+from tests.rig.real_agents.cli_with_daemon import Stage
 
 
 def git(directory: Path, *words: str) -> None:

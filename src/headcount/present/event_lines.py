@@ -16,11 +16,11 @@ Not here: the rows' words (session_words.py), where events come from (client/); 
 
 from typing import Any
 
-from headcount.cli.actions.shared_requests import SUGGESTED
 from headcount.present import session_words, time_text
 from headcount.present.clean_text import clean, said, said_item
 from headcount.present.screen import Screen
 
+SUGGESTED = 5  # seconds of --kill-after
 QUIET = frozenset({"session.heard", "session.bound", "session.changed", "leftover.changed"})
 
 FREED = {

@@ -24,7 +24,6 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
-SUGGESTED = 5  # of --kill-after
 CLAIMS_SHOWN = 5
 
 
