@@ -15,6 +15,7 @@ import tomllib
 from collections.abc import Callable, Iterable
 from dataclasses import fields
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 
 from headcount.agents.claude_code import reports as claude_code
@@ -23,7 +24,7 @@ from headcount.agents.gemini import reports as gemini
 from headcount.agents.kit.hook_events import HookTable
 from headcount.agents.opencode import reports as opencode
 from headcount.cli.command_table import VERBS
-from headcount.cli.options import all_parsers
+from headcount.cli.options import parser_of
 from headcount.core.values.activity import ALL, BY_STATUS, BY_TURN, HELD, HOOK_STANDS, RESTED
 from headcount.core.values.events import EventType
 from headcount.core.values.session import LIVENESS, REOPENS, Liveness
@@ -282,9 +283,13 @@ def verbs() -> str:
 
 def commands() -> str:
     parts = []
-    for name, parser in all_parsers().items():
-        verb = VERBS[name]
-        rows = [_argument(action) for action in parser._actions if action.dest != "help"]
+    for name, verb in VERBS.items():
+        parser = parser_of(verb, import_module(f"headcount.cli.commands.{name}"))
+        rows = [
+            _argument(action)
+            for action in parser._actions
+            if action.help != argparse.SUPPRESS and action.dest != "help"
+        ]
         note = (parser.epilog or "").partition("examples:")[0].strip()
         examples = "\n".join(verb.examples)
         head = f"## headcount {name}\n\n{verb.help[:1].upper()}{verb.help[1:]}."

@@ -11,6 +11,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from headcount.cli import output
+from headcount.cli.options import KINDS
 from headcount.client.daemon_access import quoted
 from headcount.present.leftovers import table
 from headcount.present.screen import standard
@@ -18,8 +19,6 @@ from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
     import argparse
-
-KINDS = ("process", "second-writer", "pane", "worktree", "record")
 
 
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
