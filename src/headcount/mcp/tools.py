@@ -10,9 +10,9 @@ Not here: words (tool_results.py), the protocol (server.py), who gets what (the 
 """
 
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypedDict
 
 from headcount import times
 from headcount.client.aio import AsyncClient
@@ -23,7 +23,19 @@ from headcount.core.values.item import BadItem, Item, overlaps, parse_item
 from headcount.mcp import tool_results
 from headcount.mcp.tool_results import Answer
 
-Arguments = Mapping[str, Any]
+
+class Arguments(TypedDict, total=False):
+    """What a caller may give; each tool's schema says which of these."""
+
+    item: str
+    note: str
+    seconds: float
+    to: str
+    fence: int
+    directory: str
+    ended: bool
+
+
 Run = Callable[[AsyncClient, Arguments], Awaitable[Answer]]
 
 
@@ -32,12 +44,12 @@ class Tool:
     name: str
     says: str
     run: Run
-    takes: dict[str, dict[str, Any]] = field(default_factory=dict)
+    takes: dict[str, dict[str, object]] = field(default_factory=dict)
     needs: tuple[str, ...] = ()
     only_reads: bool = False
 
     @property
-    def schema(self) -> dict[str, Any]:
+    def schema(self) -> dict[str, object]:
         return {
             "type": "object",
             "properties": self.takes,
@@ -126,9 +138,13 @@ async def _session(client: AsyncClient, wanted: str | None) -> Session | None:
         return None
 
 
-ITEM = {"type": "string", "minLength": 3, "maxLength": 1000,
+ITEM: dict[str, object] = {"type": "string", "minLength": 3, "maxLength": 1000,
         "description": "kind:value, as task:AUTH-12, branch:api#main, port:5432, path:src/auth/**"}  # fmt: skip
-NOTE = {"type": "string", "maxLength": 500, "description": "what for; other agents and people see it"}
+NOTE: dict[str, object] = {
+    "type": "string",
+    "maxLength": 500,
+    "description": "what for; other agents and people see it",
+}
 
 TOOLS: dict[str, Tool] = {
     tool.name: tool
