@@ -24,7 +24,7 @@ from headcount.core.values.claim import Acquire, Caller
 from headcount.core.values.item import Item
 from headcount.core.values.process import ProcessIdentity
 from headcount.core.values.session import Liveness, Session
-from headcount.daemon.composition import Running
+from headcount.daemon.composition import RunningDaemon
 from headcount.daemon.config import Config
 from headcount.paths import Places
 from headcount.store.interface import StoreFault
@@ -80,8 +80,8 @@ class Day:
         machine = self._processes.place().machine
         self._store = SqliteStore.open(Path(self._places.database), machine=machine, now=self._clock.now)
         self._count_writes(self._store)
-        self._running = Running(self._places, Config(), self._clock, self._processes, self._store)
-        await self._running.bring_up()
+        self._running = RunningDaemon(self._places, Config(), self._clock, self._processes, self._store)
+        await self._running.start()
 
     def _count_writes(self, store: SqliteStore) -> None:
         """A commit is work outside the loop; while it is to fail, it does."""
@@ -102,18 +102,11 @@ class Day:
         running = self._running
         running.server.end()
         if in_order:
-            await running.take_down()
+            await running.stop()
         else:  # as a kill: nothing more is written
-            for task in (*running.chores, running.deciding):
-                if task is not None:
-                    task.cancel()
-            running.watchdog.stop()
-            if running.serving is not None:
-                await running.serving
-            for listener in running.listeners:
-                listener.close()
-            running.hints.close()
-            running.files.close()
+            if running.deciding is not None:
+                running.deciding.cancel()
+            await running.stop()
         self._processes.close()
         self._store.close()
 
@@ -202,7 +195,7 @@ class Day:
         self._failing = False
 
     async def _overflow(self) -> None:
-        (mailbox, *_) = self._running.service.mailboxes._open
+        (mailbox, *_) = self._running.components.mailboxes._open
         mailbox._end_watch()
         self._drop(self._chance.choice(self._living), "Stop")
         mailbox.open()

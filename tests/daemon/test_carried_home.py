@@ -1,5 +1,7 @@
 """A home that was carried to another machine: what ran there is in doubt here, and doubt ends and frees nothing."""
 
+from types import SimpleNamespace
+
 from msgspec.structs import replace
 
 from headcount.core.decide import decide
@@ -11,6 +13,7 @@ from headcount.core.values.item import Item
 from headcount.core.values.process import ProcessIdentity
 from headcount.core.values.session import EndKind, Liveness, Session, SessionId
 from headcount.core.values.verdict import Standing, Verdict
+from headcount.daemon.engine.deaths import Deaths
 from headcount.daemon.engine.recovery import boots_of, recover
 from headcount.store.interface import Loaded
 from tests.rig.kernel import FakeKernel
@@ -44,7 +47,12 @@ class Home:
         self.world = World(place, self.loaded.sessions, 9, book, boots_of(self.loaded))
 
     def start(self) -> None:
-        evidence = recover(self.world, self.loaded, self.processes, lambda *_: None, NOW)
+        evidence = recover(
+            self.world,
+            self.loaded,
+            Deaths(self.processes, SimpleNamespace(now=lambda: NOW), lambda evidence: None),
+            NOW,
+        )
         decide(self.world, evidence, NOW)[0].settle()
 
     def ask_for_the_item(self) -> None:

@@ -10,7 +10,7 @@ from tests.rig.agent import Agent
 from tests.rig.daemon import Daemon, eventually
 
 OBSERVERS = [
-    "headcount.daemon.components:Service.noticed",
+    "headcount.daemon.engine.broadcast:Broadcast.noticed",
     "headcount.daemon.observers.transcripts:Follow.noticed",
     "headcount.daemon.fleet.membership:Fleet.noticed",
 ]

@@ -16,7 +16,7 @@ from headcount.core.values.evidence import Judged
 from headcount.core.values.leftover import Find, Kind, Leftover, LeftoverId, process_key
 from headcount.core.values.verdict import unknown
 from headcount.daemon.adapters import Adapters
-from headcount.daemon.engine.deaths import Effects
+from headcount.daemon.engine.deaths import Deaths
 from headcount.daemon.http.request_checks import Refused
 from headcount.daemon.identity.anchor import Anchors
 from headcount.daemon.identity.host_paths import Spaces
@@ -174,9 +174,9 @@ async def test_a_death_that_was_asked_for_is_told_with_what_ran_below(who: str) 
         await loop.ask(Judged(agent, unknown("no descriptor is left"), clock.now()))
         kernel.exit(agent.pid)
         anchors, adapters = Anchors(processes, clock, world.find_process), Adapters(loop.counts)
-        effects = Effects(processes, clock, loop.put, lambda process: None, lambda process: (below,))
+        deaths = Deaths(processes, clock, loop.put, left_by=lambda process: (below,))
         hosting = Hosting(loop, processes, anchors, clock, adapters, Spaces(loop, Looks(), clock))
-        census = Census(loop, processes, anchors, clock, adapters, hosting, died=effects.died)
+        census = Census(loop, processes, anchors, clock, adapters, hosting, judged=deaths.judged)
         (session,) = world.sessions.values()
         if who == "census":
             await census.take()

@@ -7,7 +7,7 @@ import pytest
 
 from tests.rules.source import modules, short, tree
 
-LINES_MOST = 350
+LINES_MOST = 400
 RULES_FROM = 120  # lines: a file of this size has rules worth writing down
 EMPTY_NAMES = re.compile(r"(^|_)(utils?|helpers?|manager|misc|common|stuff)(_|$)")
 
@@ -19,7 +19,7 @@ def test_a_module_opens_with_its_idea(path) -> None:
     assert len(first.split()) >= 4, "the first sentence says what the file is for"
     assert first.rstrip().endswith((".", ":")), "it is a sentence"
     lines = path.read_text("utf-8").count("\n")
-    assert lines < RULES_FROM or "Rules of this file" in said, f"{lines} lines without a rule"
+    assert lines < RULES_FROM or re.search(r"^Rules\b", said, re.M), f"{lines} lines without a rule"
 
 
 @pytest.mark.parametrize("path", modules(), ids=short)

@@ -1,38 +1,44 @@
-"""A running daemon: its parts put together, brought up, kept, and taken down in order.
+"""The composition root: constructs every part of the daemon, starts them in order, closes them in reverse.
 
-Rules of this file
-  1. Recovery is committed before a socket listens or a mailbox is read.
-  2. Background chores that fail are logged and end the daemon: half a daemon is a deaf one.
-  3. Taking down is the reverse of bringing up; the store is last.
+Rules
+  1. Everything is constructed here, once, in the order in which it is needed. Nothing is patched in afterwards.
+  2. Recovery is committed before a socket listens or a mailbox is read.
+  3. What was started is closed in reverse, each by the stack that it was put on; the store is last.
+  4. A background task that fails is logged and ends the daemon: one that runs in part would miss events.
+
+A new observer is one line in `self.parts`; a new background task one line in `start`.
+Not here: what the parts do; process entry, log and restart (main.py).
 """
 
 import asyncio
 import logging
 import os
 import signal
+from collections import Counter
 from collections.abc import Callable, Coroutine
+from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from headcount import __version__
 from headcount.agents.catalog import AGENTS
 from headcount.agents.installing.mailbox_line import directory_of
-from headcount.agents.interface import Agent
 from headcount.core.state.world import World
 from headcount.core.values.evidence import Awake, Retire
 from headcount.core.values.process import ProcessIdentity
 from headcount.core.values.verdict import Verdict
 from headcount.daemon.adapters import Adapters
-from headcount.daemon.components import Service
+from headcount.daemon.components import Components
 from headcount.daemon.config import Config
 from headcount.daemon.ending.idle_close import IdleClose
 from headcount.daemon.ending.signal_process import Endings
 from headcount.daemon.ending.stop_close_reap import Closing
 from headcount.daemon.ending.tmux_windows import TmuxWindows
 from headcount.daemon.engine.broadcast import Broadcast
-from headcount.daemon.engine.deaths import Effects
-from headcount.daemon.engine.loop import Loop
-from headcount.daemon.engine.notify_observers import Observer, Observers
+from headcount.daemon.engine.deaths import Deaths
+from headcount.daemon.engine.latencies import Latencies
+from headcount.daemon.engine.loop import Inbox, Loop
+from headcount.daemon.engine.notify_observers import Observers, Part
 from headcount.daemon.engine.pruning import keep_pruned
 from headcount.daemon.engine.recovery import boots_of, open_book, recover
 from headcount.daemon.engine.watchdog import Watchdog, notify
@@ -79,222 +85,253 @@ log = logging.getLogger("headcount.daemon")
 CLAUDE = "claude-code"
 
 
-class Listener(Observer, Protocol):
-    """Whoever looks further because of what became true, and stops looking at the end."""
-
-    def close(self) -> None: ...
-
-
 class StoreDamaged(Exception):
     """The store broke while it was in use; only a new start can set it aside."""
 
 
 async def run(places: Places, ready: Callable[[], None]) -> None:
-    event_loop = asyncio.get_running_loop()
     config = Config.read(Path(places.config), os.environ)
     clock = SystemClock()
-    processes = open_processes(event_loop, config.processes, config.without)
-    store = open_store(places, processes.place().machine, clock.now)
-    try:
-        running = Running(places, config, clock, processes, store)
+    with ExitStack() as opened:
+        processes = open_processes(asyncio.get_running_loop(), config.processes, config.without)
+        opened.callback(processes.close)
+        store = open_store(places, processes.place().machine, clock.now)
+        opened.callback(store.close)
+        daemon = RunningDaemon(places, config, clock, processes, store)
+        opened.callback(daemon.home.close)
         try:
-            await running.bring_up()
+            await daemon.start()
             ready()
-            await running.server.ended()
+            await daemon.server.ended()
         finally:
-            try:
-                await running.take_down()
-            finally:
-                running.home.close(running.loop.world.book)
-    finally:
-        processes.close()
-        store.close()
+            await daemon.stop()
 
 
-class Running:
+class BackgroundTasks:
+    """Tasks that run as long as the daemon. One that fails ends it."""
+
+    def __init__(self, on_fault: Callable[[BaseException], object]) -> None:
+        self._on_fault = on_fault
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def add(self, work: Coroutine[Any, Any, None], name: str) -> None:
+        self._tasks.append(self.watched(work, name))
+
+    def watched(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
+        """As `add`, but somebody else stops it."""
+        task = asyncio.create_task(work, name=name)
+        task.add_done_callback(self._ended)
+        return task
+
+    def close(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and (fault := task.exception()) is not None:
+            self._on_fault(fault)
+            log.critical("%s failed; headcount ends", task.get_name(), exc_info=fault)
+
+
+class RunningDaemon:
     def __init__(
         self, places: Places, config: Config, clock: Clock, processes: Processes, store: SqliteStore
     ) -> None:
         event_loop = asyncio.get_running_loop()
-        self.places = places
         loaded = store.loaded
         book, boots = open_book(loaded, clock.now()), boots_of(loaded)
         world = World(processes.place(), loaded.sessions, loaded.seq, book, boots, loaded.leftovers)
-        self.server = Server(processes.make_room)
-        self.home = Home(places, store, self.server)
+        state = Path(places.state)
+        server = Server(processes.make_room)
+        home = Home(places, store, server, world)
 
         def prove(process: ProcessIdentity) -> Verdict:
             return processes.prove(process, world.machine_of(process.boot))
 
-        self.files = open_file_events(event_loop)
-        self.anchors = Anchors(processes, clock, world.find_process)
-        self.loop = Loop(
+        # the loop, and what it needs
+        inbox, counts = Inbox(), Counter[str]()
+        observers = Observers(counts)
+        anchors = Anchors(processes, clock, world.find_process)
+        tokens = Tokens(state / "tokens", store.tokens, processes, clock)
+        descendants = Descendants(processes, clock, world.find_process, counts)
+        deaths = Deaths(
+            processes, clock, inbox.put, forget=(anchors.forget, tokens.withdraw), left_by=descendants.take
+        )
+        loop = Loop(
             world,
             store,
             clock,
-            start_effects=lambda effects: self.effects.start(effects),
-            tell=lambda events, world: self.observers.tell(events, world),
+            start_effects=deaths.start,
+            tell=observers.tell,
             prove=prove,
-            stored=self.home.stored,
+            stored=home.stored,
+            inbox=inbox,
+            counts=counts,
         )
-        self.observers = Observers(self.loop.counts)
-        self.transcripts = Transcripts(AGENTS, self.loop, self.anchors.began_at)
-        self.follow = Follow(AGENTS, self.loop, self.files, self.transcripts)
-        self.adapters = Adapters(self.loop.counts)
-        drift, looks = Drift(), Looks()
-        spaces = Spaces(self.loop, looks, clock)
-        self.hosting = Hosting(self.loop, processes, self.anchors, clock, self.adapters, spaces)
+
+        # what brings evidence in
+        files, adapters, drift, looks = open_file_events(event_loop), Adapters(counts), Drift(), Looks()
+        spaces = Spaces(loop, looks, clock)
         worktrees = Worktrees(clock, looks, spaces)
-        self.checkouts = Checkouts(self.loop, worktrees, clock)
-        self.stalls = Stalls(self.loop, processes, clock, config.stall_minutes * MINUTE, looks)
-        self.descendants = Descendants(processes, clock, world.find_process, self.loop.counts)
-        self.tokens = Tokens(Path(places.state) / "tokens", store.tokens, processes, clock)
-        self.search = Search(self.loop, processes, clock, looks, self.tokens.files)
-        self.forks = Forks(AGENTS, self.loop, clock)
-        self.terminals = Terminals(self.loop, processes, clock, os.environ)
-        self.effects = Effects(processes, clock, self.loop.put, self._forget, self.descendants.take)
-        registries = Registries(self.loop, processes, self.anchors, self.files, drift, spaces)
-        self.aftermath = Aftermath(
-            self.loop, processes, clock, config, self.terminals, registries, self.search, looks
+        hosting = Hosting(loop, processes, anchors, clock, adapters, spaces)
+        census = Census(loop, processes, anchors, clock, adapters, hosting, judged=deaths.judged)
+        registries = Registries(loop, processes, anchors, files, drift, spaces)
+        tasks = BackgroundTasks(self._task_failed)
+        boxes = [
+            Mailbox(
+                directory_of(Path(places.mailbox), agent.name),
+                agent,
+                loop,
+                anchors,
+                files,
+                clock,
+                drift,
+                worktrees,
+            )
+            for agent in AGENTS.values()
+        ]
+        mailboxes = Mailboxes(
+            Path(places.mailbox), boxes, files, lambda mailbox: tasks.add(mailbox.run(), "mailbox")
         )
-        self.segment = Segment(clock, wanted=config.notify_tmux_segment)
-        self.fleet = Fleet(Path(places.state), self.loop, clock, prove, Pace(config.fleet_pace))
-        self.service = Service(
+
+        # what follows events
+        transcripts = Transcripts(AGENTS, loop, anchors.began_at)
+        search = Search(loop, processes, clock, looks, tokens.files)
+        terminals = Terminals(loop, processes, clock, os.environ)
+        aftermath = Aftermath(loop, processes, clock, config, terminals, registries, search, looks)
+        self.parts: tuple[Part, ...] = (
+            transcripts,
+            Follow(AGENTS, loop, files, transcripts),
+            Checkouts(loop, worktrees, clock),
+            Stalls(loop, processes, clock, config.stall_minutes * MINUTE, looks),
+            descendants,
+            search,
+            Forks(AGENTS, loop, clock),
+            aftermath,
+            terminals,
+        )
+        broadcast, latencies = Broadcast(), Latencies(clock)
+        fleet = Fleet(state, loop, clock, prove, Pace(config.fleet_pace))
+        notifier = Notifier(config, store, clock, processes)
+        segment = Segment(clock, wanted=config.notify_tmux_segment)
+        observers.add(broadcast, latencies, *self.parts, fleet, notifier, segment)
+
+        # what answers
+        closing = Closing(
+            Endings(processes, loop, clock),
+            descendants,
+            search,
+            processes,
+            loop,
+            clock,
+            TmuxWindows(loop, processes, clock),
+        )
+        self.components = Components(
             places=places,
             config=config,
             clock=clock,
             processes=processes,
             store=store,
-            loop=self.loop,
-            observers=self.observers,
-            broadcast=Broadcast(),
-            anchors=self.anchors,
-            files=self.files,
-            mailboxes=Mailboxes(
-                Path(places.mailbox),
-                [self._mailbox(agent, clock, drift, worktrees) for agent in AGENTS.values()],
-                self.files,
-                lambda mailbox: self.chores.append(self._chore(mailbox.run(), "mailbox")),
-            ),
-            adapters=self.adapters,
+            loop=loop,
+            observers=observers,
+            broadcast=broadcast,
+            anchors=anchors,
+            files=files,
+            latencies=latencies,
+            mailboxes=mailboxes,
+            adapters=adapters,
             registries=registries,
-            census=Census(
-                self.loop, processes, self.anchors, clock, self.adapters, self.hosting, died=self.effects.died
-            ),
+            census=census,
             drift=drift,
             worktrees=worktrees,
             looks=looks,
-            terminals=self.terminals,
-            aftermath=self.aftermath,
-            tokens=self.tokens,
-            actors=Actors(processes, self.loop, clock, self.tokens),
-            closing=Closing(
-                Endings(processes, self.loop, clock),
-                self.descendants,
-                self.search,
-                processes,
-                self.loop,
-                clock,
-            ),
-            fleet=self.fleet,
-            pages=Pages(clock, self.server, config.web_port),
-            notifier=Notifier(config, store, clock, processes),
+            terminals=terminals,
+            aftermath=aftermath,
+            tokens=tokens,
+            actors=Actors(processes, loop, clock, tokens),
+            closing=closing,
+            fleet=fleet,
+            pages=Pages(clock, server, config.web_port),
+            notifier=notifier,
             started_at=clock.now(),
             began=clock.boottime(),
-            set_aside=store.loaded.set_aside,
-            ask_to_stop=lambda: event_loop.call_soon(self.server.end),
+            set_aside=loaded.set_aside,
+            ask_to_stop=lambda: event_loop.call_soon(server.end),
         )
-        self.listeners: tuple[Listener, ...] = (
-            self.transcripts,
-            self.follow,
-            self.checkouts,
-            self.stalls,
-            self.descendants,
-            self.search,
-            self.forks,
-            self.aftermath,
-            self.terminals,
-        )
-        self.observers.all = (
-            self.service, *self.listeners, self.fleet, self.service.notifier, self.segment,
-        )  # fmt: skip
-        self.hints = Hints(self.files, self.service.census.hinted)
-        self.service.closing.windows = TmuxWindows(self.loop, processes, clock)
         stacks = Path(places.log).with_name("stacks.txt")
-        asked = (processes.make_room, self.home.look)
-        self.watchdog = Watchdog(event_loop, stacks, *asked, on_alive=lambda: notify("WATCHDOG=1"))
+        self.watchdog = Watchdog(
+            event_loop, stacks, processes.make_room, home.look, on_alive=lambda: notify("WATCHDOG=1")
+        )
+        self.server, self.home, self.loop, self.tasks = server, home, loop, tasks
+        self._deaths, self._hosting, self._search, self._segment = deaths, hosting, search, segment
+        self._hints = Hints(files, census.hinted)
+        self._stack = AsyncExitStack()
         self.deciding: asyncio.Task[None] | None = None
-        self.chores: list[asyncio.Task[None]] = []
-        self.serving: asyncio.Task[None] | None = None
 
-    def _mailbox(self, agent: Agent, clock: Clock, drift: Drift, worktrees: Worktrees) -> Mailbox:
-        directory = directory_of(Path(self.places.mailbox), agent.name)
-        return Mailbox(directory, agent, self.loop, self.anchors, self.files, clock, drift, worktrees)
-
-    def _forget(self, process: ProcessIdentity) -> None:
-        """It ended: nothing that was settled about it stands."""
-        self.anchors.forget(process)
-        self.tokens.withdraw(process)
-
-    async def bring_up(self) -> None:
-        service, event_loop = self.service, asyncio.get_running_loop()
-        service.census.look_ahead()
-        self.server.serve_app(build_app(service))
+    async def start(self) -> None:
+        parts, world, stack = self.components, self.loop.world, self._stack
+        event_loop = asyncio.get_running_loop()
+        parts.census.look_ahead()
+        self.server.serve_app(build_app(parts))
         for number in (signal.SIGTERM, signal.SIGINT):
             event_loop.add_signal_handler(number, self.server.end)
+        stack.push_async_callback(self._stop_loop)
         await self._recover()
-        await self.tokens.open()
-        await service.notifier.open(self.loop.world)
+        await parts.tokens.open()
+        await parts.notifier.open(world)
+        stack.callback(parts.files.close)
         self.watchdog.start()
-        service.mailboxes.open()
+        stack.callback(self.watchdog.stop)
+        stack.push_async_callback(self._segment.close)
+        stack.callback(parts.notifier.close)
+        stack.callback(self.tasks.close)
+        parts.mailboxes.open()
+        stack.callback(parts.mailboxes.close, for_good=True)
         for agent in AGENTS.values():
-            more = service.config.claude_roots if agent.name == CLAUDE else ()
-            service.registries.open(agent, os.environ, Path.home(), more)
-        for session in self.loop.world.open_sessions():
-            self.transcripts.want(session)
-            self.follow.see(session)
-            self.terminals.want(session)
-            if session.process is not None:
-                self.descendants.want(session.process)
-        self.hosting.open(AGENTS, os.environ, Path.home())
-        self.hints.open(place.directory for places in self.hosting.places().values() for place in places)
-        self.checkouts.want(self.loop.world.open_sessions())
-        self.stalls.want(self.loop.world)
-        self.aftermath.start_up()
-        self.chores += [
-            self._chore(service.census.run(), "census"),
-            self._chore(keep_pruned(service), "prune"),
-            self._chore(service.notifier.run(), "notifier"),
-            self._chore(self.search.start_up(service.census.take), "orphans"),
-        ]
-        limit = service.config.idle_limit
-        if limit is not None:
-            idle = IdleClose(self.loop, service.closing, service.clock, limit)
-            self.chores.append(self._chore(idle.run(), "idle close"))
-        self.fleet.start()
-        self.home.open(self.files)
-        self.serving = asyncio.create_task(self.server.serve())
-        remembered = len(self.loop.world.sessions)
+            more = parts.config.claude_roots if agent.name == CLAUDE else ()
+            parts.registries.open(agent, os.environ, Path.home(), more)
+        self._hosting.open(AGENTS, os.environ, Path.home())
+        self._hints.open(place.directory for places in self._hosting.places().values() for place in places)
+        stack.callback(self._hints.close)
+        for part in self.parts:
+            part.start(world)
+            stack.callback(part.close)
+        self.tasks.add(parts.census.run(), "census")
+        self.tasks.add(
+            keep_pruned(self.loop, parts.store, parts.clock, parts.config, parts.tokens.tidy), "prune"
+        )
+        self.tasks.add(parts.notifier.run(), "notifier")
+        self.tasks.add(self._search.start_up(parts.census.take), "orphans")
+        if (limit := parts.config.idle_limit) is not None:
+            self.tasks.add(IdleClose(self.loop, parts.closing, parts.clock, limit).run(), "idle close")
+        parts.fleet.start()
+        stack.push_async_callback(parts.fleet.close)
+        self.home.open(parts.files)
+        serving = asyncio.create_task(self.server.serve())
+        stack.push_async_callback(lambda: serving)
+        stack.callback(parts.broadcast.close)
+        remembered = len(world.sessions)
         notify(f"READY=1\nSTATUS=headcount {__version__}, {remembered} sessions remembered")
         log.info(
             "headcount %s is up: %s adapter, %d sessions remembered",
             __version__,
-            service.processes.name,
+            parts.processes.name,
             remembered,
         )
 
+    async def stop(self) -> None:
+        self.home.check()
+        notify("STOPPING=1")
+        await self._stack.aclose()
+
     async def _recover(self) -> None:
-        """What was remembered is re-proved and stored before anybody can ask. A disk that is full does
-        not keep us from watching: the evidence waits until it can be stored."""
-        service, now = self.service, self.service.clock.now()
-        for evidence in recover(
-            self.loop.world, service.store.loaded, service.processes, self.effects.died, now
-        ):
+        """Prove again what was remembered and store it before anyone can ask. A full disk does not keep us from
+        watching: the evidence waits until it can be stored."""
+        parts, now = self.components, self.components.clock.now()
+        for evidence in recover(self.loop.world, parts.store.loaded, self._deaths, now):
             self.loop.put(evidence)
-        kept = self.loop.submit(
-            Retire(now - service.config.retention_days * DAY, service.config.sessions_kept)
-        )
-        self.deciding = self._chore(self.loop.run(), "loop")
+        kept = self.loop.submit(Retire(now - parts.config.retention_days * DAY, parts.config.sessions_kept))
+        self.deciding = self.tasks.watched(self.loop.run(), "loop")
         waiting: list[asyncio.Future[Any]] = [kept, self.deciding]
         await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         if not kept.done():
@@ -302,46 +339,21 @@ class Running:
         elif kept.exception() is not None:
             log.error("nothing could be stored at the start: %s", kept.exception())
 
-    async def take_down(self) -> None:
-        service = self.service
-        self.home.check()
-        notify("STOPPING=1")
-        service.broadcast.close()
-        if self.serving is not None:
-            await self.serving
-        await self.fleet.close()
-        service.mailboxes.close(for_good=True)
-        for chore in self.chores:
-            chore.cancel()
-        service.notifier.close()
-        await self.segment.close()
-        self.watchdog.stop()
-        for listener in self.listeners:
-            listener.close()
-        self.hints.close()
-        self.files.close()
+    async def _stop_loop(self) -> None:
         if self.deciding is not None:
-            self.loop.put(Awake(service.clock.now(), stopping=True))
+            self.loop.put(Awake(self.components.clock.now(), stopping=True))
             self.loop.stop()
             await asyncio.wait([self.deciding])
         self._raise_damage()
 
     def _raise_damage(self) -> None:
-        if self.deciding is None or not self.deciding.done():
+        if self.deciding is None or not self.deciding.done() or self.deciding.cancelled():
             return
         fault = self.deciding.exception()
         if isinstance(fault, StoreFault) and fault.kind == "corrupt":
             self.home.check()  # a new start would make a home that was removed
             raise StoreDamaged from fault
 
-    def _chore(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
-        task = asyncio.create_task(work, name=name)
-
-        def ended(done: asyncio.Task[None]) -> None:
-            if not done.cancelled() and (fault := done.exception()) is not None:
-                self.home.ends_by(fault)
-                log.critical("%s failed; headcount ends", name, exc_info=fault)
-                self.server.end()
-
-        task.add_done_callback(ended)
-        return task
+    def _task_failed(self, fault: BaseException) -> None:
+        self.home.ends_by(fault)
+        self.server.end()

@@ -181,10 +181,6 @@ def _start_anew(lock: "Singleton", word: Word, times: int) -> None:
     os.execve(sys.executable, command, environment)  # noqa: S606 (no shell is the point)
 
 
-if __name__ == "__main__":
-    sys.exit(main())
-
-
 SIZE_MOST = 2 * 1024 * 1024
 KEPT = 3
 CAUSES_MOST = 8
@@ -226,3 +222,7 @@ def open_log(path: Path) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.INFO)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -18,7 +18,7 @@ from msgspec import Struct
 from headcount.core.values.session import Session
 from headcount.daemon.api.permissions import need_operator
 from headcount.daemon.api.session_selector import select
-from headcount.daemon.components import Service
+from headcount.daemon.components import Components
 from headcount.daemon.http.request import Request
 from headcount.daemon.http.request_checks import Refused
 from headcount.daemon.identity.caller import A_PAGE, Actor
@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 
 class Call(Struct):
-    service: Service
+    service: Components
     request: Request
     named: Mapping[str, str]  # in the path
     known: Actor | None = None  # who is calling, once that was asked

@@ -57,6 +57,7 @@ class Closing:
         processes: Processes,
         loop: Loop,
         clock: Clock,
+        windows: Windows | None = None,
     ) -> None:
         self._endings = endings
         self._descendants = descendants
@@ -64,7 +65,7 @@ class Closing:
         self._processes = processes
         self._loop = loop
         self._clock = clock
-        self.windows: Windows | None = None
+        self._windows = windows
 
     async def stop(self, session: Session, wish: Wish) -> Result:
         """Of a session with a process."""
@@ -97,8 +98,8 @@ class Closing:
                     Result(target, REFUSED, f"nothing can be stored: {fault}") for target in left
                 ]
                 return closed
-        if self.windows is not None:
-            closed.window = await self.windows.close_window(session, wish, anyway=window)
+        if self._windows is not None:
+            closed.window = await self._windows.close_window(session, wish, anyway=window)
         closed.is_closed = True
         facts = wish.facts | {"outcome": "closed", "window": closed.window}
         await self._loop.keep(Ending(self._clock.now(), session.id, facts, finished=True, archived=True))

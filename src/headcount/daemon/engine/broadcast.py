@@ -20,6 +20,7 @@ import msgspec
 from headcount.core.state.world import World
 from headcount.core.values.events import Event
 from headcount.core.values.session import SessionId
+from headcount.daemon.engine.notify_observers import EVERY
 from headcount.daemon.views.session_row import event_row
 from headcount.times import FAREWELL_WITHIN
 
@@ -92,6 +93,8 @@ class Subscriber:
 
 
 class Broadcast:
+    wants = EVERY
+
     def __init__(self) -> None:
         self._subscribers: set[Subscriber] = set()
         self.rows: dict[tuple[int, SessionId], bytes] = {}  # of snapshots, by number, until something happens
@@ -116,7 +119,7 @@ class Broadcast:
                 for each in pages:
                     await each.gone.wait()
 
-    def publish(self, events: Sequence[Event], world: World) -> None:
+    def noticed(self, events: Sequence[Event], world: World) -> None:
         self.rows.clear()
         if not self._subscribers or not events:
             return

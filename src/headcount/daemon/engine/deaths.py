@@ -1,12 +1,13 @@
-"""Effects: what a committed decision asks of the outside.
+"""Deaths: watch processes, and turn the end of one into evidence. The only place where that happens.
 
-Rules of this file
-  1. An effect's outcome returns as evidence, never as a direct change.
-  2. One that fails is reported and given up; it hurts no other.
-  3. What may take time is a task with a deadline. Watching, the only effect so far, takes microseconds and
-     must not be overtaken by the next decision: it is done at once, in order.
+Rules
+  1. A death is one step, whoever noticed it (the kernel, the census, a start): what was remembered about the process is
+     forgotten, what ran below it is collected, and the verdict becomes evidence for the loop.
+  2. Watching takes microseconds and must not be overtaken by the next decision, so it is done at once, in order.
+  3. A process that cannot be watched is logged; the census asks about it again. It affects no other.
 
-Not here: which effects there are (core/values/events.py).
+Not here: what a death changes (core/decide.py), which claims it frees (core/claims/ledger.py), the later search for
+leftovers (daemon/leftovers/collect.py).
 """
 
 import logging
@@ -20,25 +21,26 @@ from headcount.core.values.verdict import Standing, Verdict
 from headcount.system.clock import Clock
 from headcount.system.processes.interface import Processes
 
-log = logging.getLogger("headcount.effects")
+log = logging.getLogger("headcount.deaths")
 
 
-class Effects:
+class Deaths:
     def __init__(
         self,
         processes: Processes,
         clock: Clock,
         put: Callable[[Evidence], None],
-        on_end: Callable[[ProcessIdentity], None],
+        forget: Sequence[Callable[[ProcessIdentity], object]] = (),
         left_by: Callable[[ProcessIdentity], tuple[Find, ...]] = lambda process: (),
     ) -> None:
         self._processes = processes
         self._clock = clock
         self._put = put
-        self._on_end = on_end
+        self._forget = forget
         self._left_by = left_by
 
     def start(self, effects: Sequence[Effect]) -> None:
+        """Watch the processes that a committed decision asks for."""
         for effect in effects:
             try:
                 self._watch(effect)
@@ -46,13 +48,23 @@ class Effects:
                 log.exception("pid %d could not be watched; the census asks again", effect.process.pid)
 
     def _watch(self, effect: Watch) -> None:
-        verdict = self._processes.watch(effect.process, self.died)
+        verdict = self.watch(effect.process)
         if verdict.standing is Standing.DEAD:
             self.died(effect.process, verdict)
         elif verdict.standing is Standing.UNKNOWN:
             log.warning("pid %d cannot be watched now: %s", effect.process.pid, verdict.because)
 
+    def watch(self, process: ProcessIdentity) -> Verdict:
+        return self._processes.watch(process, self.died)
+
     def died(self, process: ProcessIdentity, verdict: Verdict) -> None:
-        """The kernel's word; called on the event loop, once for each process."""
-        self._on_end(process)
-        self._put(Judged(process, verdict, self._clock.now(), left=self._left_by(process)))
+        """The kernel reported it. Called on the event loop, once for each process."""
+        self._put(self.judged(process, verdict))
+
+    def judged(self, process: ProcessIdentity, verdict: Verdict, *, away: bool = False) -> Judged:
+        """The evidence of a verdict. If it is a death, nothing that was remembered about the process stands."""
+        if verdict.standing is not Standing.DEAD:
+            return Judged(process, verdict, self._clock.now())
+        for forget in self._forget:
+            forget(process)
+        return Judged(process, verdict, self._clock.now(), away=away, left=self._left_by(process))

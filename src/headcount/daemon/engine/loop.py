@@ -72,6 +72,18 @@ class Entry(Struct):
     answer: asyncio.Future[Outcome] | None = None
 
 
+class Inbox:
+    """Evidence that waits to be decided. It exists before the loop, so that parts which the loop needs can put into it."""
+
+    def __init__(self) -> None:
+        self.entries: deque[Entry] = deque()
+        self.wake = asyncio.Event()
+
+    def put(self, evidence: Evidence, answer: asyncio.Future[Outcome] | None = None) -> None:
+        self.entries.append(Entry(evidence, answer))
+        self.wake.set()
+
+
 class Loop:
     def __init__(
         self,
@@ -83,9 +95,11 @@ class Loop:
         tell: Callable[[Sequence[Event], World], None],
         prove: Prove,
         stored: Callable[[Entries], None] = lambda entries: None,
+        inbox: Inbox | None = None,
+        counts: Counter[str] | None = None,
     ) -> None:
         self.world = world
-        self.counts: Counter[str] = Counter()
+        self.counts: Counter[str] = Counter() if counts is None else counts
         self.fault: str | None = None  # why the store cannot be written, while it cannot
         self._store = store
         self._clock = clock
@@ -94,8 +108,9 @@ class Loop:
         self._prove = prove
         self._stored = stored  # told of what was written about claims, before anybody is answered
         self.listeners: Listeners[Outcome] = Listeners(lambda request: self.put(Withdraw(request)))
-        self._inbox: deque[Entry] = deque()
-        self._wake = asyncio.Event()
+        inbox = Inbox() if inbox is None else inbox
+        self._inbox, self._wake = inbox.entries, inbox.wake
+        self._put = inbox.put
         self._timer: asyncio.TimerHandle | None = None
         self._stopping = False
         self._ahead = clock.now() - clock.boottime()  # of the steady clock
@@ -105,8 +120,7 @@ class Loop:
 
     def put(self, evidence: Evidence) -> None:
         """Evidence that nobody waits for; it is decided as soon as it can be stored."""
-        self._inbox.append(Entry(evidence))
-        self._wake.set()
+        self._put(evidence)
 
     async def ask(self, evidence: Evidence) -> Outcome:
         """Returns once it is committed; raises NotStored if it could not be."""
@@ -133,8 +147,7 @@ class Loop:
 
     def submit(self, evidence: Evidence) -> asyncio.Future[Outcome]:
         answer: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
-        self._inbox.append(Entry(evidence, answer))
-        self._wake.set()
+        self._put(evidence, answer)
         return answer
 
     # --- the loop ----------------------------------------------------------------------------------

@@ -29,14 +29,28 @@ class Observer(Protocol):
     def noticed(self, events: Sequence[Event], world: World) -> None: ...
 
 
+class Part(Observer, Protocol):
+    """An observer that runs with the daemon. The composition root starts it and closes it."""
+
+    def start(self, world: World) -> None:
+        """Look at what was remembered, before the first event."""
+        return
+
+    def close(self) -> None: ...
+
+
 class Observers:
     def __init__(self, counts: Counter[str]) -> None:
-        self.all: tuple[Observer, ...] = ()
+        self._all: list[Observer] = []
         self.faults: Counter[tuple[str, str]] = Counter()  # observer, fault
         self._counts = counts
 
+    def add(self, *observers: Observer) -> None:
+        """They are called in the order in which they were added."""
+        self._all += observers
+
     def tell(self, events: Sequence[Event], world: World) -> None:
-        for each in self.all:
+        for each in self._all:
             wanted = [event for event in events if event.type in each.wants]
             if wanted:
                 try:

@@ -8,25 +8,19 @@ Rules of this file
 Not here: the proof itself (system/processes), what follows from it (core/decide.py).
 """
 
-from collections.abc import Callable
-
 from headcount import __version__
 from headcount.core.state.claims import Book
 from headcount.core.state.world import World
-from headcount.core.values.evidence import Awake, Evidence, Judged, Rebooted
+from headcount.core.values.evidence import Awake, Evidence, Rebooted
 from headcount.core.values.process import ProcessIdentity
-from headcount.core.values.verdict import Standing, Verdict, judge_place
+from headcount.core.values.verdict import judge_place
+from headcount.daemon.engine.deaths import Deaths
 from headcount.store.interface import Loaded
-from headcount.system.processes.interface import Processes
 
 MS = 1000
 
-OnDeath = Callable[[ProcessIdentity, Verdict], None]
 
-
-def recover(
-    world: World, loaded: Loaded, processes: Processes, on_death: OnDeath, now: float
-) -> list[Evidence]:
+def recover(world: World, loaded: Loaded, deaths: Deaths, now: float) -> list[Evidence]:
     evidence: list[Evidence] = [
         Awake(
             now,
@@ -37,8 +31,8 @@ def recover(
     ]
     evidence.append(Rebooted(now))
     for process in _remembered(world):
-        verdict = _reprove(process, processes, on_death, world)
-        evidence.append(Judged(process, verdict, now, away=verdict.standing is Standing.DEAD))
+        verdict = judge_place(process, world.place, world.machine_of(process.boot)) or deaths.watch(process)
+        evidence.append(deaths.judged(process, verdict, away=True))
     return evidence
 
 
@@ -59,8 +53,3 @@ def _remembered(world: World) -> dict[ProcessIdentity, None]:
     holders = (claim.holder for claim in world.book.holding())
     hosts = (session.process for session in world.open_sessions())
     return dict.fromkeys(each for each in (*holders, *hosts, *left) if each is not None)
-
-
-def _reprove(process: ProcessIdentity, processes: Processes, on_death: OnDeath, world: World) -> Verdict:
-    verdict = judge_place(process, world.place, world.machine_of(process.boot))
-    return verdict if verdict is not None else processes.watch(process, on_death)

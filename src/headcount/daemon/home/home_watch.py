@@ -17,7 +17,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from headcount.core.state.claims import Book, Entries
+from headcount.core.state.claims import Entries
+from headcount.core.state.world import World
 from headcount.daemon.home import store_marks
 from headcount.daemon.http.listen import Server, open_unix_socket
 from headcount.paths import Places
@@ -41,10 +42,11 @@ log = logging.getLogger("headcount.home")
 
 
 class Home:
-    def __init__(self, places: Places, store: SqliteStore, server: Server) -> None:
+    def __init__(self, places: Places, store: SqliteStore, server: Server, world: World) -> None:
         self._places = places
         self._store = store
         self._server = server
+        self._world = world
         self._socket: tuple[int, int] | None = None  # None: it is not open yet
         self._is_deaf = False
         self._is_closed = False
@@ -84,13 +86,13 @@ class Home:
         if self._socket is not None and _at(self._places.socket) != self._socket:
             self._listen_again()
 
-    def close(self, book: Book) -> None:
+    def close(self) -> None:
         """In order, whatever of the rest failed: SQLite removes its log when the store is closed."""
         self.check()
         self._is_closed, self._socket = True, None
         with suppress(OSError):
             os.unlink(self._places.socket)
-        store_marks.withdraw(self._places, is_held=any(book.holding()))
+        store_marks.withdraw(self._places, is_held=any(self._world.book.holding()))
         if self._mark is not None:
             os.close(self._mark)
             self._mark = None

@@ -29,7 +29,7 @@ from headcount.core.values.evidence import Closed, Judged
 from headcount.core.values.process import ProcessFacts, ProcessIdentity
 from headcount.core.values.report import Found, Record
 from headcount.core.values.session import Liveness
-from headcount.core.values.verdict import Standing, Verdict
+from headcount.core.values.verdict import Verdict
 from headcount.daemon.adapters import Adapters
 from headcount.daemon.engine.loop import Loop
 from headcount.daemon.identity.anchor import Anchors
@@ -68,7 +68,7 @@ class Census:
         adapters: Adapters,
         hosting: Hosting,
         agents: Mapping[str, Agent] = AGENTS,
-        died: Callable[[ProcessIdentity, Verdict], object] = lambda process, verdict: None,
+        judged: Callable[[ProcessIdentity, Verdict], Judged] | None = None,
     ) -> None:
         self._loop = loop
         self._processes = processes
@@ -77,7 +77,7 @@ class Census:
         self._adapters = adapters
         self._hosting = hosting
         self._agents = agents
-        self._died = died
+        self._judged = judged or (lambda process, verdict: Judged(process, verdict, clock.now()))
         self._uid = os.getuid()
         self._taken_at: float | None = None
         self._passed: dict[int, object] = {}  # pid: glance of those that are no agent's
@@ -193,11 +193,9 @@ class Census:
         return news
 
     def ask_again(self, process: ProcessIdentity) -> Judged:
-        """A death is told first in the one way that deaths are, with what ran below it."""
+        """A death goes the one way of all deaths (engine/deaths.py)."""
         verdict = self._processes.prove(process, self._loop.world.machine_of(process.boot))
-        if verdict.standing is Standing.DEAD:
-            self._died(process, verdict)
-        return Judged(process, verdict, self._clock.now())
+        return self._judged(process, verdict)
 
     def _asked_again(self) -> list[Judged]:
         doubted = (each for each in self._loop.world.open_sessions() if each.liveness is Liveness.DOUBTED)

@@ -27,6 +27,7 @@ from headcount.core.values.session import Session, SessionId
 from headcount.core.values.terminal import TMUX
 from headcount.daemon.config import Config
 from headcount.daemon.engine.loop import Loop
+from headcount.daemon.engine.notify_observers import Part
 from headcount.daemon.intake.registries import Registries
 from headcount.daemon.leftovers import panes, records, worktrees
 from headcount.daemon.leftovers.panes import Soon
@@ -44,7 +45,7 @@ Work = Callable[[], Coroutine[Any, Any, None]]
 T = TypeVar("T")
 
 
-class Aftermath:
+class Aftermath(Part):
     wants = frozenset({EventType.SESSION_ENDED, EventType.CLAIM_RELEASED})
 
     def __init__(
@@ -81,7 +82,7 @@ class Aftermath:
         if self._dead:
             self._go_on(self._examine_all)
 
-    def start_up(self) -> None:
+    def start(self, world: World) -> None:
         """Once, after what was remembered is proved: records and windows that nobody owns."""
         self._go_on(self._look_again)
 

@@ -27,6 +27,7 @@ from headcount.core.values.events import Event, EventType
 from headcount.core.values.leftover import Find, Kind, process_key
 from headcount.core.values.process import ProcessFacts, ProcessIdentity
 from headcount.core.values.verdict import Standing
+from headcount.daemon.engine.notify_observers import Part
 from headcount.daemon.leftovers.process_label import called
 from headcount.daemon.leftovers.protected_processes import is_in_a_terminal, is_terminal, stands_above_one
 from headcount.system.clock import Clock
@@ -53,7 +54,7 @@ class Seen(Struct, frozen=True):
 Look = tuple[dict[ProcessIdentity, Seen], set[ProcessIdentity]]
 
 
-class Descendants:
+class Descendants(Part):
     wants = LOOKED_FOR
 
     def __init__(self, processes: Processes, clock: Clock, known: Known, counts: Counter[str]) -> None:
@@ -67,6 +68,11 @@ class Descendants:
         self._looked_at: dict[ProcessIdentity, float] = {}  # by the event loop's clock
         self._looking: set[asyncio.Task[None]] = set()
         self._counts = counts
+
+    def start(self, world: World) -> None:
+        for session in world.open_sessions():
+            if session.process is not None:
+                self.want(session.process)
 
     def noticed(self, events: Sequence[Event], world: World) -> None:
         for event in events:

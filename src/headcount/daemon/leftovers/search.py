@@ -34,6 +34,7 @@ from headcount.core.values.leftover import Find, Kind, Left, process_key
 from headcount.core.values.process import Match, ProcessFacts, ProcessIdentity, same_process
 from headcount.core.values.session import Session, SessionId
 from headcount.daemon.engine.loop import Loop
+from headcount.daemon.engine.notify_observers import Part
 from headcount.daemon.identity.anchor import parse_pid
 from headcount.daemon.leftovers.process_label import called
 from headcount.daemon.leftovers.protected_processes import is_terminal, stands_above_one
@@ -64,7 +65,7 @@ Ends = dict[ProcessIdentity, int]
 Tokens = Mapping[str, ProcessIdentity]
 
 
-class Search:
+class Search(Part):
     wants = frozenset({EventType.SESSION_ENDED})
 
     def __init__(

@@ -18,7 +18,7 @@ from headcount.core.values.events import Event, EventType
 from headcount.core.values.evidence import CheckoutSeen
 from headcount.core.values.session import Checkout, Session, SessionId
 from headcount.daemon.engine.loop import Loop
-from headcount.daemon.engine.notify_observers import OF_SESSIONS
+from headcount.daemon.engine.notify_observers import OF_SESSIONS, Part
 from headcount.daemon.intake.edited_paths import Worktrees
 from headcount.system.clock import Clock
 from headcount.system.git_repository import Repo
@@ -28,7 +28,7 @@ AT_ONCE = 50  # directories in one look: all of them share its limit of time
 AT_REST = frozenset({Doing.DONE, Doing.FAILED, Doing.IDLE})
 
 
-class Checkouts:
+class Checkouts(Part):
     wants = OF_SESSIONS
 
     def __init__(self, loop: Loop, worktrees: Worktrees, clock: Clock) -> None:
@@ -37,6 +37,9 @@ class Checkouts:
         self._clock = clock
         self._wanted: dict[SessionId, str] = {}
         self._looking: asyncio.Task[None] | None = None
+
+    def start(self, world: World) -> None:
+        self.want(world.open_sessions())
 
     def noticed(self, events: Sequence[Event], world: World) -> None:
         for event in events:

@@ -26,7 +26,7 @@ from headcount.core.values.events import Event
 from headcount.core.values.evidence import Looked
 from headcount.core.values.session import Session, SessionId
 from headcount.daemon.engine.loop import Loop
-from headcount.daemon.engine.notify_observers import OF_SESSIONS
+from headcount.daemon.engine.notify_observers import OF_SESSIONS, Part
 from headcount.system.clock import Clock
 from headcount.system.looking import Hung, Looks
 from headcount.system.processes.interface import Processes
@@ -46,7 +46,7 @@ class Sight(Struct, frozen=True):
     size_at: float
 
 
-class Stalls:
+class Stalls(Part):
     wants = OF_SESSIONS
 
     def __init__(self, loop: Loop, processes: Processes, clock: Clock, patience: float, looks: Looks) -> None:
@@ -60,6 +60,9 @@ class Stalls:
         self._timer: asyncio.TimerHandle | None = None
         self._looking: asyncio.Task[None] | None = None
         self.looks = 0
+
+    def start(self, world: World) -> None:
+        self.want(world)
 
     def noticed(self, events: Sequence[Event], world: World) -> None:
         """Starts the sweep when something works; it stops by itself when nothing does."""

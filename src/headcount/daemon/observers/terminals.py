@@ -33,6 +33,7 @@ from headcount.core.values.terminal import (
     server_socket,
 )
 from headcount.daemon.engine.loop import Loop
+from headcount.daemon.engine.notify_observers import Part
 from headcount.system import tmux
 from headcount.system.clock import Clock
 from headcount.system.processes.ancestry import ancestors
@@ -55,7 +56,7 @@ Place = Where | NotKnown | None
 """None: in no terminal that we know, and all that could say so were asked."""
 
 
-class Terminals:
+class Terminals(Part):
     wants = LOOKED_FOR
 
     def __init__(self, loop: Loop, processes: Processes, clock: Clock, env: Mapping[str, str]) -> None:
@@ -68,6 +69,10 @@ class Terminals:
         self._looking: asyncio.Task[dict[SessionId, Place]] | None = None
         self._waits = False  # for the end of the look that is under way
         self._sockets: dict[str, None] = {}  # servers that agents named, beside those in tmux's own place
+
+    def start(self, world: World) -> None:
+        for session in world.open_sessions():
+            self.want(session)
 
     def noticed(self, events: Sequence[Event], world: World) -> None:
         for event in events:

@@ -19,14 +19,14 @@ from headcount.core.state.world import World
 from headcount.core.values.events import Event
 from headcount.core.values.leftover import Find, Kind, Left, Leftover, LeftoverId
 from headcount.daemon.engine.loop import Loop
-from headcount.daemon.engine.notify_observers import EVERY
+from headcount.daemon.engine.notify_observers import EVERY, Part
 from headcount.system.clock import Clock
 from headcount.times import GLIMPSE_AFTER
 
 log = logging.getLogger("headcount.forks")
 
 
-class Forks:
+class Forks(Part):
     wants = EVERY
 
     def __init__(self, agents: Mapping[str, Agent], loop: Loop, clock: Clock) -> None:

@@ -31,7 +31,7 @@ from headcount.core.values.evidence import Glimpse
 from headcount.core.values.process import ProcessIdentity
 from headcount.core.values.session import Session, SessionId
 from headcount.daemon.engine.loop import Loop
-from headcount.daemon.engine.notify_observers import OF_SESSIONS
+from headcount.daemon.engine.notify_observers import OF_SESSIONS, Part
 from headcount.system.files import (
     IN_CLOSE_WRITE,
     IN_IGNORED,
@@ -50,7 +50,7 @@ Stamp = tuple[int, ...]  # size and time
 AT_REST = frozenset({Doing.DONE, Doing.FAILED, Doing.IDLE, Doing.UNKNOWN})
 
 
-class Transcripts:
+class Transcripts(Part):
     wants = LOOKED_FOR | {EventType.SESSION_ENDED}
 
     def __init__(
@@ -65,7 +65,10 @@ class Transcripts:
         self._due: dict[SessionId, asyncio.TimerHandle] = {}
         self._seen: dict[SessionId, Stamp] = {}  # what the file was when it was read
         self._reading: set[asyncio.Task[None]] = set()
-        self.reads = 0
+
+    def start(self, world: World) -> None:
+        for session in world.open_sessions():
+            self.want(session)
 
     def noticed(self, events: Sequence[Event], world: World) -> None:
         for event in events:
@@ -126,7 +129,6 @@ class Transcripts:
             return None
         if session.is_open:
             self._seen[session.id] = stamp
-        self.reads += 1
         glimpse = self._agents[session.agent].glimpse(Path(session.transcript), session.conversation)
         return (
             glimpse
@@ -155,7 +157,7 @@ def _stamp(path: Path) -> Stamp | None:
     return facts.st_size, facts.st_mtime_ns, log.st_size, log.st_mtime_ns
 
 
-class Follow:
+class Follow(Part):
     wants = OF_SESSIONS
 
     def __init__(
@@ -168,6 +170,10 @@ class Follow:
         self._followed: dict[SessionId, str] = {}
         self._in: dict[Path, dict[str, set[SessionId]]] = {}  # directory: whose file each name is
         self._watches: dict[Path, EndWatch] = {}  # of the same directories
+
+    def start(self, world: World) -> None:
+        for session in world.open_sessions():
+            self.see(session)
 
     def noticed(self, events: Sequence[Event], world: World) -> None:
         for event in events:

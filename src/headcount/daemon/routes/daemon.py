@@ -10,16 +10,20 @@ Rules
 """
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from headcount import __version__
 from headcount.daemon.api.route import Call
+from headcount.daemon.api.status import settings_drift
+from headcount.daemon.api.status import status as daemon_status
 from headcount.daemon.http.answer import Answer, json_answer
+from headcount.daemon.views.session_row import LIVENESS_WORDS
 from headcount.wire.daemon import ChannelOutcome, Health, NotifyTest, Status
 
 if TYPE_CHECKING:
-    from headcount.daemon.components import Service
+    from headcount.daemon.components import Components
 
 
 async def health(call: Call) -> Health:
@@ -30,7 +34,7 @@ async def health(call: Call) -> Health:
 async def status(call: Call) -> Status:
     if call.flag("settled"):
         await call.service.census.be_fresh()
-    return call.service.status()
+    return daemon_status(call.service)
 
 
 async def metrics(call: Call) -> Any:
@@ -47,7 +51,7 @@ async def try_channels(call: Call) -> NotifyTest:
     return NotifyTest(
         channels=[ChannelOutcome(channel=name, ok=why is None, because=why) for name, why in found],
         config=call.service.places.config,
-        drift=call.service.settings_drift(),
+        drift=settings_drift(call.service),
     )
 
 
@@ -84,7 +88,7 @@ INHERITANCE_RUNGS = ("token", "environment", "register")
 """The token of a dead or foreign session, the marks of one, its conversation registered by another process."""
 
 
-def exposition(service: "Service") -> bytes:
+def exposition(service: "Components") -> bytes:
     from prometheus_client import CollectorRegistry, generate_latest
 
     registry = CollectorRegistry()
@@ -93,7 +97,7 @@ def exposition(service: "Service") -> bytes:
 
 
 class _Collector:
-    def __init__(self, service: "Service") -> None:
+    def __init__(self, service: "Components") -> None:
         self._service = service
 
     def collect(self) -> Iterator[Any]:
@@ -101,7 +105,8 @@ class _Collector:
 
         service = self._service
         sessions = GaugeMetricFamily("headcount_sessions", "Sessions by liveness.", labels=["liveness"])
-        for word, count in service.liveness_counts().items():
+        words = Counter(LIVENESS_WORDS[each.liveness] for each in service.loop.world.sessions.values())
+        for word, count in words.items():
             sessions.add_metric([word], count)
         yield sessions
         yield GaugeMetricFamily("headcount_watched", "Processes watched.", value=service.processes.watched())
@@ -124,8 +129,12 @@ class _Collector:
         lagged = service.broadcast.lagged
         yield CounterMetricFamily("headcount_streams_dropped", "Times a reader fell behind.", value=lagged)
         for name, text, histogram in (
-            ("headcount_death_seconds", "From the kernel's event to the commit.", service.death_latency),
-            ("headcount_report_seconds", "From the report's own time to the commit.", service.report_latency),
+            ("headcount_death_seconds", "From the kernel's event to the commit.", service.latencies.deaths),
+            (
+                "headcount_report_seconds",
+                "From the report's own time to the commit.",
+                service.latencies.reports,
+            ),
         ):
             rows = histogram.cumulative()
             yield HistogramMetricFamily(name, text, buckets=rows, sum_value=histogram.total)

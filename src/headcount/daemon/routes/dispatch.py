@@ -21,7 +21,7 @@ from urllib.parse import unquote
 import headcount
 from headcount.daemon.api.permissions import AUTHORITY, Need, check
 from headcount.daemon.api.route import Call, Route
-from headcount.daemon.components import Service
+from headcount.daemon.components import Components
 from headcount.daemon.http.answer import Answer, Stream, json_answer
 from headcount.daemon.http.request import Request
 from headcount.daemon.http.request_checks import SAFE, Gate, Refused
@@ -56,7 +56,7 @@ ROUTES_KEPT = 512  # paths whose route is remembered: the same few are asked for
 PATH_KEPT = 256  # characters
 
 
-def build_app(service: Service) -> Gate:
+def build_app(service: Components) -> Gate:
     rules = {route.path + route.method: AUTHORITY[route.method, route.path] for route in ROUTES}
 
     async def routed(request: Request) -> Answer | Stream:
@@ -78,7 +78,7 @@ def build_app(service: Service) -> Gate:
     return Gate(routed)
 
 
-def _check_credential(service: Service, request: Request) -> None:
+def _check_credential(service: Components, request: Request) -> None:
     """On loopback the kernel does not say which process calls: a tab's credential does, for all but the login."""
     said = request.named.get(b"authorization")
     if not service.pages.credentials.admits(said.decode("latin-1") if said is not None else None):

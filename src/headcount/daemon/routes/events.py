@@ -18,7 +18,7 @@ import msgspec
 from headcount.core.values.events import EventType
 from headcount.core.values.session import SessionId
 from headcount.daemon.api.route import Call
-from headcount.daemon.components import Service, sessions_shown
+from headcount.daemon.components import Components, sessions_shown
 from headcount.daemon.engine.broadcast import PIECE, Subscriber, frame_of
 from headcount.daemon.http.answer import Stream
 from headcount.daemon.http.request_checks import Refused
@@ -49,7 +49,7 @@ async def stream_events(call: Call) -> Any:
 
 
 async def _frames(
-    service: Service, last: int | None, every: int, *, is_page: bool
+    service: Components, last: int | None, every: int, *, is_page: bool
 ) -> AsyncGenerator[bytes, None]:
     subscriber = service.broadcast.subscribe(is_page=is_page)
     try:
@@ -65,7 +65,7 @@ async def _frames(
         service.broadcast.unsubscribe(subscriber)
 
 
-async def _live(service: Service, subscriber: Subscriber, every: int) -> AsyncIterator[bytes]:
+async def _live(service: Components, subscriber: Subscriber, every: int) -> AsyncIterator[bytes]:
     while True:
         if not subscriber.is_caught_up():
             for piece in _snapshot(service):
@@ -79,14 +79,14 @@ async def _live(service: Service, subscriber: Subscriber, every: int) -> AsyncIt
         yield DISMISSED
 
 
-async def _is_kept(service: Service, last: int, seq: int) -> bool:
+async def _is_kept(service: Components, last: int, seq: int) -> bool:
     """Whether the journal has all that came after that number; if not, a snapshot must tell."""
     if last > seq or seq - last > RESUME_MOST:
         return False
     return last == seq or await service.store.oldest() <= last + 1
 
 
-async def _missed(service: Service, last: int, seq: int) -> AsyncIterator[bytes]:
+async def _missed(service: Components, last: int, seq: int) -> AsyncIterator[bytes]:
     while last < seq:
         events = await service.store.history(after=last, until=seq, limit=RESUME_PAGE)
         if events:
@@ -95,7 +95,7 @@ async def _missed(service: Service, last: int, seq: int) -> AsyncIterator[bytes]
         last = events[-1].seq if events else last + RESUME_PAGE
 
 
-def _snapshot(service: Service) -> Iterator[bytes]:
+def _snapshot(service: Components) -> Iterator[bytes]:
     """Encoded as it is read: a reader that pauses inside keeps the ids of what is left, and no rows. A row that it comes
     to later is newer than `seq`; the events since, which follow, end with the same picture."""
     seq = service.loop.world.seq
@@ -110,7 +110,7 @@ def _snapshot(service: Service) -> Iterator[bytes]:
     yield b"%s]%s\n\n" % (piece, tail)
 
 
-def _row(service: Service, id: SessionId) -> bytes | None:
+def _row(service: Components, id: SessionId) -> bytes | None:
     """Encoded once for all readers who ask before something happens. None: it has ended meanwhile."""
     world, rows = service.loop.world, service.broadcast.rows
     session = world.sessions.get(id)

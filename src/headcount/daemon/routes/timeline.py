@@ -14,7 +14,7 @@ from headcount.core.values.activity import Activity
 from headcount.core.values.events import Event, EventType
 from headcount.core.values.session import SessionId
 from headcount.daemon.api.route import Call
-from headcount.daemon.components import Service
+from headcount.daemon.components import Components
 from headcount.daemon.http.request_checks import Refused
 from headcount.daemon.views.session_row import LIVENESS_WORDS, ended_row, hosted_by, time_text
 from headcount.times import DAY, TIMELINE_MOST, TIMELINE_SPAN
@@ -79,7 +79,7 @@ async def show_today(call: Call) -> wire.Today:
 
 
 async def _drawn(
-    service: Service, since: float, to: float, one: SessionId | None = None
+    service: Components, since: float, to: float, one: SessionId | None = None
 ) -> tuple[Lanes, bool]:
     last = await _last_before(service, to)
     events = await service.store.history(
@@ -107,14 +107,14 @@ async def _drawn(
     return drawn, whole
 
 
-async def _last_before(service: Service, to: float) -> int:
+async def _last_before(service: Components, to: float) -> int:
     """The number of the last event of the picture: what happened later is not to be read, nor to fill it."""
     later = await service.store.history(since=to, limit=1)
     return later[0].seq - 1 if later else service.loop.world.seq
 
 
 def _begin(
-    service: Service, drawn: Lanes, events: list[Event], before: list[Event], one: SessionId | None
+    service: Components, drawn: Lanes, events: list[Event], before: list[Event], one: SessionId | None
 ) -> None:
     """Every session that lived when the picture begins, as it was then, and what it held."""
     world, then, changed = service.loop.world, activity_before(before), activity_before(events)
@@ -138,7 +138,7 @@ def _begin(
             drawn.held_before(holder.id, claim.item, claim.fence)
 
 
-def _lane(service: Service, lane: Lane) -> wire.Lane:
+def _lane(service: Components, lane: Lane) -> wire.Lane:
     session = service.loop.world.sessions[lane.session]
     return wire.Lane(
         session=session.id,
@@ -153,7 +153,7 @@ def _lane(service: Service, lane: Lane) -> wire.Lane:
     )
 
 
-def _is_known(service: Service, lane: Lane) -> bool:
+def _is_known(service: Components, lane: Lane) -> bool:
     """Old sessions are retired; what the journal still says of them is of nobody."""
     session = service.loop.world.sessions.get(lane.session)
     return session is not None and not (session.provisional and session.is_open)
@@ -179,7 +179,7 @@ def _held(held: Held) -> wire.HeldSpan:
     )
 
 
-def _waited(service: Service, id: SessionId, spans: list[Span]) -> wire.Waited:
+def _waited(service: Components, id: SessionId, spans: list[Span]) -> wire.Waited:
     session = service.loop.world.sessions.get(id)
     return wire.Waited(
         session=id,
