@@ -16,6 +16,7 @@ from headcount.present import time_text
 from headcount.present.clean_text import clean, command, in_quotes, said
 
 if TYPE_CHECKING:
+    from headcount.wire.answer_views import Conflict
     from headcount.wire.views import Holder, SessionRow
 
 SHORT = 4
@@ -56,7 +57,7 @@ def is_elsewhere(holder: "Holder | None") -> bool:
     return isinstance(holder, dict) and holder.get("here") is False
 
 
-def state_of(row: "SessionRow") -> str:
+def state_of(row: "SessionRow | Conflict") -> str:
     """` (alive, working: Edit: f.py)`, with what `ps` shows that it does; or nothing when nothing is known."""
     if not row:
         return ""

@@ -26,6 +26,11 @@ class Claims(TypedDict, total=False):
     fleet: str | None
 
 
+class LossAccepted(TypedDict, total=False):
+    accepted: bool
+    loss: str | None
+
+
 class ClaimAnswer(TypedDict, total=False):
     item: str
     granted: bool
@@ -150,11 +155,6 @@ class FleetLeft(TypedDict, total=False):
     closed: int
 
 
-class FleetSessions(TypedDict, total=False):
-    sessions: list[SessionRow]
-    hosts: list[FleetHost]
-
-
 class ChannelOutcome(TypedDict, total=False):
     channel: str
     ok: bool
@@ -165,6 +165,11 @@ class NotifyTest(TypedDict, total=False):
     channels: list[ChannelOutcome]
     config: str
     drift: str | None
+
+
+class StoreFacts(TypedDict, total=False):
+    path: str
+    bytes: int
 
 
 class Status(TypedDict, total=False):
@@ -183,7 +188,7 @@ class Status(TypedDict, total=False):
     watched: int
     polled: int
     polled_directories: int
-    store: dict[str, object]
+    store: StoreFacts
     warnings: list[str]
     unknown_events: dict[str, int]
     rebooted: int

@@ -109,9 +109,19 @@ class SessionRow(TypedDict, total=False):
     host_age_s: float | None
 
 
+class HostRow(TypedDict, total=False):
+    """A host of `ps --fleet` or `ps --host`."""
+
+    name: str
+    state: str  # alive, unknown
+    age_s: float | None  # of what it said last
+    fault: str | None  # of `ps --host`: why it does not answer
+
+
 class Sessions(TypedDict, total=False):
     sessions: list[SessionRow]
     rebooted: int
+    hosts: list[HostRow]  # of `ps --fleet` and `ps --host`
 
 
 class EvidenceLine(TypedDict, total=False):
@@ -252,6 +262,7 @@ class StreamEvent(EventRow, total=False):
     """An event of the stream. The first has the type `snapshot` and all sessions."""
 
     sessions: list[SessionRow]
+    host: str  # of `watch --host`
 
 
 class History(TypedDict, total=False):

@@ -9,7 +9,6 @@ Rules of this file
 
 import os
 from collections.abc import Sequence
-from typing import Any
 
 from headcount import times
 from headcount.cli import output
@@ -69,7 +68,7 @@ def _word(text: str, *, command: bool = False) -> str:
 ASKED = ("ActiveState", "UnitFileState", "MainPID", "NRestarts")
 
 
-def standing(places: Places) -> dict[str, Any]:
+def standing(places: Places) -> dict[str, object]:
     installed = daemon_process.is_installed(os.environ, places)
     shown = _shown() if installed else None
     facts = shown or {}

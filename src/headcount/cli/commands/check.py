@@ -18,6 +18,9 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.client.daemon_access import Client
+    from headcount.wire.answer_views import CheckAnswer
+
 DIGITS_MOST = 15
 NOTE = "Exit codes: 0 current, 2 not an item or no number, 3 stale, 4 daemon unavailable."
 
@@ -45,7 +48,7 @@ def parse_plain(words: list[str]) -> SimpleNamespace | None:
 
 def run(args: Any) -> int:
     client = output.client()
-    answer = claims.ask(client, claims.check(args.item, args.fence))
+    answer: CheckAnswer = claims.ask(client, claims.check(args.item, args.fence))
     current = answer.get("current") is True
     if args.json:
         output.print_document(answer)
@@ -56,7 +59,7 @@ def run(args: Any) -> int:
     return exit_codes.DONE if current else exit_codes.REFUSED
 
 
-def _stale(client: Any, args: Any, answer: dict[str, Any]) -> str:
+def _stale(client: "Client", args: Any, answer: "CheckAnswer") -> str:
     from headcount.cli.actions.shared_requests import row_of
     from headcount.present.holders import name_of
 

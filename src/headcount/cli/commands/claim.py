@@ -23,6 +23,8 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.wire.answer_views import ClaimAnswer
+
 NOTE = (
     "ITEM is kind:value: task:AUTH-12, branch:api#main, port:5432, path:/src/api/auth.py, path:/src/api/**\n"
     "A claim is free again when it is released or when its holder's process ends. It has no time limit.\n"
@@ -83,7 +85,7 @@ def run(args: Any) -> int:
 
 def _ask(args: Any, question: connection.Question, wait: float) -> int:
     client = output.client()
-    answer = claims.ask(client, question)
+    answer: ClaimAnswer = claims.ask(client, question)
     code = exit_codes.DONE if answer.get("granted") else exit_codes.REFUSED
     if args.json:
         output.print_document(answer)
@@ -116,7 +118,7 @@ def no_time(text: str, verb: str) -> WrongCall:
     )
 
 
-def granted_lines(answer: dict[str, Any], *, for_another: bool = False) -> list[str]:
+def granted_lines(answer: "ClaimAnswer", *, for_another: bool = False) -> list[str]:
     item, fence = said_item(answer.get("item")), clean(answer.get("fence"))
     under = clean(answer.get("under"))
     if under:

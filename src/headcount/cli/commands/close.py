@@ -14,6 +14,9 @@ from headcount.present.clean_text import clean
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.wire.answer_views import CloseAnswer
+    from headcount.wire.views import Signalled
+
 NOTE = (
     "First the agent, then its surviving processes: an agent that ignores SIGTERM keeps everything it has.\n"
     "Undone by: headcount resume S. Worktrees and files stay as they are.\n"
@@ -37,11 +40,15 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
 
 
 def run(args: Any) -> int:
-    wish = {"all": args.all, "close_window": args.close_window, "kill_after": args.kill_after}
+    wish: shared_requests.Ending = {
+        "all": args.all,
+        "close_window": args.close_window,
+        "kill_after": args.kill_after,
+    }
     client = output.client()
     session = shared_requests.agreed(client, args.session, "close", yes=args.yes, all=args.all)
     path = f"/v1/sessions/{quoted(session)}/close"
-    answer = shared_requests.ask(client, path, wish, rounds=ROUNDS)
+    answer: CloseAnswer = shared_requests.ask(client, path, wish, rounds=ROUNDS)
     results = answer.get("results") or []
     if args.json:
         output.print_document(answer)
@@ -50,7 +57,7 @@ def run(args: Any) -> int:
     return shared_requests.code_of(results)
 
 
-def lines_of(answer: dict[str, Any], results: list[dict[str, Any]]) -> list[str]:
+def lines_of(answer: "CloseAnswer", results: "list[Signalled]") -> list[str]:
     session = clean(answer.get("session"))[:4]
     if answer.get("again") and not results:
         return [f"{session} was closed before; nothing was left to end."]

@@ -59,5 +59,5 @@ def lines_of(checks: list[Finding], screen: Screen) -> list[str]:
     return lines
 
 
-def _plain(checks: list[Finding]) -> list[dict[str, Any]]:
+def _plain(checks: list[Finding]) -> list[dict[str, object]]:
     return [check._asdict() for check in checks]

@@ -20,6 +20,9 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.client.daemon_access import Client
+    from headcount.wire.views import Explanation
+
 
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument("session", metavar="S", help="an id, the beginning of one, or a name")
@@ -41,7 +44,7 @@ def run(args: Any) -> int:
     if args.paths and args.bundle is None:
         raise WrongCall("headcount: --paths is of a report: explain S --bundle --paths")
     client = output.client()
-    explanation = client.get(f"/v1/sessions/{quoted(args.session)}/explain")
+    explanation: Explanation = client.get(f"/v1/sessions/{quoted(args.session)}/explain")
     if args.bundle is not None:
         return _bundle(client, explanation, args)
     if args.json:
@@ -51,7 +54,7 @@ def run(args: Any) -> int:
     return exit_codes.DONE
 
 
-def _bundle(client: Any, explanation: dict[str, Any], args: Any) -> int:
+def _bundle(client: "Client", explanation: "Explanation", args: Any) -> int:
     import json
 
     from headcount.cli.doctor import bundle

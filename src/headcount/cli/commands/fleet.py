@@ -19,6 +19,8 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.wire.answer_views import FleetHost, FleetLeft, FleetStatus
+
 NOTE = (
     "join ADDRESS   postgresql://USER:PASSWORD@HOST/DATABASE?sslmode=verify-full, or - to read it from stdin.\n"
     "               The password is kept in a private file of its own.\n"
@@ -56,7 +58,7 @@ def _join(args: Any) -> int:
     if not address:
         raise WrongCall("headcount: join needs an address. See: headcount fleet --help")
     body = {"address": address} | ({"name": args.name} if args.name else {})
-    answer = output.client().post("/v1/fleet/join", body)
+    answer: FleetStatus = output.client().post("/v1/fleet/join", body)
     if args.json:
         output.print_document(answer)
     else:
@@ -66,7 +68,7 @@ def _join(args: Any) -> int:
 
 
 def _leave(args: Any) -> int:
-    answer = output.client().post("/v1/fleet/leave", {"anyway": args.anyway})
+    answer: FleetLeft = output.client().post("/v1/fleet/leave", {"anyway": args.anyway})
     if args.json:
         output.print_document(answer)
     else:
@@ -81,7 +83,7 @@ def _leave(args: Any) -> int:
 
 
 def _status(args: Any) -> int:
-    answer = output.client().get("/v1/fleet")
+    answer: FleetStatus = output.client().get("/v1/fleet")
     if args.json:
         output.print_document(answer)
     else:
@@ -90,7 +92,7 @@ def _status(args: Any) -> int:
     return exit_codes.UNAVAILABLE if answer.get("joined") and not is_well else exit_codes.DONE
 
 
-def lines_of(answer: dict[str, Any]) -> list[str]:
+def lines_of(answer: "FleetStatus") -> list[str]:
     if not answer.get("joined"):
         return [
             "This host has joined no fleet. Join one: headcount fleet join postgresql://USER@HOST/DATABASE"
@@ -106,7 +108,7 @@ def lines_of(answer: dict[str, Any]) -> list[str]:
     return [*lines, *_table(hosts)] if hosts else lines
 
 
-def _table(hosts: list[dict[str, Any]]) -> list[str]:
+def _table(hosts: "list[FleetHost]") -> list[str]:
     rows = [TITLES, *(_row(host) for host in hosts)]
     widths = [max(width(cell) for cell in column) for column in zip(*rows, strict=True)]
     return [
@@ -114,7 +116,7 @@ def _table(hosts: list[dict[str, Any]]) -> list[str]:
     ]
 
 
-def _row(host: dict[str, Any]) -> tuple[str, ...]:
+def _row(host: "FleetHost") -> tuple[str, ...]:
     name = clean(host.get("name")) + (" (here)" if host.get("here") else "")
     age = float(host.get("age_s") or 0)
     return (

@@ -24,6 +24,8 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.wire.answer_views import Conflict, Conflicts
+
 PATHS_AT_ONCE = 2_000  # a body has a limit, and a commit may touch more
 SHOWN_MOST = 5
 
@@ -76,16 +78,17 @@ def _intent(hook: str) -> git.Intent:
     return git.of_commit()
 
 
-def ask(intent: git.Intent) -> list[dict[str, Any]]:
+def ask(intent: git.Intent) -> "list[Conflict]":
     """What of it others hold."""
     client = output.client(autostart=False)
-    found: list[dict[str, Any]] = []
+    found: list[Conflict] = []
     for start in range(0, max(len(intent.paths), 1), PATHS_AT_ONCE):
         body = {
             "paths": [clean_path(path) for path in intent.paths[start : start + PATHS_AT_ONCE]],
             "items": intent.items if start == 0 else [],
         }
-        found += client.post("/v1/guard/git", body)["conflicts"]
+        answer: Conflicts = client.post("/v1/guard/git", body)
+        found += answer["conflicts"]
     return found
 
 
@@ -94,7 +97,7 @@ def clean_path(path: str) -> str:
     return os.fsencode(path).decode("utf-8", "replace")
 
 
-def lines_of(conflicts: list[dict[str, Any]], hook: str) -> list[str]:
+def lines_of(conflicts: "list[Conflict]", hook: str) -> list[str]:
     verb = "push" if hook == "pre-push" else "commit"
     lines = [f"headcount: this {verb} touches what another session has claimed."]
     for conflict in conflicts[:SHOWN_MOST]:

@@ -15,6 +15,8 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.wire.answer_views import ClaimAnswer
+
 NOTE = (
     "The item is never free in between. The old number is stale from then on.\n"
     "Exit codes: 0 handed over, 2 not an item, 3 not yours or not a live session, 4 daemon unavailable, 5 not found."
@@ -30,7 +32,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
 
 def run(args: Any) -> int:
     question = claims.hand_off(args.item, args.to, fence=args.fence, acting_as=args.acting_as)
-    answer = claims.ask(output.client(), question)
+    answer: ClaimAnswer = claims.ask(output.client(), question)
     if args.json:
         output.print_document(answer)
         return exit_codes.DONE

@@ -29,6 +29,9 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.client.daemon_access import Client
+    from headcount.wire.answer_views import ClaimAnswer
+
 PASSED_ON = (signal.SIGTERM, signal.SIGHUP)
 
 NOTE = (
@@ -71,7 +74,7 @@ def run(args: Any) -> int:
     if not args.command:
         raise WrongCall("headcount: hold needs a command after --. See: headcount hold --help")
     client = output.client()
-    answer = claims.ask(client, claims.acquire(args.item, wait=wait, note=args.note, own=True))
+    answer: ClaimAnswer = claims.ask(client, claims.acquire(args.item, wait=wait, note=args.note, own=True))
     if not answer.get("granted"):
         item = str(answer.get("item") or args.item)
         if args.json:
@@ -79,7 +82,8 @@ def run(args: Any) -> int:
             return exit_codes.REFUSED
         print("\n".join(held_lines(client, item, answer, "hold", "--", "CMD")), file=sys.stderr)
         return exit_codes.REFUSED
-    item, fence = str(answer.get("item")), int(answer["fence"])
+    item, fence = str(answer.get("item")), answer["fence"]
+    assert fence is not None  # it was granted
     try:
         return _run(args.command, item, fence)
     finally:
@@ -118,7 +122,7 @@ def _pass_signals_on(child: "subprocess.Popen[bytes]") -> dict[int, Any]:
     return before
 
 
-def _give_back(client: Any, item: str, fence: int) -> None:
+def _give_back(client: "Client", item: str, fence: int) -> None:
     """Our end frees it too; this is for the next in line, who need not wait for it."""
     try:
         claims.ask(client, claims.release(item, fence=fence))

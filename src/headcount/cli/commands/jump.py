@@ -24,6 +24,9 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.wire.answer_views import Whereabouts
+    from headcount.wire.views import SessionRow
+
 NOTE = "Exit codes: 0 it is on a screen now, 1 it is not (what to type is printed), 5 it has ended or is not known."
 
 
@@ -36,7 +39,7 @@ def run(args: Any) -> int:
 
 
 def to(client: Client, wanted: str, *, as_json: bool) -> int:
-    place = client.get(f"/v1/sessions/{quoted(wanted)}/where")
+    place: Whereabouts = client.get(f"/v1/sessions/{quoted(wanted)}/where")
     raw = place["session"]
     if raw.get("liveness") == "ended":
         raise NotFound(410, "ended", *_ended(raw))
@@ -58,12 +61,12 @@ def to(client: Client, wanted: str, *, as_json: bool) -> int:
     return exit_codes.DONE if went.shown else exit_codes.FAULT
 
 
-def _visited(client: Client, raw: dict[str, Any]) -> None:
+def _visited(client: Client, raw: "SessionRow") -> None:
     with suppress(ClientFault):
         client.post(f"/v1/sessions/{quoted(str(raw['id']))}/visited")
 
 
-def _tell(went: jump_to_terminal.Went, raw: dict[str, Any], place: dict[str, Any]) -> None:
+def _tell(went: jump_to_terminal.Went, raw: "SessionRow", place: "Whereabouts") -> None:
     print(f"{session_words.who(raw)}: {went.how}", file=sys.stdout if went.shown else sys.stderr)
     if not place.get("known"):
         print(
@@ -73,7 +76,7 @@ def _tell(went: jump_to_terminal.Went, raw: dict[str, Any], place: dict[str, Any
         print(f"Run: {command(*went.command)}", file=sys.stderr)
 
 
-def _ended(raw: dict[str, Any]) -> tuple[str, str]:
+def _ended(raw: "SessionRow") -> tuple[str, str]:
     id = clean(raw.get("id"))[: session_words.SHORTEST_ID]
     verb = "resume" if raw.get("resume") else "show"  # not every agent can go on
     return f"{id} has ended: {session_words.end_of(raw.get('ended') or {})}.", f"headcount {verb} {id}"

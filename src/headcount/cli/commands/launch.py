@@ -20,6 +20,8 @@ from headcount.client.faults import NotFound, Refused, WrongCall
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.wire.views import SessionRow
+
 AGENTS = {
     "claude": "claude-code",
     "claude.exe": "claude-code",
@@ -125,7 +127,7 @@ def _check_free(client: Client, args: Any) -> None:
     if conversation is None or args.anyway:
         return
     try:
-        raw = client.get(f"/v1/sessions/{quoted(conversation)}")
+        raw: SessionRow = client.get(f"/v1/sessions/{quoted(conversation)}")
     except NotFound:
         return
     if raw.get("liveness") != "ended" and raw.get("conversation") == conversation:
@@ -135,7 +137,7 @@ def _check_free(client: Client, args: Any) -> None:
 def _warn_of_namesake(client: Client, name: str) -> None:
     """A name is for people, and two may have it: then it no longer tells which is meant."""
     try:
-        raw = client.get(f"/v1/sessions/{quoted(name)}")
+        raw: SessionRow = client.get(f"/v1/sessions/{quoted(name)}")
     except NotFound:
         return
     except Refused as fault:
@@ -162,7 +164,7 @@ def agent_of(args: Any) -> str:
     return AGENTS.get(called, called)
 
 
-def registration(args: Any) -> dict[str, Any]:
+def registration(args: Any) -> dict[str, object]:
     command = [str(word) for word in args.command]
     given = {
         "agent": agent_of(args),

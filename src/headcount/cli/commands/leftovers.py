@@ -19,6 +19,8 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.wire.views import Leftovers
+
 KINDS = ("process", "second-writer", "pane", "worktree", "record")
 
 
@@ -32,7 +34,7 @@ def run(args: Any) -> int:
     words = [f"session={quoted(args.session)}"] if args.session else []
     words += [f"kind={args.kind}"] if args.kind else []
     words += ["all=1"] if args.all else []
-    answer = output.client().get("/v1/leftovers" + (f"?{'&'.join(words)}" if words else ""))
+    answer: Leftovers = output.client().get("/v1/leftovers" + (f"?{'&'.join(words)}" if words else ""))
     if args.json:
         output.print_document(answer)
     else:

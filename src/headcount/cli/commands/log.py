@@ -21,6 +21,8 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.wire.views import EventRow, History
+
 NEWEST = 50
 QUIET_SHARE = 4  # events that people are not shown lie between those that they are; ask for more, show N
 
@@ -52,8 +54,9 @@ def moment(text: str) -> float:
 
 def run(args: Any) -> int:
     client = output.client()
-    session = client.get(f"/v1/sessions/{quoted(args.session)}")["id"] if args.session else None
-    events = client.get(question(args, session))["events"]
+    session = str(client.get(f"/v1/sessions/{quoted(args.session)}")["id"]) if args.session else None
+    found: History = client.get(question(args, session))
+    events = found["events"]
     last = max((event["seq"] for event in events), default=None)
     for event in [event for event in events if is_shown(event, args)][-args.n :]:
         tell(event, args)
@@ -76,16 +79,16 @@ def question(args: Any, session: str | None) -> str:
     return "/v1/history?" + "&".join(f"{name}={quoted(value)}" for name, value in wanted.items() if value)
 
 
-def is_wanted(event: dict[str, Any], args: Any, session: str | None) -> bool:
+def is_wanted(event: "EventRow", args: Any, session: str | None) -> bool:
     of = (event.get("session") or {}).get("id")
     return (session is None or of == session) and (args.type is None or event.get("type") == args.type)
 
 
-def is_shown(event: dict[str, Any], args: Any) -> bool:
+def is_shown(event: "EventRow", args: Any) -> bool:
     return bool(args.json) or args.type is not None or is_told(event)
 
 
-def tell(event: dict[str, Any], args: Any) -> None:
+def tell(event: "EventRow", args: Any) -> None:
     if args.json:
         output.print_line(event)
     else:

@@ -18,6 +18,8 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.wire.views import Sessions
+
 NOTE = "Exit codes: 0 it is on a screen now, 1 it is not (what to type is printed), 5 nobody waits for you."
 
 
@@ -27,7 +29,8 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
 
 def run(args: Any) -> int:
     client = output.client()
-    sessions = client.get("/v1/sessions")["sessions"]
+    found: Sessions = client.get("/v1/sessions")
+    sessions = found["sessions"]
     waiting = [row for row in session_words.rows_of(sessions, time.time()) if row.group == "needs you"]
     if not waiting:
         if args.json:

@@ -14,6 +14,8 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.wire.answer_views import ChannelOutcome, NotifyTest
+
 NOTE = """\
 Channels are set in config.toml, below [notify]; the daemon reads it when it starts:
   desktop = true
@@ -32,7 +34,7 @@ def run(args: Any) -> int:
     said = output.client().answer("POST", "/v1/notify/test", {}, within=within)
     if said.status >= 400:
         raise refusal(said.status, said.data)
-    answer = said.data
+    answer: NotifyTest = said.data
     channels = answer.get("channels") or []
     if args.json:
         output.print_document(answer)
@@ -55,7 +57,7 @@ def run(args: Any) -> int:
     return exit_codes.DONE if all(each.get("ok") for each in channels) else exit_codes.FAULT
 
 
-def _line(channel: dict[str, Any]) -> str:
+def _line(channel: "ChannelOutcome") -> str:
     name = clean(channel.get("channel"))
     return (
         f"{name}: delivered"

@@ -16,6 +16,8 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.wire.answer_views import Peek, PeekLine
+
 LINES = 20
 LINES_MOST = 500
 WHO = {"user": "user", "agent": "agent", "tool": "  tool"}
@@ -45,7 +47,7 @@ def count(text: str) -> int:
 
 def run(args: Any) -> int:
     pane = "&pane=1" if args.pane else ""
-    answer = output.client().get(f"/v1/sessions/{quoted(args.session)}/peek?lines={args.lines}{pane}")
+    answer: Peek = output.client().get(f"/v1/sessions/{quoted(args.session)}/peek?lines={args.lines}{pane}")
     if args.json:
         output.print_document(answer)
     else:
@@ -53,14 +55,14 @@ def run(args: Any) -> int:
     return exit_codes.DONE
 
 
-def lines_of(answer: dict[str, Any]) -> list[str]:
+def lines_of(answer: "Peek") -> list[str]:
     lines = answer.get("lines") or []
     if not lines:
         return ["Nothing was said in what can be seen of it."]
     return [_line(each) for each in lines]
 
 
-def _line(each: dict[str, Any]) -> str:
+def _line(each: "PeekLine") -> str:
     text, who = clean(each.get("text")), each.get("who")
     if who is None:
         return text.rstrip()

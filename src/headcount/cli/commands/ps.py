@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from headcount.client.daemon_access import Client
     from headcount.client.faults import WrongCall
+    from headcount.wire.views import HostRow, Sessions
 
 NOTE = "A host that does not answer is unknown, with its last rows and why; the others are shown, and the exit code is 0."
 SWITCHES = {
@@ -109,14 +110,15 @@ def _no_directory(where: str) -> "WrongCall":
     )
 
 
-def _asked(client: "Client", args: Any) -> dict[str, Any]:
+def _asked(client: "Client", args: Any) -> "Sessions":
     if args.fleet:
-        return dict(client.get("/v1/fleet/sessions"))
-    here = client.get("/v1/sessions?all=1" if args.all else "/v1/sessions")
-    return _with_hosts(here, args) if args.host is not None else dict(here)
+        there: Sessions = client.get("/v1/fleet/sessions")
+        return there
+    here: Sessions = client.get("/v1/sessions?all=1" if args.all else "/v1/sessions")
+    return _with_hosts(here, args) if args.host is not None else here
 
 
-def _with_hosts(here: dict[str, Any], args: Any) -> dict[str, Any]:
+def _with_hosts(here: "Sessions", args: Any) -> "Sessions":
     from headcount.cli.actions import remote_hosts
 
     hosts = remote_hosts.parse_hosts(args.host)
@@ -129,7 +131,7 @@ def _with_hosts(here: dict[str, Any], args: Any) -> dict[str, Any]:
     return {**here, "sessions": sessions, "hosts": [each.summary(now) for each in known]}
 
 
-def _silent(host: dict[str, Any]) -> str:
+def _silent(host: "HostRow") -> str:
     from headcount.present.time_text import span
 
     age = host.get("age_s")

@@ -19,6 +19,9 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.wire.answer_views import QuietAnswer
+    from headcount.wire.views import Me
+
 NOTE = (
     f"At most {QUIET_MOST / MINUTE:.0f} minutes at once. Meanwhile it is not called stalled; a death is told as ever.\n"
     "Exit codes: 0 declared, 2 usage, 3 not yours or ended, 4 daemon unavailable, 5 not found."
@@ -55,7 +58,7 @@ def run(args: Any) -> int:
             f"For one of yours: headcount quiet {typed} --as S",
         )
     wish = {"off": True} if args.off else {"seconds": args.duration, "why": args.why}
-    answer = client.post(f"/v1/sessions/{quoted(session)}/quiet", wish)
+    answer: QuietAnswer = client.post(f"/v1/sessions/{quoted(session)}/quiet", wish)
     if args.json:
         output.print_document(answer)
     else:
@@ -70,15 +73,15 @@ def _as_typed(duration: float) -> str:
 
 def _myself(client: Client) -> str | None:
     try:
-        me = client.get("/v1/sessions/me")
+        me: Me = client.get("/v1/sessions/me")
     except ClientFault as fault:
         if fault.exit_code == exit_codes.UNAVAILABLE:
             raise
         return None
-    return me.get("session")  # type: ignore[no-any-return]
+    return me.get("session")
 
 
-def told(answer: dict[str, Any], until: float | None) -> str:
+def told(answer: "QuietAnswer", until: float | None) -> str:
     row = answer.get("session") or {}
     who = said(row.get("name")) or clean(row.get("id"))[:4]
     if until is None:

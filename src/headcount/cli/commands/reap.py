@@ -15,6 +15,9 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.wire.answer_views import ReapAnswer
+    from headcount.wire.views import Signalled
+
 NOTE = (
     "Only processes are ended, each verified through the handle that is signalled. Panes, worktrees and files stay.\n"
     "Inside an agent: only what was left by sessions that it launched or that ran below it.\n"
@@ -35,7 +38,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
 
 
 def run(args: Any) -> int:
-    wish = {
+    wish: shared_requests.Ending = {
         "yes": args.yes,
         "sessions": args.sessions,
         "pids": args.pid or [],
@@ -43,7 +46,7 @@ def run(args: Any) -> int:
         "kind": args.kind,
         "kill_after": args.kill_after,
     }
-    answer = shared_requests.ask(output.client(), "/v1/leftovers/reap", wish, rounds=ROUNDS)
+    answer: ReapAnswer = shared_requests.ask(output.client(), "/v1/leftovers/reap", wish, rounds=ROUNDS)
     results = answer.get("results") or []
     if args.json:
         output.print_document(answer)
@@ -52,7 +55,7 @@ def run(args: Any) -> int:
     return shared_requests.code_of(results) if args.yes else exit_codes.DONE
 
 
-def lines_of(answer: dict[str, Any], results: list[dict[str, Any]]) -> list[str]:
+def lines_of(answer: "ReapAnswer", results: "list[Signalled]") -> list[str]:
     alone = [f"Left alone, a {clean(each)}" for each in answer.get("left_alone") or ()]
     if not results:
         return [*alone, "No process to end. Nothing done."]

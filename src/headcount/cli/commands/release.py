@@ -16,6 +16,8 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.wire.answer_views import CheckAnswer, Claims, ReleaseAnswer
+
 NOTE = (
     "Only the holder releases its claim. --force is for people: it is written down, and the holder's number\n"
     "is stale from then on (check exits 3). On a terminal you are asked first; --yes skips that.\n"
@@ -42,7 +44,7 @@ def run(args: Any) -> int:
     client = output.client()
     shown = _agree(client, args.item) if args.force and not args.yes else None
     fence_of = shown if args.fence is None else args.fence
-    answer = claims.ask(
+    answer: ReleaseAnswer = claims.ask(
         client,
         claims.release(args.item, fence=fence_of, force=args.force, acting_as=args.acting_as),
     )
@@ -64,9 +66,10 @@ def _agree(client: Client, item: str) -> int | None:
 
     if not shared_requests.is_asked():
         return None
-    here = claims.ask(client, claims.check(item, 0)).get("item")  # as the daemon follows its links
-    held = claims.ask(client, claims.held())["claims"]
-    claim = next((each for each in held if each.get("item") == here), None)
+    checked: CheckAnswer = claims.ask(client, claims.check(item, 0))
+    here = checked.get("item")  # as the daemon follows its links
+    held: Claims = claims.ask(client, claims.held())
+    claim = next((each for each in held["claims"] if each.get("item") == here), None)
     if claim is None:
         return None
     row = row_of(client, claim.get("holder"))
@@ -75,7 +78,7 @@ def _agree(client: Client, item: str) -> int | None:
     return int(claim["fence"])
 
 
-def _became(answer: dict[str, Any]) -> str:
+def _became(answer: "ReleaseAnswer") -> str:
     from headcount.present.holders import name_of, with_pid
 
     was, now = answer.get("holder"), answer.get("next")
@@ -85,7 +88,7 @@ def _became(answer: dict[str, Any]) -> str:
     return f"{whose or 'was given back, and '}is now {name_of(now)}'s, who waited for it"
 
 
-def _elsewhere(answer: dict[str, Any]) -> str:
+def _elsewhere(answer: "ReleaseAnswer") -> str:
     """Of a claim that was taken from another host: who may still believe in it."""
     host = clean(answer.get("host"))
     return f" It was held on {host}, which is told of it; until then its holder may go on." if host else ""

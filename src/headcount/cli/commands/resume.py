@@ -25,6 +25,9 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.wire.answer_views import Resumption
+    from headcount.wire.views import SessionRow
+
 NOTE = (
     "The agent's command becomes this process, or runs in a new tmux window.\n"
     "Exit codes: the command's; 3 somebody has the conversation, 4 daemon unavailable, 5 not known."
@@ -42,10 +45,10 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
 
 def run(args: Any) -> int:
     client = output.client()
-    found = client.get(f"/v1/sessions/{quoted(args.session)}/resume")
+    found: Resumption = client.get(f"/v1/sessions/{quoted(args.session)}/resume")
     raw, command, cwd = found["session"], [str(word) for word in found["command"]], found.get("cwd")
-    if found.get("alive_in") and not args.anyway:
-        raise start_agent.alive_elsewhere(found["alive_in"])
+    if (alive_in := found.get("alive_in")) and not args.anyway:
+        raise start_agent.alive_elsewhere(alive_in)
     if args.print:
         return _say(found, as_json=args.json)
     if not cwd or not Path(cwd).is_dir():
@@ -62,7 +65,7 @@ def run(args: Any) -> int:
     return start_agent.become(client, program, command, registration(raw, args))
 
 
-def registration(raw: dict[str, Any], args: Any) -> dict[str, Any]:
+def registration(raw: "SessionRow", args: Any) -> dict[str, object]:
     given = {
         "agent": raw["agent"],
         "conversation": raw["conversation"],
@@ -75,7 +78,7 @@ def registration(raw: dict[str, Any], args: Any) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def _say(found: dict[str, Any], *, as_json: bool) -> int:
+def _say(found: "Resumption", *, as_json: bool) -> int:
     if as_json:
         output.print_document(found)
     else:

@@ -17,6 +17,8 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.wire.answer_views import Status, StoreFacts
+
 
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
     del parser  # nothing but --json
@@ -25,7 +27,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
 def run(args: Any) -> int:
     client = output.client(autostart=False)
     try:
-        status = client.get("/v1/status")
+        status: Status = client.get("/v1/status")
     except NotRunning as fault:
         raise _why_away(client.places, fault) from None
     status["pid"] = (
@@ -48,7 +50,7 @@ def _why_away(places: Places, fault: NotRunning) -> Unavailable:
     )
 
 
-def lines_of(status: dict[str, Any]) -> list[str]:
+def lines_of(status: "Status") -> list[str]:
     polled = status.get("polled") or 0
     counts = ", ".join(
         f"{count} {clean(word)}" for word, count in (status.get("counts") or {}).items() if count
@@ -69,6 +71,6 @@ def lines_of(status: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _store(store: dict[str, Any]) -> str:
+def _store(store: "StoreFacts") -> str:
     megabytes = (store.get("bytes") or 0) / 1e6
     return f"{clean(store.get('path')) or '-'}, {megabytes:.1f} MB"

@@ -13,6 +13,8 @@ from headcount.present import event_lines
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.wire.answer_views import StopAnswer
+
 NOTE = (
     "SIGTERM to the agent's own process and to nothing else. Its claims fall when it is dead, not before.\n"
     "A process that other living sessions are in, or run below, is ended only with --all.\n"
@@ -35,7 +37,7 @@ def run(args: Any) -> int:
     client = output.client()
     session = shared_requests.agreed(client, args.session, "stop", yes=args.yes, all=args.all)
     path = f"/v1/sessions/{quoted(session)}/stop"
-    answer = shared_requests.ask(client, path, {"kill_after": args.kill_after, "all": args.all})
+    answer: StopAnswer = shared_requests.ask(client, path, {"kill_after": args.kill_after, "all": args.all})
     results = answer.get("results") or []
     if args.json:
         output.print_document(answer)

@@ -20,6 +20,8 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.wire.answer_views import Status
+
 
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument(
@@ -42,7 +44,7 @@ def run(args: Any) -> int:
     client.meanwhile = None if args.json else _hooks_are_there
     client.get("/healthz")
     took = time.monotonic() - began
-    status = client.get("/v1/status?settled=1")  # after the first look at all processes
+    status: Status = client.get("/v1/status?settled=1")  # after the first look at all processes
     if args.json:
         output.print_document({**status, "started": client.started})
         return exit_codes.DONE

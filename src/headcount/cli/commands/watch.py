@@ -27,6 +27,8 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.wire.views import StreamEvent
+
 NOTE = "Ends by Ctrl-C. Exit codes: 4 the daemon cannot be started, or with --once: it has stopped."
 
 
@@ -59,7 +61,7 @@ def run(args: Any) -> int:
     return exit_codes.DONE
 
 
-def _followed(args: Any) -> Iterator[dict[str, Any]]:
+def _followed(args: Any) -> "Iterator[StreamEvent]":
     if args.host is None:
         client = output.client()
         if not args.json:
@@ -70,13 +72,13 @@ def _followed(args: Any) -> Iterator[dict[str, Any]]:
     return follow_hosts(parse_hosts(args.host))
 
 
-def told(event: dict[str, Any], screen: Screen, deaths: Deaths) -> list[str]:
+def told(event: "StreamEvent", screen: Screen, deaths: Deaths) -> list[str]:
     host = clean(event.get("host"))
     lines = _lines(event, screen, deaths)
     return [f"{host}: {line}" for line in lines] if host else lines
 
 
-def _lines(event: dict[str, Any], screen: Screen, deaths: Deaths) -> list[str]:
+def _lines(event: "StreamEvent", screen: Screen, deaths: Deaths) -> list[str]:
     now = time.time()
     if deaths.takes(event) or not is_told(event):
         return []
@@ -90,13 +92,13 @@ def _lines(event: dict[str, Any], screen: Screen, deaths: Deaths) -> list[str]:
     return lines
 
 
-def under(event: dict[str, Any], now: float) -> str:
+def under(event: "StreamEvent", now: float) -> str:
     """The second line of a death, under its first."""
     at = time_text.parse(event.get("at"))
     text = text_of(event)
     return f"{' ' * len(time_text.clock(now if at is None else at, now))} {text}" if text else ""
 
 
-def _dated(event: dict[str, Any]) -> dict[str, Any]:
+def _dated(event: "StreamEvent") -> "StreamEvent":
     """A snapshot has no time of its own; every line of the stream has one."""
     return event if "at" in event else {**event, "at": time_text.stamp(time.time())}

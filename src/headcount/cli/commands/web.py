@@ -22,6 +22,8 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.wire.answer_views import PageLink
+
 OPENERS = ("xdg-open", "open", "wslview")
 
 
@@ -41,7 +43,7 @@ def run(args: Any) -> int:
         else:
             print("The page is closed; its tabs are logged out." if closed["closed"] else "It was not open.")
         return exit_codes.DONE
-    link = client.post("/v1/web")
+    link: PageLink = client.post("/v1/web")
     if args.json:
         output.print_document(link)
         return exit_codes.DONE
