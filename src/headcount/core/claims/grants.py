@@ -1,4 +1,4 @@
-"""Granting: the one place where a claim gets a holder.
+"""Grants: the only place where a claim gets a holder (`give`) and loses it (`free`).
 
 Rules of this file
   1. Only a caller that is proved ALIVE now is granted anything. Doubt is refused, not granted.
@@ -8,7 +8,7 @@ Rules of this file
   4. One process holds at most CLAIMS_MOST. What it holds already it may ask for again.
   5. The fence is bumped with the grant: each one is higher than all before, of any item.
 
-Not here: the order of those who wait (queue.py), releasing (ledger.py).
+Not here: who may release or hand off, and what a death frees (ledger.py); the order of waiters (queue.py).
 """
 
 from headcount.core.state.world import Draft
