@@ -114,8 +114,8 @@ def parse_span(text: str) -> float | None:
     return float(match[1]) * UNITS[match[2]] if match and float(match[1]) > 0 else None
 
 
-def _flat(data: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _flat(data: dict[str, object]) -> dict[str, object]:
+    found: dict[str, object] = {}
     for name, value in data.items():
         if name in TABLES and isinstance(value, dict):
             found |= {f"{name}.{key}": each for key, each in value.items()}
@@ -124,7 +124,7 @@ def _flat(data: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _check_private(path: Path, given: dict[str, Any]) -> None:
+def _check_private(path: Path, given: dict[str, object]) -> None:
     """An address that takes notices, and what signs them, are the user's own."""
     if given.get("notify_webhook_url") or given.get("notify_webhook_secret"):
         mode = stat.S_IMODE(path.stat().st_mode)

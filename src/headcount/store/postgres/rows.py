@@ -5,8 +5,6 @@ Rules of this file
   2. Bodies are the local store's (codec.py): one form of a claim, wherever it is kept.
 """
 
-from typing import Any
-
 import msgspec
 from msgspec.structs import replace
 
@@ -14,12 +12,11 @@ from headcount.core.state.claims import Remembered
 from headcount.core.values.claim import Acquire, Claim
 from headcount.core.values.item import Item
 from headcount.store.codec import decode_claim, decode_request, encode_claim, encode_request
+from headcount.store.postgres.connect import Row
 from headcount.store.shared_interface import Host, RosterRow, SharedClaim, SharedEvent
 
 _ASKS = msgspec.json.Decoder(Acquire)
 _ENCODER = msgspec.json.Encoder()
-
-Row = tuple[Any, ...]
 
 
 def claim_text(claim: Claim) -> str:
