@@ -17,11 +17,22 @@ import pytest
 from headcount import wire
 from headcount.wire import answer_views, views
 
-WITHOUT_STRUCT = {"Ancestor", "Caller", "EventFacts"}  # inside `facts`, which the struct leaves open
+WITHOUT_STRUCT = {
+    *(
+        "Ancestor",
+        "Caller",
+        "EventFacts",
+        "StoreFacts",
+    ),  # inside `facts` and `store`, which the structs leave open
+    "HostRow",  # the part of FleetHost that `ps` shows; `ps --host` makes its own
+}
 MORE_FIELDS = {
+    "Sessions": {"hosts"},  # `ps --fleet` and `ps --host` have them
     "SessionRow": {"host", "host_state", "host_age_s"},  # FleetSessions and `ps --hosts` add them
 }
-UNDER_ANOTHER_NAME = {"StreamEvent": ("EventRow", {"sessions"})}  # with the snapshot that opens a stream
+UNDER_ANOTHER_NAME = {
+    "StreamEvent": ("EventRow", {"sessions", "host"})
+}  # also the snapshot, and `watch --host`
 
 
 def structs() -> dict[str, type]:

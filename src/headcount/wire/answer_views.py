@@ -1,4 +1,10 @@
-"""Types of what the daemon answers to single commands, for the faces; continues views.py and has its rules."""
+"""Types of what the daemon answers to single commands, for the faces.
+
+Rules
+  1. The rules of views.py: the fields of the structs, each may be missing, imported for type checking only.
+
+Not here: rows, events and explanations (views.py).
+"""
 
 from typing import TypedDict
 
