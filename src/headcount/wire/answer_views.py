@@ -219,19 +219,6 @@ class Resumption(TypedDict, total=False):
     alive_in: SessionRow | None
 
 
-class Registration(TypedDict, total=False):
-    agent: str
-    conversation: str | None
-    pid: int | None
-    name: str | None
-    role: str | None
-    groups: list[str]
-    anyway: bool
-    launch: bool
-    window: bool
-    launched_by: str | None
-
-
 class Registered(TypedDict, total=False):
     session: str
     pid: int

@@ -8,7 +8,7 @@ Not here: the number's meaning (docs/claims.md).
 
 import sys
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.client import claims
@@ -18,6 +18,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.cli.arguments import Arguments
     from headcount.client.daemon_access import Client
     from headcount.wire.answer_views import CheckAnswer
 
@@ -46,7 +47,8 @@ def parse_plain(words: list[str]) -> SimpleNamespace | None:
     return SimpleNamespace(item=plain[0], fence=number, json="--json" in words)
 
 
-def run(args: Any) -> int:
+def run(args: "Arguments") -> int:
+    assert args.fence is not None  # check requires it
     client = output.client()
     answer: CheckAnswer = claims.ask(client, claims.check(args.item, args.fence))
     current = answer.get("current") is True
@@ -59,7 +61,7 @@ def run(args: Any) -> int:
     return exit_codes.DONE if current else exit_codes.REFUSED
 
 
-def _stale(client: "Client", args: Any, answer: "CheckAnswer") -> str:
+def _stale(client: "Client", args: "Arguments", answer: "CheckAnswer") -> str:
     from headcount.cli.actions.shared_requests import row_of
     from headcount.present.holders import name_of
 

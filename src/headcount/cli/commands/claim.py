@@ -11,7 +11,7 @@ import _signal  # type: ignore[import-not-found]  # without the enums of `import
 import os
 import sys
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.client import claims
@@ -23,6 +23,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.cli.arguments import Arguments
     from headcount.wire.answer_views import ClaimAnswer
 
 NOTE = (
@@ -66,10 +67,10 @@ def parse_plain(words: list[str]) -> SimpleNamespace | None:
     return args if args.item is not None else None
 
 
-def run(args: Any) -> int:
+def run(args: "Arguments") -> int:
     wait = seconds(args.wait)
     if wait is None:
-        raise no_time(args.wait, "claim")
+        raise no_time(args.wait or "", "claim")
     question = claims.acquire(
         args.item, wait=wait, note=args.note, acting_as=args.acting_as, until_empty=args.until_empty
     )
@@ -83,7 +84,7 @@ def run(args: Any) -> int:
         raise
 
 
-def _ask(args: Any, question: connection.Question, wait: float) -> int:
+def _ask(args: "Arguments", question: connection.Question, wait: float) -> int:
     client = output.client()
     answer: ClaimAnswer = claims.ask(client, question)
     code = exit_codes.DONE if answer.get("granted") else exit_codes.REFUSED

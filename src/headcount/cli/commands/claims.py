@@ -10,7 +10,7 @@ Not here: words for a holder (holders.py).
 
 import time
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.client import claims
@@ -32,6 +32,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.cli.arguments import Arguments
     from headcount.wire.answer_views import ClaimHistory, Claims, LossAccepted
     from headcount.wire.views import ClaimRow, Sessions
 
@@ -60,7 +61,7 @@ def parse_plain(words: list[str]) -> SimpleNamespace | None:
     )
 
 
-def run(args: Any) -> int:
+def run(args: "Arguments") -> int:
     client = output.client()
     if args.accept_loss:
         return _accept(client, as_json=args.json)

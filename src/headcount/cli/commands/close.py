@@ -3,7 +3,7 @@
 Not here: the order of things and what is verified (the daemon).
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.cli.actions import shared_requests
@@ -14,6 +14,7 @@ from headcount.present.clean_text import clean
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.cli.arguments import Arguments
     from headcount.wire.answer_views import CloseAnswer
     from headcount.wire.views import Signalled
 
@@ -39,7 +40,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     shared_requests.add_yes(parser)
 
 
-def run(args: Any) -> int:
+def run(args: "Arguments") -> int:
     wish: shared_requests.Ending = {
         "all": args.all,
         "close_window": args.close_window,

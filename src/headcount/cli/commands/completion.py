@@ -8,7 +8,7 @@ Not here: the verbs (verbs.py).
 """
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.client.faults import ClientFault
@@ -16,6 +16,8 @@ from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
     import argparse
+
+    from headcount.cli.arguments import Arguments
 
 PLAIN_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/@:+#-]*")
 
@@ -85,7 +87,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     )
 
 
-def run(args: Any) -> int:
+def run(args: "Arguments") -> int:
     if args.shell in ("sessions", "items"):
         words = session_words() if args.shell == "sessions" else item_words()
         plain = [word for word in words if PLAIN_WORD.fullmatch(word)]

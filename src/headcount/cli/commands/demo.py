@@ -21,7 +21,7 @@ import signal
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from headcount import times
 from headcount.cli import output
@@ -39,6 +39,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.cli.arguments import Arguments
     from headcount.wire.views import EventRow, Sessions
 
 TOLD_MOST = 6
@@ -63,7 +64,7 @@ def seconds(text: str) -> float:
     return span
 
 
-def run(args: Any) -> int:
+def run(args: "Arguments") -> int:
     screen = standard()
     if not args.json:
         print("Four stand-in agents, a daemon of their own, all in a temporary directory.", flush=True)

@@ -7,7 +7,7 @@ Not here: the daemon and its files (examine.py, findings.py), what is around it 
 """
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.cli.doctor.environment_checks import surroundings
@@ -20,6 +20,8 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.cli.arguments import Arguments
+
 MARKS = {"ok": ("✓", "+", "good"), "note": ("·", "-", "idle"), "finding": ("!", "!", "alarm")}
 
 NOTE = "Exit codes: 0 nothing to do, 1 there are findings."
@@ -31,7 +33,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     )
 
 
-def run(args: Any) -> int:
+def run(args: "Arguments") -> int:
     if args.drift:
         from headcount.cli.strangers import report
 

@@ -8,7 +8,7 @@ Not here: the judging (the daemon's; this only lays it out), the report (bundle.
 """
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.client.daemon_access import quoted
@@ -20,6 +20,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.cli.arguments import Arguments
     from headcount.client.daemon_access import Client
     from headcount.wire.views import Explanation
 
@@ -38,7 +39,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     )
 
 
-def run(args: Any) -> int:
+def run(args: "Arguments") -> int:
     if args.bundle == "":
         raise WrongCall("headcount: no file was named; without a name --bundle makes one up.")
     if args.paths and args.bundle is None:
@@ -54,7 +55,7 @@ def run(args: Any) -> int:
     return exit_codes.DONE
 
 
-def _bundle(client: "Client", explanation: "Explanation", args: Any) -> int:
+def _bundle(client: "Client", explanation: "Explanation", args: "Arguments") -> int:
     import json
 
     from headcount.cli.doctor import bundle

@@ -8,7 +8,7 @@ Not here: what joining does (the daemon), other hosts over ssh (remote.py).
 """
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.client.faults import WrongCall
@@ -19,6 +19,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.cli.arguments import Arguments
     from headcount.wire.answer_views import FleetHost, FleetLeft, FleetStatus
 
 NOTE = (
@@ -44,7 +45,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     )
 
 
-def run(args: Any) -> int:
+def run(args: "Arguments") -> int:
     for name, (word, verb) in OF.items():
         if getattr(args, name) and args.what != verb:
             raise WrongCall(f"headcount: {word} is of fleet {verb}. See: headcount fleet --help")
@@ -53,7 +54,7 @@ def run(args: Any) -> int:
     return {"join": _join, "leave": _leave, "status": _status}[args.what](args)
 
 
-def _join(args: Any) -> int:
+def _join(args: "Arguments") -> int:
     address = sys.stdin.readline().strip() if args.address == "-" else args.address
     if not address:
         raise WrongCall("headcount: join needs an address. See: headcount fleet --help")
@@ -67,7 +68,7 @@ def _join(args: Any) -> int:
     return exit_codes.DONE
 
 
-def _leave(args: Any) -> int:
+def _leave(args: "Arguments") -> int:
     answer: FleetLeft = output.client().post("/v1/fleet/leave", {"anyway": args.anyway})
     if args.json:
         output.print_document(answer)
@@ -82,7 +83,7 @@ def _leave(args: Any) -> int:
     return exit_codes.DONE
 
 
-def _status(args: Any) -> int:
+def _status(args: "Arguments") -> int:
     answer: FleetStatus = output.client().get("/v1/fleet")
     if args.json:
         output.print_document(answer)

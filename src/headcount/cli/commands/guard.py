@@ -11,7 +11,7 @@ Not here: what git is about to do (git_intent.py), git's hook files (git_hooks.p
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.cli.actions import git
@@ -24,6 +24,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.cli.arguments import Arguments
     from headcount.wire.answer_views import Conflict, Conflicts
 
 PATHS_AT_ONCE = 2_000  # a body has a limit, and a commit may touch more
@@ -51,7 +52,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument("--strict", action="store_true", help="refuse when the daemon cannot be asked")
 
 
-def run(args: Any) -> int:
+def run(args: "Arguments") -> int:
     try:
         if args.install or args.uninstall:
             return _change(args)
@@ -125,7 +126,7 @@ def _could_not_ask(error: Exception, *, strict: bool) -> int:
     return code if strict else exit_codes.DONE
 
 
-def _change(args: Any) -> int:
+def _change(args: "Arguments") -> int:
     directory = Path(git.hooks_directory())
     if args.uninstall:
         refuse_agents("guard git --uninstall")

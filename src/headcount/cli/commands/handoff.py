@@ -3,7 +3,7 @@
 Not here: who may (the daemon decides).
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.cli.commands.check import fence
@@ -15,6 +15,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.cli.arguments import Arguments
     from headcount.wire.answer_views import ClaimAnswer
 
 NOTE = (
@@ -30,7 +31,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument("--as", dest="acting_as", metavar="S", help="for that live session (people only)")
 
 
-def run(args: Any) -> int:
+def run(args: "Arguments") -> int:
     question = claims.hand_off(args.item, args.to, fence=args.fence, acting_as=args.acting_as)
     answer: ClaimAnswer = claims.ask(output.client(), question)
     if args.json:

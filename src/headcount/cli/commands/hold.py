@@ -29,6 +29,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.cli.arguments import Arguments
     from headcount.client.daemon_access import Client
     from headcount.wire.answer_views import ClaimAnswer
 
@@ -67,10 +68,10 @@ def parse_plain(words: list[str]) -> SimpleNamespace | None:
     return args if args.item is not None else None
 
 
-def run(args: Any) -> int:
+def run(args: "Arguments") -> int:
     wait = seconds(args.wait)
     if wait is None:
-        raise no_time(args.wait, "hold")
+        raise no_time(args.wait or "", "hold")
     if not args.command:
         raise WrongCall("headcount: hold needs a command after --. See: headcount hold --help")
     client = output.client()

@@ -12,7 +12,7 @@ Not here: the words (cli/actions/hook_setup.py), the edit and the writing (agent
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.cli.actions import hook_setup
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from headcount.agents.installing.file_change import Plan
     from headcount.agents.installing.settings_file import Refusal
+    from headcount.cli.arguments import Arguments
 
 NOTE = (
     "Inside an agent: install and status only. Uninstalling, or pointing hooks to another home, is for people.\n"
@@ -52,7 +53,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     )
 
 
-def run(args: Any) -> int:
+def run(args: "Arguments") -> int:
     places = Places.from_environ(os.environ)
     targets = _targets(places, args.agent)
     if args.action == "status":

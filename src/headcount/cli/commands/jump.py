@@ -11,7 +11,7 @@ Not here: how one gets there (going.py).
 import os
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.cli.actions import jump_to_terminal
@@ -24,6 +24,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.cli.arguments import Arguments
     from headcount.wire.answer_views import Whereabouts
     from headcount.wire.views import SessionRow
 
@@ -34,7 +35,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument("session", metavar="S", help="an id, the beginning of one, or a name")
 
 
-def run(args: Any) -> int:
+def run(args: "Arguments") -> int:
     return to(output.client(), args.session, as_json=args.json)
 
 

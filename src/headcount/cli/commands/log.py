@@ -7,7 +7,7 @@ Not here: the words of an event (story.py), the journal (store/).
 """
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.client.daemon_access import quoted
@@ -21,6 +21,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.cli.arguments import Arguments
     from headcount.wire.views import EventRow, History
 
 NEWEST = 50
@@ -28,7 +29,7 @@ QUIET_SHARE = 4  # events that people are not shown lie between those that they 
 
 
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
-    parser.add_argument("session", metavar="S", nargs="?", help="only this session")
+    parser.add_argument("only", metavar="S", nargs="?", help="only this session")
     parser.add_argument("-n", type=count, default=NEWEST, metavar="N", help=f"how many (default {NEWEST})")
     parser.add_argument("--since", type=moment, metavar="TIME", help="only the last 90s, 5m, 2h, 3d")
     parser.add_argument("--type", metavar="T", help="only this type, such as session.ended")
@@ -52,9 +53,9 @@ def moment(text: str) -> float:
     return time.time() - span
 
 
-def run(args: Any) -> int:
+def run(args: "Arguments") -> int:
     client = output.client()
-    session = str(client.get(f"/v1/sessions/{quoted(args.session)}")["id"]) if args.session else None
+    session = str(client.get(f"/v1/sessions/{quoted(args.only)}")["id"]) if args.only else None
     found: History = client.get(question(args, session))
     events = found["events"]
     last = max((event["seq"] for event in events), default=None)
@@ -68,7 +69,7 @@ def run(args: Any) -> int:
     return exit_codes.DONE
 
 
-def question(args: Any, session: str | None) -> str:
+def question(args: "Arguments", session: str | None) -> str:
     wanted = {
         "newest": "1",
         "limit": str(args.n if args.json or args.type else args.n * QUIET_SHARE),
@@ -79,16 +80,16 @@ def question(args: Any, session: str | None) -> str:
     return "/v1/history?" + "&".join(f"{name}={quoted(value)}" for name, value in wanted.items() if value)
 
 
-def is_wanted(event: "EventRow", args: Any, session: str | None) -> bool:
+def is_wanted(event: "EventRow", args: "Arguments", session: str | None) -> bool:
     of = (event.get("session") or {}).get("id")
     return (session is None or of == session) and (args.type is None or event.get("type") == args.type)
 
 
-def is_shown(event: "EventRow", args: Any) -> bool:
+def is_shown(event: "EventRow", args: "Arguments") -> bool:
     return bool(args.json) or args.type is not None or is_told(event)
 
 
-def tell(event: "EventRow", args: Any) -> None:
+def tell(event: "EventRow", args: "Arguments") -> None:
     if args.json:
         output.print_line(event)
     else:

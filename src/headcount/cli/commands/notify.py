@@ -3,7 +3,7 @@
 Not here: what is notified of (the daemon), where channels are set (config.toml).
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount import times
 from headcount.cli import output
@@ -14,6 +14,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.cli.arguments import Arguments
     from headcount.wire.answer_views import ChannelOutcome, NotifyTest
 
 NOTE = """\
@@ -29,7 +30,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument("action", choices=["test"], help="send one notice by every channel")
 
 
-def run(args: Any) -> int:
+def run(args: "Arguments") -> int:
     within = times.NOTICE_WITHIN + times.CALL_WITHIN  # a slow webhook is an answer too
     said = output.client().answer("POST", "/v1/notify/test", {}, within=within)
     if said.status >= 400:

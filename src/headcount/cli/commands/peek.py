@@ -6,7 +6,7 @@ Rules of this file
 Not here: who may look (the daemon decides).
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.client.daemon_access import quoted
@@ -16,6 +16,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.cli.arguments import Arguments
     from headcount.wire.answer_views import Peek, PeekLine
 
 LINES = 20
@@ -45,7 +46,7 @@ def count(text: str) -> int:
     return int(text)
 
 
-def run(args: Any) -> int:
+def run(args: "Arguments") -> int:
     pane = "&pane=1" if args.pane else ""
     answer: Peek = output.client().get(f"/v1/sessions/{quoted(args.session)}/peek?lines={args.lines}{pane}")
     if args.json:

@@ -9,7 +9,7 @@ Not here: words (rows.py), drawing (table.py).
 import os
 import time
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.wire import exit_codes
@@ -17,6 +17,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.cli.arguments import Arguments
     from headcount.client.daemon_access import Client
     from headcount.client.faults import WrongCall
     from headcount.wire.views import HostRow, Sessions
@@ -53,7 +54,7 @@ def parse_plain(words: list[str]) -> SimpleNamespace | None:
     return args
 
 
-def run(args: Any) -> int:
+def run(args: "Arguments") -> int:
     if args.fleet and args.host is not None:
         raise _wrong("headcount: --fleet and --host are two lists; ask for one. See: headcount ps --help")
     if args.where and not os.path.isdir(args.where):  # noqa: PTH112
@@ -110,21 +111,21 @@ def _no_directory(where: str) -> "WrongCall":
     )
 
 
-def _asked(client: "Client", args: Any) -> "Sessions":
+def _asked(client: "Client", args: "Arguments") -> "Sessions":
     if args.fleet:
         there: Sessions = client.get("/v1/fleet/sessions")
         return there
     here: Sessions = client.get("/v1/sessions?all=1" if args.all else "/v1/sessions")
-    return _with_hosts(here, args) if args.host is not None else here
+    return here if args.host is None else _with_hosts(here, args.host, ended=args.all)
 
 
-def _with_hosts(here: "Sessions", args: Any) -> "Sessions":
+def _with_hosts(here: "Sessions", names: str, *, ended: bool) -> "Sessions":
     from headcount.cli.actions import remote_hosts
 
-    hosts = remote_hosts.parse_hosts(args.host)
+    hosts = remote_hosts.parse_hosts(names)
     known = [
         remote_hosts.Known(remote_hosts.HERE, here["sessions"], time.time(), None),
-        *remote_hosts.ask_all(hosts, ended=args.all),
+        *remote_hosts.ask_all(hosts, ended=ended),
     ]
     now = time.time()
     sessions = [row for each in known for row in each.marked(now)]

@@ -6,7 +6,7 @@ Rules of this file
 Not here: the cap, and who may (the daemon decides).
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.client.daemon_access import Client, quoted
@@ -19,6 +19,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.cli.arguments import Arguments
     from headcount.wire.answer_views import QuietAnswer
     from headcount.wire.views import Me
 
@@ -44,13 +45,13 @@ def seconds(text: str) -> float:
     return span
 
 
-def run(args: Any) -> int:
+def run(args: "Arguments") -> int:
     if (args.duration is None) != args.off:
         raise WrongCall("headcount: how long? Write: headcount quiet 20m, or: headcount quiet --off")
     client = output.client()
     session = args.acting_as or _myself(client)
     if session is None:
-        typed = "--off" if args.off else _as_typed(args.duration)
+        typed = "--off" if args.off else _as_typed(args.duration or 0.0)
         raise Refused(
             403,
             "not-an-agent",

@@ -3,7 +3,7 @@
 Not here: what is verified before a signal (the daemon), listing (leftovers.py).
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.cli.actions import shared_requests
@@ -15,6 +15,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.cli.arguments import Arguments
     from headcount.wire.answer_views import ReapAnswer
     from headcount.wire.views import Signalled
 
@@ -37,7 +38,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     shared_requests.add_kill_after(parser)
 
 
-def run(args: Any) -> int:
+def run(args: "Arguments") -> int:
     wish: shared_requests.Ending = {
         "yes": args.yes,
         "sessions": args.sessions,

@@ -4,7 +4,7 @@ Not here: who may (the daemon decides), asking for one (claim.py).
 """
 
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.cli.commands.check import fence
@@ -16,6 +16,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.cli.arguments import Arguments
     from headcount.wire.answer_views import CheckAnswer, Claims, ReleaseAnswer
 
 NOTE = (
@@ -40,7 +41,7 @@ def parse_plain(words: list[str]) -> SimpleNamespace | None:
     return SimpleNamespace(item=item[0], fence=None, force=False, acting_as=None, json="--json" in words)
 
 
-def run(args: Any) -> int:
+def run(args: "Arguments") -> int:
     client = output.client()
     shown = _agree(client, args.item) if args.force and not args.yes else None
     fence_of = shown if args.fence is None else args.fence

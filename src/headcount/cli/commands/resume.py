@@ -12,7 +12,7 @@ Not here: how it is started (starting.py), who has it (daemon/routes/terminals.p
 import os
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.cli.actions import start_agent
@@ -25,6 +25,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.cli.arguments import Arguments
     from headcount.wire.answer_views import Resumption
     from headcount.wire.views import SessionRow
 
@@ -43,7 +44,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument("--launched-by", metavar="S", help="the session that opened this terminal")
 
 
-def run(args: Any) -> int:
+def run(args: "Arguments") -> int:
     client = output.client()
     found: Resumption = client.get(f"/v1/sessions/{quoted(args.session)}/resume")
     raw, command, cwd = found["session"], [str(word) for word in found["command"]], found.get("cwd")
@@ -65,7 +66,7 @@ def run(args: Any) -> int:
     return start_agent.become(client, program, command, registration(raw, args))
 
 
-def registration(raw: "SessionRow", args: Any) -> dict[str, object]:
+def registration(raw: "SessionRow", args: "Arguments") -> dict[str, object]:
     given = {
         "agent": raw["agent"],
         "conversation": raw["conversation"],

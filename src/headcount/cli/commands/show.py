@@ -7,7 +7,7 @@ Not here: on which evidence (explain.py).
 """
 
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from headcount.cli import output
 from headcount.client.daemon_access import quoted
@@ -18,6 +18,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.cli.arguments import Arguments
     from headcount.wire.views import FactSource, SessionDetail
 
 TEXT_CELLS = 44  # texts longer than this do not push the sources of the others out of sight
@@ -27,7 +28,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument("session", metavar="S", help="an id, the beginning of one, or a name")
 
 
-def run(args: Any) -> int:
+def run(args: "Arguments") -> int:
     raw: SessionDetail = output.client().get(f"/v1/sessions/{quoted(args.session)}")
     if args.json:
         output.print_document(raw)

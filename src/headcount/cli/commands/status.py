@@ -3,7 +3,7 @@
 Not here: what is wrong and what to do (doctor.py).
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.client.daemon_process import deaf_holder
@@ -17,6 +17,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.cli.arguments import Arguments
     from headcount.wire.answer_views import Status, StoreFacts
 
 
@@ -24,7 +25,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     del parser  # nothing but --json
 
 
-def run(args: Any) -> int:
+def run(args: "Arguments") -> int:
     client = output.client(autostart=False)
     try:
         status: Status = client.get("/v1/status")

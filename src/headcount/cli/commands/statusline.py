@@ -11,7 +11,7 @@ Not here: the characters (present/summary.py).
 import os
 import sys
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount import times
 from headcount.client.faults import ClientFault
@@ -22,6 +22,8 @@ from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
     import argparse
+
+    from headcount.cli.arguments import Arguments
 
 
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
@@ -34,7 +36,7 @@ def parse_plain(words: list[str]) -> SimpleNamespace | None:
     return SimpleNamespace(json=bool(words))
 
 
-def run(args: Any) -> int:
+def run(args: "Arguments") -> int:
     counts = _counts()
     if args.json:
         from headcount.cli.output import print_document

@@ -3,7 +3,7 @@
 Not here: what is verified before a signal (the daemon).
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.cli.actions import shared_requests
@@ -13,6 +13,7 @@ from headcount.present import event_lines
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.cli.arguments import Arguments
     from headcount.wire.answer_views import StopAnswer
 
 NOTE = (
@@ -33,7 +34,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     shared_requests.add_yes(parser)
 
 
-def run(args: Any) -> int:
+def run(args: "Arguments") -> int:
     client = output.client()
     session = shared_requests.agreed(client, args.session, "stop", yes=args.yes, all=args.all)
     path = f"/v1/sessions/{quoted(session)}/stop"

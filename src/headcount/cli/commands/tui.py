@@ -12,7 +12,7 @@ import os
 import sys
 from importlib import import_module
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.client.faults import ClientFault
@@ -20,6 +20,8 @@ from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
     import argparse
+
+    from headcount.cli.arguments import Arguments
 
 
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
@@ -35,7 +37,7 @@ def is_possible() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 
 
-def run(args: Any) -> int:
+def run(args: "Arguments") -> int:
     if args.json:
         ps = import_module("headcount.cli.commands.ps")
         return int(ps.run(ps.parse_plain(["--json"])))

@@ -8,7 +8,7 @@ import sys
 import time
 from functools import cache
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount import __version__
 from headcount.cli import output
@@ -20,6 +20,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.cli.arguments import Arguments
     from headcount.wire.answer_views import Status
 
 
@@ -34,7 +35,7 @@ def parse_plain(words: list[str]) -> SimpleNamespace | None:
     return None if words else SimpleNamespace(foreground=False, json=False)
 
 
-def run(args: Any) -> int:
+def run(args: "Arguments") -> int:
     if args.foreground:
         return _foreground()
     began = time.monotonic()

@@ -10,7 +10,7 @@ Not here: the stream (following.py).
 
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.client.daemon_access import Client, quoted
@@ -23,6 +23,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.cli.arguments import Arguments
     from headcount.wire.views import SessionRow, StreamEvent
 
 ACTIVITIES = ("working", "waiting", "done", "failed", "idle", "unknown")
@@ -63,7 +64,7 @@ def seconds(text: str) -> float:
     return span
 
 
-def run(args: Any) -> int:
+def run(args: "Arguments") -> int:
     client = output.client()
     until = None if args.timeout is None else time.monotonic() + args.timeout
     raw: SessionRow = client.get(f"/v1/sessions/{quoted(args.session)}")
@@ -113,7 +114,7 @@ def _rows(event: "StreamEvent") -> "list[SessionRow]":
     return [session] if isinstance(session, dict) else []
 
 
-def _report(args: Any, raw: "SessionRow", code: int) -> int:
+def _report(args: "Arguments", raw: "SessionRow", code: int) -> int:
     if args.json:
         output.print_document({"reached": code == exit_codes.DONE, "session": raw})
         return code
@@ -127,7 +128,7 @@ def _report(args: Any, raw: "SessionRow", code: int) -> int:
     else:
         wanted = " or ".join(sorted(args.until))
         print(
-            f"{who} is still {state} after {time_text.exact_span(args.timeout)}, not {wanted}.",
+            f"{who} is still {state} after {time_text.exact_span(args.timeout or 0.0)}, not {wanted}.",
             file=sys.stderr,
         )
     return code

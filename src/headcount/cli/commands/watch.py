@@ -11,7 +11,7 @@ Not here: resuming (following.py), words (story.py).
 
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.cli.reboot_notice import tell_once
@@ -27,6 +27,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.cli.arguments import Arguments
     from headcount.wire.views import StreamEvent
 
 NOTE = "Ends by Ctrl-C. Exit codes: 4 the daemon cannot be started, or with --once: it has stopped."
@@ -34,7 +35,11 @@ NOTE = "Ends by Ctrl-C. Exit codes: 4 the daemon cannot be started, or with --on
 
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument(
-        "--since", type=_sequence, metavar="SEQ", help="begin with what came after this event number"
+        "--since",
+        dest="after",
+        type=_sequence,
+        metavar="SEQ",
+        help="begin with what came after this event number",
     )
     parser.add_argument("--once", action="store_true", help="end when the daemon stops, with exit code 4")
 
@@ -49,7 +54,7 @@ def _sequence(text: str) -> int:
     return int(text)
 
 
-def run(args: Any) -> int:
+def run(args: "Arguments") -> int:
     output.stream()
     screen, deaths = standard(), Deaths()
     for event in _followed(args):
@@ -61,12 +66,12 @@ def run(args: Any) -> int:
     return exit_codes.DONE
 
 
-def _followed(args: Any) -> "Iterator[StreamEvent]":
+def _followed(args: "Arguments") -> "Iterator[StreamEvent]":
     if args.host is None:
         client = output.client()
         if not args.json:
             tell_once(client)
-        return follow(client, args.since, stay=None if args.once else output.note)
+        return follow(client, args.after, stay=None if args.once else output.note)
     from headcount.cli.actions.remote_hosts import follow_hosts, parse_hosts
 
     return follow_hosts(parse_hosts(args.host))

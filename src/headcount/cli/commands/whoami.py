@@ -10,7 +10,7 @@ Not here: the rungs themselves (daemon/identity/caller.py).
 
 import sys
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.client import claims
@@ -21,6 +21,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.cli.arguments import Arguments
     from headcount.wire.views import Me, Rung
 
 NOTE = (
@@ -43,7 +44,7 @@ def parse_plain(words: list[str]) -> SimpleNamespace | None:
     return SimpleNamespace(explain="--explain" in words, json="--json" in words)
 
 
-def run(args: Any) -> int:
+def run(args: "Arguments") -> int:
     client = output.client()
     try:
         me: Me = claims.ask(client, claims.who_am_i(explain=args.explain))
