@@ -16,7 +16,6 @@ Not here: the rows' words (session_words.py), where events come from (client/); 
 
 from typing import TYPE_CHECKING
 
-from headcount.cli.actions.shared_requests import SUGGESTED
 from headcount.present import session_words, time_text
 from headcount.present.clean_text import clean, said, said_item
 from headcount.present.screen import Screen
@@ -24,6 +23,7 @@ from headcount.present.screen import Screen
 if TYPE_CHECKING:
     from headcount.wire.views import EventFacts, EventRow, SessionRow, Signalled
 
+SUGGESTED = 5  # seconds of --kill-after
 QUIET = frozenset({"session.heard", "session.bound", "session.changed", "leftover.changed"})
 
 FREED = {

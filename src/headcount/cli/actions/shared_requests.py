@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from headcount.wire.answer_views import ClaimAnswer
     from headcount.wire.views import Holder, SessionRow, Signalled
 
-SUGGESTED = 5  # of --kill-after
 CLAIMS_SHOWN = 5
 
 
