@@ -21,8 +21,8 @@ from bench.home import introduce, scratch
 from bench.numbers import median, ms, percentile
 from bench.wheel import Install, install
 from headcount.client.transport.connection import Connection
-from tests.rig.crowd import Crowd
-from tests.rig.daemon import Daemon
+from tests.rig.agents.crowd import Crowd
+from tests.rig.daemon.real_daemon import Daemon
 
 ROUNDS = 1_000
 FLOCK_ROUNDS = 300

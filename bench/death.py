@@ -16,7 +16,7 @@ from bench.home import running, scratch
 from bench.numbers import median, ms, percentile, times
 from bench.plot import BLUE, GREEN, GREY, ORANGE, RED, Axis, Curve, chart, cumulative, tens
 from bench.sse import hear_each_death
-from tests.rig.crowd import Crowd
+from tests.rig.agents.crowd import Crowd
 
 WATCHED = 1_000
 KILLS = 400

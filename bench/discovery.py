@@ -14,8 +14,8 @@ from bench.home import scratch
 from bench.idle import _spent
 from bench.numbers import median, ms, times
 from headcount.times import CENSUS_EVERY, CENSUS_SETTLES
-from tests.rig.daemon import Daemon
-from tests.rig.hosts import CodexHost
+from tests.rig.agents.open_conversations import CodexHost
+from tests.rig.daemon.real_daemon import Daemon
 
 LIVE, OLD, EACH = 30, 2_000, 2_500_000
 ROUNDS = 5

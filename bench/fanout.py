@@ -15,8 +15,8 @@ from bench.idle import _spent
 from bench.numbers import median, ms, percentile, times
 from bench.plot import BLUE, ORANGE, Curve, chart, plain
 from bench.sse import Stream
-from tests.rig.crowd import Crowd
-from tests.rig.daemon import Daemon
+from tests.rig.agents.crowd import Crowd
+from tests.rig.daemon.real_daemon import Daemon
 
 SESSIONS = 100
 READERS = (1, 5, 10, 25, 50)

@@ -28,8 +28,8 @@ from headcount.store.postgres.ledger import PostgresLedger
 from headcount.store.postgres.pool import Link, migrate
 from headcount.store.postgres.roster import PostgresRoster
 from headcount.store.shared_interface import SharedUnavailable
-from tests.rig.fleet import fleet
-from tests.rig.postgres import Postgres
+from tests.rig.daemon.fleet import fleet
+from tests.rig.network.postgres import Postgres
 
 DEATHS = 100
 TARGET_MS = 250

@@ -19,9 +19,9 @@ from bench.plot import BLUE, GREEN, GREY, ORANGE, RED, Curve, chart, tens
 from bench.sse import hear_each_death
 from bench.wheel import Install, install
 from headcount.system.processes.descriptor_limits import raise_nofile
-from tests.rig import letters
-from tests.rig.crowd import Crowd
-from tests.rig.daemon import Daemon, eventually
+from tests.rig.agents import mailbox_files
+from tests.rig.agents.crowd import Crowd
+from tests.rig.daemon.real_daemon import Daemon, eventually
 
 SIZES = (10, 100, 1_000, 10_000)
 KILLS = 40
@@ -136,8 +136,8 @@ def _grown(directory: Path, made: Install, size: int) -> Grown:
 def _introduce(daemon: Daemon, crowd: Crowd) -> None:
     """Without asking for the list again and again: at ten thousand that would be most of the work."""
     for member in crowd.members:
-        body = letters.payload(member, "SessionStart", source="startup", model="some-model")
-        letters.drop(daemon.mailbox, member, body)
+        body = mailbox_files.payload(member, "SessionStart", source="startup", model="some-model")
+        mailbox_files.drop(daemon.mailbox, member, body)
     eventually(lambda: _is_empty(daemon.mailbox), within=300)
     names = {member.conversation for member in crowd.members}
 
@@ -179,7 +179,7 @@ def _reports(daemon: Daemon, crowd: Crowd, beside: Path) -> float:
     beside.mkdir(parents=True)
     for nth in range(REPORTS):
         member = crowd.members[nth % len(crowd)]
-        letters.drop(beside, member, letters.tool_use(member, nth // len(crowd)))
+        mailbox_files.drop(beside, member, mailbox_files.tool_use(member, nth // len(crowd)))
     names = sorted(os.listdir(beside), key=lambda name: int(name.rpartition(".")[2]))
     began = time.perf_counter()
     for name in names:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.rig.crowd import Crowd, Member
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.letters import drop, payload
+from tests.rig.agents.crowd import Crowd, Member
+from tests.rig.agents.mailbox_files import drop, payload
+from tests.rig.daemon.real_daemon import Daemon, eventually
 
 
 @contextmanager

@@ -22,12 +22,12 @@ from bench.figure import Figure, Ratio, Row
 from bench.home import scratch
 from bench.numbers import median
 from headcount.agents.claude_code.hooks import OBSERVED
-from tests.rig.claude import NEWEST, Claude, installed
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.disk_scene import fill
-from tests.rig.fake_anthropic import FakeAnthropic
-from tests.rig.fake_api import script
-from tests.rig.naive_claude import curl_line
+from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.fake_apis.anthropic_messages import FakeAnthropic
+from tests.rig.fake_apis.scripted_api import script
+from tests.rig.kernel.small_disk import fill
+from tests.rig.naive_ways.naive_claude import curl_line
+from tests.rig.real_agents.claude import NEWEST, Claude, installed
 
 ROUNDS = 5
 CALLS = 30

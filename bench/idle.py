@@ -13,7 +13,7 @@ from bench.figure import Figure, Ratio, Row
 from bench.home import running, scratch
 from bench.numbers import median, times
 from headcount.times import CENSUS_EVERY
-from tests.rig.crowd import Crowd
+from tests.rig.agents.crowd import Crowd
 
 SIZE = 1_000
 SPAN = 2 * CENSUS_EVERY  # whole census periods, so that their cost is in

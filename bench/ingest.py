@@ -16,9 +16,9 @@ from pathlib import Path
 from bench.figure import Figure, Ratio, Row
 from bench.home import running, scratch
 from bench.numbers import median
-from tests.rig import letters
-from tests.rig.crowd import Crowd
-from tests.rig.daemon import Daemon, eventually
+from tests.rig.agents import mailbox_files
+from tests.rig.agents.crowd import Crowd
+from tests.rig.daemon.real_daemon import Daemon, eventually
 
 AGENTS = 50
 REPORTS = 10_000
@@ -115,10 +115,10 @@ def _drain(daemon: Daemon, crowd: Crowd) -> float:
 
 
 def _write_all(mailbox: Path, crowd: Crowd, count: int) -> None:
-    bodies = [[letters.tool_use(member, nth) for nth in range(2)] for member in crowd.members]
+    bodies = [[mailbox_files.tool_use(member, nth) for nth in range(2)] for member in crowd.members]
     for nth in range(count):
         which = nth % len(crowd)
-        letters.drop(mailbox, crowd.members[which], bodies[which][nth // len(crowd) % 2])
+        mailbox_files.drop(mailbox, crowd.members[which], bodies[which][nth // len(crowd) % 2])
 
 
 def _is_empty(mailbox: Path) -> bool:

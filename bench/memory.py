@@ -14,8 +14,8 @@ from bench.figure import Figure, Ratio, Row
 from bench.home import introduce, scratch
 from bench.idle import _pss
 from bench.numbers import median, times
-from tests.rig.crowd import Crowd
-from tests.rig.daemon import Daemon, eventually
+from tests.rig.agents.crowd import Crowd
+from tests.rig.daemon.real_daemon import Daemon, eventually
 
 SIZES = (0, 200, 1_000)
 WRAPPERS = 20

@@ -13,9 +13,9 @@ from bench.figure import Figure, Ratio, Row
 from bench.home import introduce, scratch
 from bench.numbers import median, ms, percentile, times
 from bench.wheel import Install, install
-from tests.rig.claude import installed as installed_claude
-from tests.rig.crowd import Crowd
-from tests.rig.daemon import Daemon
+from tests.rig.agents.crowd import Crowd
+from tests.rig.daemon.real_daemon import Daemon
+from tests.rig.real_agents.claude import installed as installed_claude
 
 SESSIONS = 50
 ROUNDS = 25

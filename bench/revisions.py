@@ -1,6 +1,6 @@
 """python -m bench.revisions REVISION: this tree beside an earlier revision, interleaved in one run.
 
-Claim latency, a command in a shell, the hook line, death latency and idle cost. Each round measures the one and then the other, in
+Claims, `ps` and `claims` in a shell, the hook line, deaths, idle cost and the start. Each round measures the one and then the other, in
 turns first; the medians of all rounds are compared. A change that costs more than a tenth is said, and the exit code tells.
 """
 
@@ -19,9 +19,9 @@ from bench.home import introduce, scratch
 from bench.numbers import median, ms
 from bench.wheel import ROOT
 from headcount.times import CENSUS_EVERY
-from tests.rig.crowd import Crowd
-from tests.rig.daemon import Daemon
-from tests.rig.installation import Installation
+from tests.rig.agents.crowd import Crowd
+from tests.rig.daemon.installation import Installation
+from tests.rig.daemon.real_daemon import Daemon
 
 SESSIONS = 150
 ROUNDS = 9
@@ -70,8 +70,13 @@ class Side:
     def claim(self) -> float:
         return float(self._python(PAIRS, str(CALLS)))
 
-    def shell(self) -> float:
-        return median([_timed(lambda: self.installed.run("claims", "--json")) for _ in range(SHELLS)])
+    def shell(self, verb: str) -> float:
+        return median([_timed(lambda: self.installed.run(verb, "--json")) for _ in range(SHELLS)])
+
+    def start(self) -> float:
+        """Until `up` returns, with all sessions remembered."""
+        self.installed.run("down")
+        return _timed(lambda: self.installed.run("up"))
 
     def hook(self) -> float:
         return median([_timed(self._one_hook) for _ in range(HOOKS)])
@@ -114,12 +119,14 @@ def measure(revision: str) -> Figure:
             introduce(side.daemon, crowd.members)
         ways: dict[str, Callable[[Side], float]] = {
             "claim and release, Python client": Side.claim,
-            "`claims --json` in a shell": Side.shell,
+            "`ps --json` in a shell": lambda side: side.shell("ps"),
+            "`claims --json` in a shell": lambda side: side.shell("claims"),
             "the hook line": Side.hook,
             "a death, until the stream tells": lambda side: side.death(crowd),
         }
         samples = {what: _interleaved(way, sides) for what, way in ways.items()}
         samples["idle, CPU a second"] = _idle(sides)
+        samples["`up`, until it answers"] = _interleaved(Side.start, sides)
     rows = tuple(_row(what, *each) for what, each in samples.items())
     notes = (
         f"{ROUNDS} rounds, old and new in turns, {SESSIONS} sessions; medians. Both daemons run all the time.",

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tests.rig.crowd import Crowd
+from tests.rig.agents.crowd import Crowd
 
 
 class Stream:

@@ -15,8 +15,8 @@ from bench.figure import Figure, Ratio, Row
 from bench.home import introduce, scratch
 from bench.numbers import median, ms, times
 from bench.sse import Stream
-from tests.rig.crowd import Crowd
-from tests.rig.daemon import Daemon
+from tests.rig.agents.crowd import Crowd
+from tests.rig.daemon.real_daemon import Daemon
 
 SIZE = 1_000
 ROUNDS = 5

@@ -18,8 +18,8 @@ from bench.numbers import median, ms, percentile, times
 from headcount.present.session_words import rows_of
 from headcount.present.time_text import stamp
 from headcount.tui.app import Headcount
-from tests.rig.crowd import Member
-from tests.rig.daemon import Daemon
+from tests.rig.agents.crowd import Member
+from tests.rig.daemon.real_daemon import Daemon
 
 SESSIONS = 500
 FRAMES = 60

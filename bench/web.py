@@ -13,11 +13,11 @@ from playwright.sync_api import Browser
 from bench.figure import Figure, Ratio, Row
 from bench.home import running, scratch
 from bench.numbers import median, ms, percentile, times
-from tests.rig.browser import Tab, chromium
-from tests.rig.browser_link import link
-from tests.rig.crowd import Crowd
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.door import Door
+from tests.rig.agents.crowd import Crowd
+from tests.rig.browser.chromium import Tab, chromium
+from tests.rig.browser.page_link import link
+from tests.rig.browser.page_port import Door
+from tests.rig.daemon.real_daemon import Daemon, eventually
 
 SESSIONS = 500
 KILLS = 60

@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from docs import recording
 from headcount.cli.actions.demo_sandbox import Stage, StandIn
-from tests.rig.browser import Tab, chromium
+from tests.rig.browser.chromium import Tab, chromium
 
 HERE = Path(__file__).parent / "img"
 INSIDE = "HEADCOUNT_PICTURES"

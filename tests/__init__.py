@@ -1,0 +1,1 @@
+"""All tests; folders mirror src/headcount, and rig/ holds what they share."""

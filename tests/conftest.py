@@ -9,13 +9,13 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from tests.rig.agent import Agent
-from tests.rig.daemon import Daemon
-from tests.rig.inside import settled
-from tests.rig.left_behind import repo  # noqa: F401
-from tests.rig.noticed import receiver  # noqa: F401
-from tests.rig.postgres import Postgres
-from tests.rig.tmux_scenes import base, resident, server, view  # noqa: F401
+from tests.rig.agents.commands_inside import settled
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.notification_setup import receiver  # noqa: F401
+from tests.rig.daemon.real_daemon import Daemon
+from tests.rig.leftovers.checkouts_and_records import repo  # noqa: F401
+from tests.rig.network.postgres import Postgres
+from tests.rig.terminal.tmux_fixtures import base, resident, server, view  # noqa: F401
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)

@@ -19,8 +19,8 @@ from headcount.core.values.verdict import alive
 from headcount.daemon.engine.loop import Loop, NotStored
 from headcount.store.interface import StoreFault
 from headcount.system.clock import SystemClock
-from tests.rig.desk import Desk
-from tests.rig.values import HERE, bound, process, report
+from tests.rig.claims.core_ledger import Desk
+from tests.rig.core_values import HERE, bound, process, report
 
 TASK = "task:AUTH-12"
 

@@ -22,9 +22,9 @@ from headcount.agents.installing import mailbox_line
 from headcount.agents.installing.mailbox_line import SHELL, line
 from headcount.agents.kit.hook_events import Use
 from tests.accidents.test_claude_identity import register
-from tests.rig import naive_claude as naive
-from tests.rig.agent import Agent
-from tests.rig.daemon import Daemon, eventually
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.naive_ways import naive_claude as naive
 
 Make = Callable[..., Agent]
 PAYLOAD = b'{"session_id": "some-conversation", "hook_event_name": "PreToolUse"}'

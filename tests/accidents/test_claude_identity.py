@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
-from tests.agents.test_claude_traces import TRACES, evidence_of, process_of
-from tests.rig import naive_claude as naive
-from tests.rig.agent import LINE, Agent, program
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.values import Scene
+from tests.agents.claude_code.test_recorded_traces import TRACES, evidence_of, process_of
+from tests.rig.agents.stand_in import LINE, Agent, program
+from tests.rig.core_values import Scene
+from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.naive_ways import naive_claude as naive
 
 Make = Callable[..., Agent]
 

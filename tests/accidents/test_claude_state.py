@@ -12,10 +12,16 @@ from headcount.core.values.activity import Doing
 from headcount.core.values.evidence import Evidence
 from headcount.core.values.session import Session
 from tests.accidents.test_claude_identity import register
-from tests.agents.test_claude_traces import TRACES, evidence_of, process_of, session_after, truths
-from tests.rig import naive_claude as naive
-from tests.rig.agent import Agent
-from tests.rig.daemon import Daemon, eventually
+from tests.agents.claude_code.test_recorded_traces import (
+    TRACES,
+    evidence_of,
+    process_of,
+    session_after,
+    truths,
+)
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.naive_ways import naive_claude as naive
 
 Make = Callable[..., Agent]
 Entry = dict[str, Any]

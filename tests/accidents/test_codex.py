@@ -13,9 +13,9 @@ from headcount.agents.codex.adapter import CODEX
 from headcount.core.values.evidence import Glimpse
 from headcount.core.values.process import OpenFile
 from headcount.core.values.report import Report
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.hosts import CodexHost
-from tests.rig.values import Scene, bound, process
+from tests.rig.agents.open_conversations import CodexHost
+from tests.rig.core_values import Scene, bound, process
+from tests.rig.daemon.real_daemon import Daemon, eventually
 
 SAMPLES = Path(__file__).parents[1] / "rig" / "samples" / "codex"
 LONG = sorted((SAMPLES / "rollouts").iterdir())[0]

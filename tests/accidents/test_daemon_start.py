@@ -16,11 +16,12 @@ from pathlib import Path
 import pytest
 
 from headcount import __version__
-from tests.rig import altered, naive
-from tests.rig.agent import program
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.scenes import ROUNDS, Make, command, seated
-from tests.rig.spawn import Spawner
+from tests.rig.agents.stand_in import program
+from tests.rig.daemon import altered
+from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.daemon.seated_agent import ROUNDS, Make, command, seated
+from tests.rig.kernel.spawner import Spawner
+from tests.rig.naive_ways import naive
 
 
 def end(pid: int) -> None:
@@ -246,9 +247,7 @@ def test_H16_a_daemon_started_inside_an_agent_is_nobodys_child(tmp_path: Path) -
 
 
 def test_H16_the_naive_start_is_a_child_on_the_agents_terminal(tmp_path: Path) -> None:
-    code = (
-        "from tests.rig import naive; print('pid', naive.start_as_a_child(['sleep', '600']).pid, flush=True)"
-    )
+    code = "from tests.rig.naive_ways import naive; print('pid', naive.start_as_a_child(['sleep', '600']).pid, flush=True)"
     agent, pid = in_an_agent(tmp_path, f'cd {altered.ROOT}; {sys.executable} -c "{code}"')
     try:
         _, terminal = parent_and_terminal(pid)

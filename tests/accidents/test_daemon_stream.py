@@ -15,9 +15,9 @@ import pytest
 from headcount.client.event_stream import follow
 from headcount.client.faults import Broken
 from headcount.client.transport.response import ServerSentEvent
-from tests.rig import naive
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.wire import connect, hook, read_reply, request
+from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.naive_ways import naive
+from tests.rig.network.raw_requests import connect, hook, read_reply, request
 
 EVENTS = 24_000  # more than a reader may lag behind, with what the sockets hold
 

@@ -12,10 +12,10 @@ from headcount.agents.opencode.adapter import OPENCODE
 from headcount.core.values.activity import Doing
 from headcount.core.values.evidence import Glimpse
 from tests.accidents.test_opencode_and_gemini import SESSION, Make, doing, gemini, mailbox_of, opencode
-from tests.agents.test_peeks import CHAT, GEMINI_ID, gemini_sample
-from tests.agents.test_peeks import opencode as recorded_database
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.values import Scene
+from tests.agents.kit.test_last_lines import CHAT, GEMINI_ID, gemini_sample
+from tests.agents.kit.test_last_lines import opencode as recorded_database
+from tests.rig.core_values import Scene
+from tests.rig.daemon.real_daemon import Daemon, eventually
 
 LATER = 2e9
 

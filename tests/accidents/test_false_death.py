@@ -12,11 +12,12 @@ from typing import Any
 
 import pytest
 
-from tests.rig import altered, naive
-from tests.rig.ageing import make_older
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.scenes import AS_NOBODY, NOBODY, Make, needs_root, seated
-from tests.rig.wire import Orphan, connect, hook
+from tests.rig.daemon import altered
+from tests.rig.daemon.change_stored_times import make_older
+from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.daemon.seated_agent import AS_NOBODY, NOBODY, Make, needs_root, seated
+from tests.rig.naive_ways import naive
+from tests.rig.network.raw_requests import Orphan, connect, hook
 
 DAY = 86_400.0
 # May read the code and the home wherever they are; may not signal or look into others' processes.

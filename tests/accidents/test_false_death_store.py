@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from tests.rig import naive
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.scenes import ROUNDS, Make, seated
-from tests.rig.wire import connect, files_waiting, hook, read_reply
+from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.daemon.seated_agent import ROUNDS, Make, seated
+from tests.rig.naive_ways import naive
+from tests.rig.network.raw_requests import connect, files_waiting, hook, read_reply
 
 # --- D7: a start that cannot read must not write ---------------------------------------------------------
 

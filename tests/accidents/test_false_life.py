@@ -10,18 +10,27 @@ from typing import Any
 
 import pytest
 
-from tests.rig import altered, naive
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.scenes import ROUNDS, UNSHARE, Make, seated
-from tests.rig.spawn import Spawner, state_of
-from tests.rig.wire import Orphan, hook
+from tests.rig.daemon import altered
+from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.daemon.seated_agent import ROUNDS, UNSHARE, Make, seated
+from tests.rig.kernel.spawner import Spawner, state_of
+from tests.rig.naive_ways import naive
+from tests.rig.network.raw_requests import Orphan, hook
 
 
 def reuse(home: Path, manner: str) -> list[dict[str, Any]]:
     if subprocess.run([*UNSHARE, "true"], capture_output=True).returncode != 0:
         pytest.skip("pid namespaces cannot be made here")
     done = subprocess.run(
-        [*UNSHARE, sys.executable, "-m", "tests.rig.reuse_scene", str(home), str(ROUNDS // 4), manner],
+        [
+            *UNSHARE,
+            sys.executable,
+            "-m",
+            "tests.rig.kernel.reuse_pid_of_agent",
+            str(home),
+            str(ROUNDS // 4),
+            manner,
+        ],
         cwd=altered.ROOT,
         capture_output=True,
         timeout=100 + ROUNDS * 5,

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from headcount.daemon.identity.anchor import parse_pid
-from tests.rig import naive
-from tests.rig.agent import Agent
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.wire import Orphan, files_waiting, hook
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.naive_ways import naive
+from tests.rig.network.raw_requests import Orphan, files_waiting, hook
 
 WIDE = str.maketrans("0123456789", "０１２３４５６７８９")
 ARABIC = str.maketrans("0123456789", "٠١٢٣٤٥٦٧٨٩")

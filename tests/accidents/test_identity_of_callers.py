@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.rig.agent import Agent
-from tests.rig.callers import Answer, Errand, Request, child, detached
-from tests.rig.daemon import Daemon
+from tests.rig.agents.callers import Answer, Errand, Request, child, detached
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.real_daemon import Daemon
 
 Make = Callable[..., Agent]
 

@@ -9,12 +9,12 @@ from typing import Any
 from headcount.core.values.process import ProcessFacts
 from headcount.daemon.ending.signal_process import forbidden
 from headcount.system.processes.linux import LinuxProcesses
-from tests.rig.agent import Agent
-from tests.rig.callers import Answer, Errand, Request, detached
-from tests.rig.callers import child as child_of
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.left import left_by
-from tests.rig.scenes import Make, seated
+from tests.rig.agents.callers import Answer, Errand, Request, detached
+from tests.rig.agents.callers import child as child_of
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.daemon.seated_agent import Make, seated
+from tests.rig.leftovers.leave_processes import left_by
 
 
 def ask(daemon: Daemon, path: str, body: dict[str, Any]) -> Answer:

@@ -12,10 +12,10 @@ from headcount.agents.opencode.adapter import OPENCODE
 from headcount.core.values.evidence import Glimpse
 from headcount.core.values.process import ProcessFacts
 from headcount.core.values.report import Report
-from tests.rig.agent import Agent
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.gemini_standin import GeminiStandIn
-from tests.rig.values import Scene, bound, death, process
+from tests.rig.agents.gemini_stand_in import GeminiStandIn
+from tests.rig.agents.stand_in import Agent
+from tests.rig.core_values import Scene, bound, death, process
+from tests.rig.daemon.real_daemon import Daemon, eventually
 
 Make = Callable[..., Agent]
 SAMPLES = Path(__file__).parents[1] / "rig" / "samples"

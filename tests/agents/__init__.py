@@ -1,0 +1,1 @@
+"""The adapters of coding agents, and what they share."""

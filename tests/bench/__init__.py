@@ -1,0 +1,1 @@
+"""The pages of the bench and of the campaigns, and the plots."""

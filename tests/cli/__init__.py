@@ -1,0 +1,1 @@
+"""The command line as a whole, in real processes."""

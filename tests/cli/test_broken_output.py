@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.rig.agent import Agent
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.inside import command, environment
+from tests.rig.agents.commands_inside import command, environment
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.real_daemon import Daemon, eventually
 
 pytestmark = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs Linux's /dev/full")
 

@@ -15,8 +15,8 @@ from headcount.cli.command_table import VERBS
 from headcount.cli.commands import jump
 from headcount.cli.main import main
 from headcount.wire import exit_codes
-from tests.cli.samples_of_rows import session
-from tests.client.wire_server import WireServer, answer
+from tests.client.scripted_server import WireServer, answer
+from tests.present.sample_rows import session
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 

@@ -17,9 +17,9 @@ from headcount.client.claims import new_request
 from headcount.client.faults import NotFound, NotRunning, Refused
 from headcount.client.values import HeldByAnother, Session
 from headcount.times import START_AGAIN_AFTER
-from tests.rig.agent import Agent
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.inside import MARKS, command, environment, outside, settled
+from tests.rig.agents.commands_inside import MARKS, command, environment, outside, settled
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.real_daemon import Daemon, eventually
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="stand-ins need Linux's /proc")
 

@@ -23,7 +23,7 @@ from headcount.client.faults import (
 from headcount.client.transport import async_connection
 from headcount.client.transport.async_connection import Links
 from headcount.client.transport.connection import Connection, Question
-from tests.client.wire_server import WireServer, answer
+from tests.client.scripted_server import WireServer, answer
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.rig.daemon import Daemon
-from tests.rig.forked import played
+from tests.rig.claims.forked_clients import played
+from tests.rig.daemon.real_daemon import Daemon
 
 pytestmark = pytest.mark.skipif(
     not Path("/proc/self/stat").exists(), reason="callers are known by Linux's /proc"

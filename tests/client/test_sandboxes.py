@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from headcount.agents.installing.query_line import CONTEXT, GUARD, line
-from tests.rig import seccomp
-from tests.rig.daemon import Daemon
-from tests.rig.inside import command, environment
+from tests.rig.agents import seccomp
+from tests.rig.agents.commands_inside import command, environment
+from tests.rig.daemon.real_daemon import Daemon
 
 pytestmark = pytest.mark.skipif(
     not seccomp.is_possible(), reason="the filter is written for Linux on x86-64 and ARM"
@@ -82,7 +82,7 @@ def test_the_python_clients_raise_unavailable(daemon: Daemon, whose: str, code: 
 def test_a_tool_of_mcp_says_it_too(daemon: Daemon, whose: str, tmp_path: Path) -> None:
     calls, answers = tmp_path / "calls", tmp_path / "answers"
     calls.write_text(json.dumps([["who_holds", {}]]))
-    done = run(daemon, whose, sys.executable, "-m", "tests.rig.mcp_client", str(calls), str(answers))
+    done = run(daemon, whose, sys.executable, "-m", "tests.rig.agents.mcp_client", str(calls), str(answers))
     assert done.returncode == 0, done
     (answer,) = json.loads(answers.read_text())["answers"]
     assert answer["isError"] and NAMES[whose] in answer["content"][0]["text"]

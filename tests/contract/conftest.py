@@ -7,8 +7,8 @@ import pytest
 
 from headcount import times
 from headcount.system.files import FileEvents
-from tests.rig.told import IMPLEMENTATIONS
-from tests.rig.worlds import WORLDS, World
+from tests.rig.kernel.file_watchers import IMPLEMENTATIONS
+from tests.rig.kernel.real_and_fake_processes import WORLDS, World
 
 
 @pytest.fixture(params=WORLDS)

@@ -14,7 +14,7 @@ from headcount.agents.kit.programs import MARKS
 from headcount.agents.plugin_guard import Guarded, why_unfit
 from headcount.core.values.process import OpenFile, ProcessFacts, ProcessIdentity
 from headcount.core.values.report import Report
-from tests.rig import toy
+from tests.rig.agents import toy
 
 SAMPLES = Path(__file__).parent.parent / "rig" / "samples"
 AGENTS: dict[str, Agent] = {

@@ -22,7 +22,7 @@ from headcount.system.files import (
 from headcount.system.files.choose import ScarceFileEvents
 from headcount.system.files.inotify import InotifyEvents
 from headcount.system.files.polling import PollingFileEvents
-from tests.rig.told import WANTED, Told, refuse_watch, until
+from tests.rig.kernel.file_watchers import WANTED, Told, refuse_watch, until
 
 
 async def test_written_moved_and_removed_files_are_told(events: FileEvents, tmp_path: Path) -> None:

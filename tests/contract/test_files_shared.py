@@ -22,7 +22,7 @@ from headcount.system.files import (
 )
 from headcount.system.files.inotify import InotifyEvents
 from headcount.system.files.polling import PollingFileEvents
-from tests.rig.told import ALIKE, WANTED, Told, until
+from tests.rig.kernel.file_watchers import ALIKE, WANTED, Told, until
 
 
 def watches_of_the_kernel(events: InotifyEvents) -> int:

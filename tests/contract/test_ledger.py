@@ -6,8 +6,8 @@ import pytest
 
 from headcount.core.values.claim import Accepted, Caller, CallerKind, Freed, Granted, Held, Refused, Released
 from headcount.core.values.process import ProcessIdentity
-from tests.rig.ledgers import FleetDesk, LocalDesk
-from tests.rig.values import HERE, process
+from tests.rig.claims.local_and_fleet_ledgers import FleetDesk, LocalDesk
+from tests.rig.core_values import HERE, process
 
 A, B, C = process(100), process(200), process(300)
 A_AGAIN = process(100, inode=7)  # another incarnation with the same pid

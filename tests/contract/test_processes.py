@@ -9,9 +9,16 @@ from headcount.core.values.process import ProcessIdentity
 from headcount.core.values.verdict import Exit, Proof, Standing
 from headcount.system.processes.ancestry import ancestors
 from headcount.system.processes.interface import Gone
-from tests.rig.kernel import FakeKernel
-from tests.rig.watching import NEVER_GIVEN, Deaths, another_incarnation, quiet_for_three_passes, seen, until
-from tests.rig.worlds import FakeWorld, World
+from tests.rig.kernel.fake_kernel import FakeKernel
+from tests.rig.kernel.real_and_fake_processes import FakeWorld, World
+from tests.rig.kernel.watch_processes import (
+    NEVER_GIVEN,
+    Deaths,
+    another_incarnation,
+    quiet_for_three_passes,
+    seen,
+    until,
+)
 
 OVER = 2_000_000_000  # a number that no process has
 

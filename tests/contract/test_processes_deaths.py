@@ -3,8 +3,8 @@
 import pytest
 
 from headcount.core.values.verdict import Exit, Proof, Standing
-from tests.rig.watching import Deaths, another_incarnation, quiet_for_three_passes, seen, until
-from tests.rig.worlds import World
+from tests.rig.kernel.real_and_fake_processes import World
+from tests.rig.kernel.watch_processes import Deaths, another_incarnation, quiet_for_three_passes, seen, until
 
 OVER = 2_000_000_000  # a number that no process has
 

@@ -22,7 +22,7 @@ from headcount.system.processes.linux import LinuxProcesses
 from headcount.system.processes.pidfds import calls
 from headcount.system.processes.pidfds.kernel_features import Features
 from headcount.system.processes.portable import PortableProcesses
-from tests.rig.spawn import Spawner
+from tests.rig.kernel.spawner import Spawner
 
 ROOT = Path(__file__).parents[2]
 UNSHARE = ("unshare", "--pid", "--fork", "--mount-proc")
@@ -61,7 +61,7 @@ def spawner() -> Iterator[Spawner]:
 
 @pytest.mark.parametrize("without", ["", "inode", "handle", "exit_info"])
 def test_with_few_descriptors_every_death_is_still_found_and_nobody_else_dies(without: str) -> None:
-    result = run("tests.rig.scarce", without, "spare")
+    result = run("tests.rig.kernel.watch_more_than_descriptors", without, "spare")
     assert result["seen"] == 90 and result["dead_at_watch"] == 0
     assert result["polled"] > 0 and result["free"] == 3, "some are kept free for the rest of the daemon"
     assert result["too_early"] == 0
@@ -70,7 +70,7 @@ def test_with_few_descriptors_every_death_is_still_found_and_nobody_else_dies(wi
 
 
 def test_with_no_descriptor_at_all_doubt_is_not_death_and_the_watch_is_promoted_later() -> None:
-    result = run("tests.rig.scarce", "", "hoard")
+    result = run("tests.rig.kernel.watch_more_than_descriptors", "", "hoard")
     assert result["dead_at_watch"] == 0 and result["too_early"] == 0
     assert result["polled"] == 90
     assert result["told"] == result["killed"], "a number that nothing has needs no descriptor to be seen"
@@ -84,7 +84,7 @@ def test_with_no_descriptor_at_all_doubt_is_not_death_and_the_watch_is_promoted_
 @pytest.mark.root
 @pytest.mark.parametrize("without", ["", "handle", "exit_info"])
 def test_a_reused_pid_is_not_alive_even_within_one_clock_tick(without: str) -> None:
-    result = run("tests.rig.reuse", without, "60", inside=UNSHARE)
+    result = run("tests.rig.kernel.reuse_pid", without, "60", inside=UNSHARE)
     assert result["rounds"] == result["pid_fooled"] >= 60, "the naive check by pid is wrong every time"
     assert result["same_tick"] > 0, "the naive check by pid and start is wrong in these rounds"
     assert result["called_alive"] == result["called_alive_at_watch"] == 0
@@ -97,7 +97,7 @@ def test_a_reused_pid_is_not_alive_even_within_one_clock_tick(without: str) -> N
 @pytest.mark.parametrize("adapter", ["pidfd", "inode", "portable"])
 def test_without_inodes_only_a_reuse_within_one_tick_goes_unseen(adapter: str) -> None:
     """What these variants can promise, no less and no more: docs/guarantees.md says so."""
-    result = run("tests.rig.reuse", adapter, "60", inside=UNSHARE)
+    result = run("tests.rig.kernel.reuse_pid", adapter, "60", inside=UNSHARE)
     assert result["called_alive"] == result["same_tick"]
 
 

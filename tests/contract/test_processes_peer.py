@@ -16,7 +16,7 @@ from headcount.core.values.process import ProcessFacts
 from headcount.system.processes.linux import LinuxProcesses
 from headcount.system.signals import NotSent, Sent, send, terminate_listener
 from headcount.system.unix_peer import Peer
-from tests.rig.kernel import FakeKernel
+from tests.rig.kernel.fake_kernel import FakeKernel
 
 CONNECTS = """
 import os, socket, sys

@@ -8,7 +8,19 @@ from headcount.core.values.report import Anchor, Background, Found, Opening, Tur
 from headcount.core.values.session import Ended, EndKind, Liveness
 from headcount.core.values.verdict import Proof, alive, dead, unknown
 from headcount.times import LOST_AFTER
-from tests.rig.values import HERE, T0, Scene, bound, death, judged, leaving, process, record, report, start
+from tests.rig.core_values import (
+    HERE,
+    T0,
+    Scene,
+    bound,
+    death,
+    judged,
+    leaving,
+    process,
+    record,
+    report,
+    start,
+)
 
 P, Q = process(100), process(200)
 

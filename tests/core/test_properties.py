@@ -9,7 +9,7 @@ from headcount.core.values.evidence import Judged, Tick
 from headcount.core.values.report import Anchor, Background, Opening, Turn, WaitingOn
 from headcount.core.values.session import Liveness
 from headcount.core.values.verdict import Proof, Standing, alive, dead, unknown
-from tests.rig.values import T0, Scene, bound, process, record, report
+from tests.rig.core_values import T0, Scene, bound, process, record, report
 
 PROCESSES = [process(100), process(200), process(100, inode=7)]  # the third has the first one's pid
 CONVERSATIONS = ["conv-a", "conv-b"]

@@ -1,0 +1,1 @@
+"""Short forms of the campaigns, run by every change."""

@@ -1,0 +1,1 @@
+"""Fuzzing of every parser of foreign bytes and of the wire."""

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from tests.rig.hostile import traces
+from tests.rig.security.hostile_strings import traces
 
 TURNS_TEXT = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 ID = re.compile(r"[0-9A-Za-z_][0-9A-Za-z._-]{0,127}", re.ASCII)

@@ -12,9 +12,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.rig.agent import Agent
-from tests.rig.callers import bare
-from tests.rig.daemon import eventually
+from tests.rig.agents.callers import bare
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.real_daemon import eventually
 
 WITHIN = 60.0
 

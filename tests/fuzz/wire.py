@@ -9,8 +9,8 @@ Not here: making the requests (wire_inside.py), the parsers one by one (table.py
 
 from typing import Any
 
-from tests.campaign.inside import is_possible as is_possible
-from tests.campaign.inside import run_inside
+from tests.campaign.in_pid_namespace import is_possible as is_possible
+from tests.campaign.in_pid_namespace import run_inside
 
 INSIDE = "tests.fuzz.wire_inside"
 

@@ -29,9 +29,9 @@ from schemathesis.checks import CHECKS, load_all_checks
 from schemathesis.core.failures import Failure, FailureGroup
 
 from tests.fuzz.relay import Relay
-from tests.rig.agent import Agent
-from tests.rig.daemon import Daemon
-from tests.rig.inside import settled
+from tests.rig.agents.commands_inside import settled
+from tests.rig.agents.stand_in import Agent
+from tests.rig.daemon.real_daemon import Daemon
 
 LEFT_OUT = frozenset({("POST", "/v1/stop")})
 MAY_BE_AWAY = frozenset({"/v1/fleet/join"})

@@ -1,0 +1,1 @@
+"""Real agent CLIs from npm, on loopback."""

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from tests.rig.claude import NEWEST, OLDER, Claude, installed
-from tests.rig.fake_anthropic import FakeAnthropic
-from tests.rig.stage import FIGURES, Stage, stage, sweep
+from tests.rig.fake_apis.anthropic_messages import FakeAnthropic
+from tests.rig.real_agents.claude import NEWEST, OLDER, Claude, installed
+from tests.rig.real_agents.cli_with_daemon import FIGURES, Stage, stage, sweep
 
 ALLOWED = ("Bash", "Agent", "Read")
 FEW_RETRIES = {"CLAUDE_CODE_MAX_RETRIES": "1"}

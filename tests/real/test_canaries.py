@@ -12,19 +12,20 @@ from tests.real.conftest import there_or_skipped
 from tests.real.test_codex import install_hooks, trust_all
 from tests.real.test_identity_over_time import claude_command
 from tests.real.test_opencode import WITHIN, install
-from tests.rig import canary_sinks, codex, gemini, opencode
-from tests.rig.canary_sinks import Follower
-from tests.rig.claude import Claude, Tui
-from tests.rig.codex import Codex
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.fake_api import Step, script
-from tests.rig.fake_chat import FakeChat
-from tests.rig.fake_gemini import FakeGemini
-from tests.rig.fake_responses import FakeResponses
-from tests.rig.gemini import Gemini, session_of
-from tests.rig.isolated import Isolated
-from tests.rig.opencode import OpenCode
-from tests.rig.stage import Row, Stage, stage, sweep
+from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.fake_apis.chat_completions import FakeChat
+from tests.rig.fake_apis.gemini_api import FakeGemini
+from tests.rig.fake_apis.openai_responses import FakeResponses
+from tests.rig.fake_apis.scripted_api import Step, script
+from tests.rig.real_agents import codex, gemini, opencode
+from tests.rig.real_agents.claude import Claude, Tui
+from tests.rig.real_agents.cli_with_daemon import Row, Stage, stage, sweep
+from tests.rig.real_agents.codex import Codex
+from tests.rig.real_agents.gemini import Gemini, session_of
+from tests.rig.real_agents.isolated_home import Isolated
+from tests.rig.real_agents.opencode import OpenCode
+from tests.rig.security import canary_sinks
+from tests.rig.security.canary_sinks import Follower
 
 pytestmark = pytest.mark.timeout(300)  # a loaded machine starts such a CLI in half a minute
 

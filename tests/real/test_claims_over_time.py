@@ -5,9 +5,9 @@ import shlex
 import pytest
 
 from tests.real.test_identity_over_time import swap
-from tests.rig.daemon import eventually
-from tests.rig.inside import command
-from tests.rig.stage import Stage
+from tests.rig.agents.commands_inside import command
+from tests.rig.daemon.real_daemon import eventually
+from tests.rig.real_agents.cli_with_daemon import Stage
 
 pytestmark = pytest.mark.real
 

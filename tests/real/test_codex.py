@@ -13,12 +13,12 @@ import pytest
 from headcount.agents.codex.adapter import CODEX
 from headcount.system.processes.procfs import has_terminal
 from tests.real.conftest import there_or_skipped
-from tests.real.looks import check_nothing_strange, check_peek
-from tests.rig.codex import VERSION, Codex, app_server, installed, native, sweep
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.fake_api import script
-from tests.rig.fake_responses import FakeResponses
-from tests.rig.terminal import Terminal
+from tests.real.screen_and_unknown_fields import check_nothing_strange, check_peek
+from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.fake_apis.openai_responses import FakeResponses
+from tests.rig.fake_apis.scripted_api import script
+from tests.rig.real_agents.codex import VERSION, Codex, app_server, installed, native, sweep
+from tests.rig.terminal.terminal import Terminal
 
 WITHIN = 30.0
 

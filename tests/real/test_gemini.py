@@ -12,14 +12,14 @@ import pytest
 
 from headcount.agents.gemini.adapter import GEMINI
 from tests.real.conftest import there_or_skipped
-from tests.real.looks import check_nothing_strange, check_peek
+from tests.real.screen_and_unknown_fields import check_nothing_strange, check_peek
 from tests.real.test_opencode import WITHIN, install
-from tests.rig import gemini
-from tests.rig.fake_api import script
-from tests.rig.fake_gemini import FakeGemini
-from tests.rig.gemini import Gemini, session_of
-from tests.rig.stage import Stage, stage, sweep
-from tests.rig.terminal import children
+from tests.rig.fake_apis.gemini_api import FakeGemini
+from tests.rig.fake_apis.scripted_api import script
+from tests.rig.real_agents import gemini
+from tests.rig.real_agents.cli_with_daemon import Stage, stage, sweep
+from tests.rig.real_agents.gemini import Gemini, session_of
+from tests.rig.terminal.terminal import children
 
 pytestmark = pytest.mark.timeout(300)  # a loaded machine starts such a CLI in half a minute
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.rig import naive_claude as naive
-from tests.rig.claude import Claude
-from tests.rig.disk_scene import fill
-from tests.rig.fake_api import script
-from tests.rig.stage import Stage, stage
+from tests.rig.fake_apis.scripted_api import script
+from tests.rig.kernel.small_disk import fill
+from tests.rig.naive_ways import naive_claude as naive
+from tests.rig.real_agents.claude import Claude
+from tests.rig.real_agents.cli_with_daemon import Stage, stage
 
 NOISE = re.compile(r"hook|headcount|non-blocking|not found|No such file", re.IGNORECASE)
 TURN = ({"bash": "echo one"}, {"bash": "echo two"}, {"say": "all is said"})

@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from tests.rig.claude import Tui
-from tests.rig.fake_api import lasting, script
-from tests.rig.stage import Row, Stage, command_line, processes_of, short
+from tests.rig.fake_apis.scripted_api import lasting, script
+from tests.rig.real_agents.claude import Tui
+from tests.rig.real_agents.cli_with_daemon import Row, Stage, command_line, processes_of, short
 
 
 def swap(scene: Stage, tui: Tui, command: str) -> Row:

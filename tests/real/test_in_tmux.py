@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from tests.rig.daemon import eventually
-from tests.rig.stage import Row, Stage
-from tests.rig.terminal import is_typed
-from tests.rig.tmux import Server, has_ended
+from tests.rig.daemon.real_daemon import eventually
+from tests.rig.real_agents.cli_with_daemon import Row, Stage
+from tests.rig.terminal.terminal import is_typed
+from tests.rig.terminal.tmux_servers import Server, has_ended
 from tests.rig.waiting import wait_for
 
 Make = Callable[..., Server]

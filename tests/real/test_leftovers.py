@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from headcount.present.time_text import parse
-from tests.rig.callers import Errand, Request, detached
-from tests.rig.daemon import eventually
-from tests.rig.stage import Stage, note, processes_of
+from tests.rig.agents.callers import Errand, Request, detached
+from tests.rig.daemon.real_daemon import eventually
+from tests.rig.real_agents.cli_with_daemon import Stage, note, processes_of
 
 SERVING = {"command": "sh -c 'sleep 600; true'", "run_in_background": True, "description": "serving"}
 STUBBORN = "sh -c 'trap : USR1; trap \"\" TERM; sleep 600; true'"

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.rig.claude import Claude, installed
-from tests.rig.daemon import Daemon, eventually
-from tests.rig.fake_anthropic import FakeAnthropic
-from tests.rig.fake_api import script
-from tests.rig.inside import command, environment
+from tests.rig.agents.commands_inside import command, environment
+from tests.rig.daemon.real_daemon import Daemon, eventually
+from tests.rig.fake_apis.anthropic_messages import FakeAnthropic
+from tests.rig.fake_apis.scripted_api import script
+from tests.rig.real_agents.claude import Claude, installed
 
 pytestmark = pytest.mark.real
 

@@ -1,10 +1,10 @@
 """Claude Code 2.1.197 works too, with less: its `-p` runs put no status into the registry, so that without hooks
 only the transcript says what they do."""
 
-from tests.rig.claude import Claude
-from tests.rig.fake_api import script
-from tests.rig.stage import note, stage, wait_file
-from tests.rig.trace_scene import DIALOG
+from tests.rig.fake_apis.scripted_api import script
+from tests.rig.real_agents.claude import Claude
+from tests.rig.real_agents.cli_with_daemon import note, stage, wait_file
+from tests.rig.real_agents.trace_setup import DIALOG
 
 WORK = script({"bash": "sh -c 'sleep 2'"}, {"say": "finished"})
 

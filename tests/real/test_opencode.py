@@ -12,12 +12,12 @@ import pytest
 
 from headcount.agents.opencode.adapter import OPENCODE
 from tests.real.conftest import there_or_skipped
-from tests.real.looks import check_nothing_strange, check_peek
-from tests.rig import opencode
-from tests.rig.fake_api import script
-from tests.rig.fake_chat import FakeChat
-from tests.rig.opencode import OpenCode
-from tests.rig.stage import Stage, stage, sweep
+from tests.real.screen_and_unknown_fields import check_nothing_strange, check_peek
+from tests.rig.fake_apis.chat_completions import FakeChat
+from tests.rig.fake_apis.scripted_api import script
+from tests.rig.real_agents import opencode
+from tests.rig.real_agents.cli_with_daemon import Stage, stage, sweep
+from tests.rig.real_agents.opencode import OpenCode
 
 WITHIN = 60.0  # a CLI of 170 MB starts in three seconds, or in twenty beside others
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.rig.claude import Claude, Tui
-from tests.rig.stage import Stage, stage, wait_file
-from tests.rig.trace_scene import DIALOG
+from tests.rig.real_agents.claude import Claude, Tui
+from tests.rig.real_agents.cli_with_daemon import Stage, stage, wait_file
+from tests.rig.real_agents.trace_setup import DIALOG
 
 LONG = "sh -c 'while [ ! -e go ]; do sleep 0.05; done'"
 

@@ -8,11 +8,11 @@ import pytest
 
 from headcount.agents.catalog import AGENTS
 from headcount.agents.interface import Scanned
-from tests.rig.callers import Errand, Request, detached
-from tests.rig.claude import Claude
-from tests.rig.daemon import eventually
-from tests.rig.fake_api import lasting, script
-from tests.rig.stage import Stage
+from tests.rig.agents.callers import Errand, Request, detached
+from tests.rig.daemon.real_daemon import eventually
+from tests.rig.fake_apis.scripted_api import lasting, script
+from tests.rig.real_agents.claude import Claude
+from tests.rig.real_agents.cli_with_daemon import Stage
 
 
 def git(directory: Path, *words: str) -> None:

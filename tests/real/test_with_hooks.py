@@ -3,11 +3,11 @@
 import time
 
 from tests.real.test_without_hooks import GENEROUS
-from tests.rig.claude import Claude, Tui
-from tests.rig.fake_api import Step, script
-from tests.rig.stage import Row, Stage, note, stage, wait_file
-from tests.rig.trace_dialogs import QUESTION
-from tests.rig.trace_scene import DIALOG
+from tests.rig.fake_apis.scripted_api import Step, script
+from tests.rig.real_agents.claude import Claude, Tui
+from tests.rig.real_agents.cli_with_daemon import Row, Stage, note, stage, wait_file
+from tests.rig.real_agents.trace_dialogs import QUESTION
+from tests.rig.real_agents.trace_setup import DIALOG
 
 SUBAGENT: Step = {
     "use": [

@@ -2,11 +2,11 @@
 
 import time
 
-from tests.rig.claude import Claude, Tui
-from tests.rig.fake_api import script
-from tests.rig.stage import Stage, note, stage, wait_file
-from tests.rig.trace_dialogs import QUESTION
-from tests.rig.trace_scene import DIALOG
+from tests.rig.fake_apis.scripted_api import script
+from tests.rig.real_agents.claude import Claude, Tui
+from tests.rig.real_agents.cli_with_daemon import Stage, note, stage, wait_file
+from tests.rig.real_agents.trace_dialogs import QUESTION
+from tests.rig.real_agents.trace_setup import DIALOG
 
 GENEROUS = 3.0  # the figure is printed; a loaded machine must not fail the gate
 

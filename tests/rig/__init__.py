@@ -1,0 +1,1 @@
+"""What tests share: stand-ins, fakes, real daemons and servers; samples and traces of real agents."""

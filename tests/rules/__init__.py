@@ -1,0 +1,1 @@
+"""Rules about the source and the documents."""

@@ -164,7 +164,7 @@ def test_every_accident_is_recorded_and_every_named_test_has_its_line() -> None:
     record = text("docs/trackrecord.md")
     ids = set(re.findall(r"^\| ([A-Z]\d+)", record, re.MULTILINE))
     assert {"I1", "I10", "D1", "D10", "L1", "L7", "S1", "S6", "H1", "H18", "C1", "K1"} <= ids
-    sagas = re.findall(r"^\| saga (\d+) \|.*named: `tests/accidents/test_saga.py", record, re.MULTILINE)
+    sagas = re.findall(r"^\| saga (\d+) \|.*named: `tests/accidents/test_claim_saga.py", record, re.MULTILINE)
     assert sagas == [str(number) for number in range(1, 17)]
     for path, names in generator().tests_in(ROOT / "tests" / "accidents").items():
         for name in names:

@@ -1,0 +1,1 @@
+"""What every store promises, and how values are kept in it."""

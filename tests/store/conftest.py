@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from headcount.store.sqlite.adapter import SqliteStore
-from tests.store.values import BEGAN
+from tests.store.sample_values import BEGAN
 
 Opener = Callable[..., SqliteStore]
 

@@ -1,7 +1,7 @@
 // The story: one event of a session in one line.
 //
 // Rules of this file
-//   1. present/event_lines.py and present/event_lines.py are the originals; tests/faces/test_page_words.py compares.
+//   1. present/event_lines.py and present/event_lines.py are the originals; tests/page/test_same_words_as_cli.py compares.
 //   2. Events that change nothing people look at are not told.
 //
 // Not here: the words of rows (words.js), where events come from (state.js).

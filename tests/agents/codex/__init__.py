@@ -1,0 +1,1 @@
+"""Codex: processes, hooks, rollouts."""

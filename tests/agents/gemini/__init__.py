@@ -1,0 +1,1 @@
+"""Gemini CLI: processes, hooks, chats."""

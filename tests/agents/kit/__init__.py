@@ -1,0 +1,1 @@
+"""Rules that all adapters share, on what each agent wrote."""

@@ -1,0 +1,1 @@
+"""OpenCode: processes, plugin, database."""

@@ -1,0 +1,1 @@
+"""Campaigns on claims: one holder at a time, freed at death, never inherited."""

@@ -1,0 +1,1 @@
+"""Campaigns on a real daemon: kills, restarts, upgrades, clocks, long silence."""

@@ -1,0 +1,1 @@
+"""Campaigns on the installed hook line: silent and in time, whatever is broken."""

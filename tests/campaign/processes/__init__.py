@@ -1,0 +1,1 @@
+"""Campaigns on reused pids: no wrong verdict and no wrong signal."""

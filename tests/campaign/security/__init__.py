@@ -1,0 +1,1 @@
+"""Campaigns on who may do what, planted files and secrets."""

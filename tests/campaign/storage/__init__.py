@@ -1,0 +1,1 @@
+"""Campaigns on the store: crashes, power cuts, failing disks, damaged files."""

@@ -1,0 +1,1 @@
+"""Campaigns on the HTTP port: foreign headers, slow senders, floods."""

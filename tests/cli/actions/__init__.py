@@ -1,0 +1,1 @@
+"""What several commands share: claim keeper, git guard, remote hosts."""

@@ -1,0 +1,1 @@
+"""One command or a few related ones a file."""

@@ -1,0 +1,1 @@
+"""What `doctor` finds and concludes, and the redacted report."""

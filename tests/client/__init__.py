@@ -1,0 +1,1 @@
+"""The Python clients: connection, start of the daemon, claims, forks, sandboxes."""

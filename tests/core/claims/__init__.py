@@ -1,0 +1,1 @@
+"""Who may have an item, against examples, a model and recorded histories."""

@@ -1,0 +1,1 @@
+"""What an ended session left: found, attributed, gone."""

@@ -1,0 +1,1 @@
+"""Which session a report belongs to, and what it changes there."""

@@ -1,0 +1,1 @@
+"""The remembered world and its drafts."""

@@ -1,0 +1,1 @@
+"""What each route needs of its caller, and which session a selector means."""

@@ -1,0 +1,1 @@
+"""stop, close, reap and the idle close."""

@@ -1,0 +1,1 @@
+"""The loop: batches, commits, failures, recovery, broadcast."""

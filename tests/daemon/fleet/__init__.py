@@ -1,0 +1,1 @@
+"""A fleet of daemons on one PostgreSQL."""

@@ -1,0 +1,1 @@
+"""The daemon's home: one instance, planted or removed files, upgrades."""

@@ -1,0 +1,1 @@
+"""Sockets and HTTP: listening, requests, limits, the page's port."""

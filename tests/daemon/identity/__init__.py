@@ -1,0 +1,1 @@
+"""Who is calling and from which process a report came."""

@@ -1,0 +1,1 @@
+"""What comes in: mailbox, registries, census, edited paths."""

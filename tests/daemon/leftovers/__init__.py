@@ -1,0 +1,1 @@
+"""What ended sessions left: processes, panes, worktrees, records."""

@@ -1,0 +1,1 @@
+"""What is looked at beside the loop: terminals, stalls, notifications."""

@@ -1,0 +1,1 @@
+"""Routes on a real daemon."""

@@ -1,0 +1,1 @@
+"""Rows and explanations that the wire shows."""

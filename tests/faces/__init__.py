@@ -1,1 +1,0 @@
-"""The faces: page, terminal UI, notifications, in what people really look at."""

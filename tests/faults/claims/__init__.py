@@ -1,0 +1,1 @@
+"""Short campaigns on claims."""

@@ -1,0 +1,28 @@
+"""Clocks that jump, a few times; the long one is `python -m tests.campaign clock_jumps`."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.campaign.daemon import clock_jumps
+from tests.campaign.outcome import silent
+from tests.rig.daemon.real_daemon import Daemon
+from tests.rig.kernel.faketime import WallClock, library
+
+pytestmark = pytest.mark.skipif(
+    library() is None, reason="libfaketime is not installed: `apt install faketime`"
+)
+
+
+def test_a_clock_that_jumps_by_a_day_ends_nobody_and_frees_nothing_where_an_age_rule_ends_all():
+    """G1, G4; the control is a rule on the age of the last event by the wall clock."""
+    outcome = clock_jumps.run(seed=3, seconds=60, progress=silent, jumps=3)
+    assert outcome.not_as_wanted() == []
+
+
+def test_how_long_it_runs_is_measured_by_a_clock_that_nobody_sets(tmp_path: Path) -> None:
+    clock = WallClock(tmp_path / "offset")
+    with Daemon(tmp_path / "home", **clock.env) as daemon:
+        for offset in (86_400, -86_400):
+            clock.set(offset)
+            assert 0 <= daemon.get("/v1/status")["uptime_s"] < 60

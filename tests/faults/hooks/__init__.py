@@ -1,0 +1,1 @@
+"""A short campaign on the installed hook line."""

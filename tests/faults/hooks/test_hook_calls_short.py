@@ -1,0 +1,15 @@
+"""The hook line in every state of the daemon, a few calls; the long one is `python -m tests.campaign hook_calls`."""
+
+import pytest
+
+from tests.campaign.hooks import hook_calls
+from tests.campaign.in_pid_namespace import is_possible
+from tests.campaign.outcome import silent
+
+
+@pytest.mark.root
+@pytest.mark.skipif(not is_possible(), reason="a full disk needs mounts of our own")
+def test_the_line_exits_0_and_prints_nothing_with_the_daemon_up_down_hung_or_its_disk_full_where_curl_harms():
+    """G7, H7, H13, H17; the control asks the daemon by curl."""
+    outcome = hook_calls.run(seed=1, seconds=60, progress=silent, calls=160, naive_calls=1)
+    assert outcome.not_as_wanted() == []

@@ -1,0 +1,1 @@
+"""Short campaigns on rights, planted files and secrets."""

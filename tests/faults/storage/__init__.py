@@ -1,0 +1,1 @@
+"""Short campaigns on the store, and power cuts."""

@@ -1,0 +1,1 @@
+"""Short campaigns on the HTTP port."""

@@ -1,0 +1,1 @@
+"""The MCP server, called by the SDK's own client."""

@@ -1,0 +1,1 @@
+"""A real browser, and requests to the page's port without one."""

@@ -1,0 +1,1 @@
+"""Claiming processes, ledgers, and checkers of recorded histories."""

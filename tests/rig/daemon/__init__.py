@@ -1,0 +1,1 @@
+"""Real daemons for tests, altered ones, and single parts of a daemon."""

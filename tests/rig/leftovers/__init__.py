@@ -1,0 +1,1 @@
+"""Leftovers on demand: processes, checkouts, registry records."""

@@ -1,0 +1,1 @@
+"""Real agent CLIs in homes of their own, and the recorder of their traces."""

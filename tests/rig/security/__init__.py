@@ -1,0 +1,1 @@
+"""Hostile strings, secrets to look for, planted files, a second user."""

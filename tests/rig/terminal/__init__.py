@@ -1,0 +1,1 @@
+"""Terminals, tmux servers and shells."""

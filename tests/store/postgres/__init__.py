@@ -1,0 +1,1 @@
+"""The shared PostgreSQL database of a fleet."""

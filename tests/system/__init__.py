@@ -1,0 +1,1 @@
+"""Git and tmux, read from outside; the other ports are in contract/."""

@@ -1,0 +1,1 @@
+"""The terminal UI, by Textual's pilot and in a real terminal."""
