@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from headcount.agents.base_adapter import Adapter
-from headcount.agents.beside import Beside, Late
 from headcount.agents.interface import Unread
 from headcount.agents.plugin_guard import Guarded, unguarded, why_unfit
+from headcount.bounded_thread import BoundedThreads, Late
 from headcount.core.values.process import ProcessFacts, ProcessIdentity
 from headcount.times import ADAPTER_WITHIN
 
@@ -115,34 +115,35 @@ def test_whoever_must_hear_of_a_fault_asks_the_adapter_itself() -> None:
 
 
 def test_two_callers_at_once_are_both_answered() -> None:
-    beside = Beside("x", SOON)
+    threads = BoundedThreads("x", most=1)
     answers: list[int] = []
-    threads = [
-        threading.Thread(target=lambda nth=nth: answers.append(beside.ask(lambda: nth))) for nth in range(20)
+    callers = [
+        threading.Thread(target=lambda nth=nth: answers.append(threads.ask_blocking(lambda: nth, SOON)))
+        for nth in range(20)
     ]
-    for each in threads:
+    for each in callers:
         each.start()
-    for each in threads:
+    for each in callers:
         each.join(SOON)
     assert sorted(answers) == list(range(20))
 
 
 def test_an_answer_that_comes_too_late_is_nobody_elses() -> None:
-    beside, let_go = Beside("x", 0.05), threading.Event()
+    threads, let_go = BoundedThreads("x", most=1), threading.Event()
 
     def late() -> str:
         let_go.wait()
         return "old"
 
     with pytest.raises(Late, match="within"):
-        beside.ask(late)
+        threads.ask_blocking(late, 0.05)
     with pytest.raises(Late, match="hangs"):
-        beside.ask(lambda: "new")
+        threads.ask_blocking(lambda: "new", 0.05)
     let_go.set()
     until = time.monotonic() + SOON
     while True:
         try:
-            assert beside.ask(lambda: "new") == "new"
+            assert threads.ask_blocking(lambda: "new", 0.05) == "new"
             return
         except Late:
             assert time.monotonic() < until

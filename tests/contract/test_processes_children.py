@@ -10,7 +10,6 @@ from headcount.core.values.process import ProcessFacts, ProcessIdentity
 from headcount.system.processes.interface import Processes
 from headcount.system.processes.linux import LinuxProcesses
 from headcount.system.processes.pidfds.handle import NotHeld, ProcessHandle
-from headcount.system.processes.pidfds.kernel_features import Features
 from headcount.system.processes.portable import PortableProcesses
 from headcount.system.signals import Sent, send
 from tests.rig.kernel.real_and_fake_processes import WORLDS
@@ -89,12 +88,8 @@ async def test_there_is_no_handle_of_another_incarnation_or_of_the_dead() -> Non
         processes.close()
 
 
-@pytest.mark.parametrize("adapter", ["portable", "without pidfd"])
-async def test_where_nothing_can_be_pinned_there_is_no_handle(adapter: str) -> None:
-    loop = asyncio.get_running_loop()
-    processes: Processes = (
-        PortableProcesses(loop) if adapter == "portable" else LinuxProcesses(loop, Features.without("pidfd"))
-    )
+async def test_where_nothing_can_be_pinned_there_is_no_handle() -> None:
+    processes = PortableProcesses(asyncio.get_running_loop())
     try:
         with Spawner() as spawner:
             held = processes.hold(identity(processes, spawner.child().pid))

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from headcount.core.values.process import ProcessFacts, ProcessIdentity
 from headcount.system.processes.interface import Processes
 from headcount.system.processes.linux import LinuxProcesses
-from headcount.system.processes.pidfds.kernel_features import Features
 from headcount.system.processes.portable import PortableProcesses
 from tests.rig.daemon.real_daemon import eventually
 from tests.rig.kernel.fake_kernel import FakeKernel
@@ -37,7 +36,6 @@ while True:
 
 ADAPTERS: dict[str, Callable[[asyncio.AbstractEventLoop], Processes]] = {
     "linux": LinuxProcesses,
-    "linux without pidfds": lambda loop: LinuxProcesses(loop, Features.without("pidfd")),
     "portable": PortableProcesses,
 }
 

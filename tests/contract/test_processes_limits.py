@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,8 @@ from headcount import times
 from headcount.core.values.process import ProcessFacts, ProcessIdentity
 from headcount.core.values.verdict import Exit, Standing, Verdict
 from headcount.system.processes.ancestry import ancestors
-from headcount.system.processes.interface import Gone, Unreadable
+from headcount.system.processes.choose import open_processes
+from headcount.system.processes.interface import Gone, Processes, Unreadable
 from headcount.system.processes.linux import LinuxProcesses
 from headcount.system.processes.pidfds import calls
 from headcount.system.processes.pidfds.kernel_features import Features
@@ -59,7 +60,7 @@ def spawner() -> Iterator[Spawner]:
 # --- no descriptor left ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("without", ["", "inode", "handle", "exit_info"])
+@pytest.mark.parametrize("without", ["", "inode", "exit_info"])
 def test_with_few_descriptors_every_death_is_still_found_and_nobody_else_dies(without: str) -> None:
     result = run("tests.rig.kernel.watch_more_than_descriptors", without, "spare")
     assert result["seen"] == 90 and result["dead_at_watch"] == 0
@@ -82,7 +83,7 @@ def test_with_no_descriptor_at_all_doubt_is_not_death_and_the_watch_is_promoted_
 
 @needs_namespaces
 @pytest.mark.root
-@pytest.mark.parametrize("without", ["", "handle", "exit_info"])
+@pytest.mark.parametrize("without", ["", "exit_info"])
 def test_a_reused_pid_is_not_alive_even_within_one_clock_tick(without: str) -> None:
     result = run("tests.rig.kernel.reuse_pid", without, "60", inside=UNSHARE)
     assert result["rounds"] == result["pid_fooled"] >= 60, "the naive check by pid is wrong every time"
@@ -94,7 +95,7 @@ def test_a_reused_pid_is_not_alive_even_within_one_clock_tick(without: str) -> N
 
 @needs_namespaces
 @pytest.mark.root
-@pytest.mark.parametrize("adapter", ["pidfd", "inode", "portable"])
+@pytest.mark.parametrize("adapter", ["inode", "portable"])
 def test_without_inodes_only_a_reuse_within_one_tick_goes_unseen(adapter: str) -> None:
     """What these variants can promise, no less and no more: docs/guarantees.md says so."""
     result = run("tests.rig.kernel.reuse_pid", adapter, "60", inside=UNSHARE)
@@ -128,9 +129,8 @@ async def test_the_portable_adapter_believes_an_absence_only_when_it_is_seen_aga
 # --- odd numbers, odd names -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("without", [(), ("pidfd",)])
-async def test_the_number_of_a_thread_is_not_a_process(without: tuple[str, ...]) -> None:
-    processes = LinuxProcesses(asyncio.get_running_loop(), Features.without(*without))
+async def test_the_number_of_a_thread_is_not_a_process() -> None:
+    processes = LinuxProcesses(asyncio.get_running_loop())
     hold, ready, ids = threading.Event(), threading.Event(), []
 
     def body() -> None:
@@ -152,12 +152,12 @@ async def test_the_number_of_a_thread_is_not_a_process(without: tuple[str, ...])
         processes.close()
 
 
-@pytest.mark.parametrize("without", [(), ("pidfd",)])
+@pytest.mark.parametrize("adapter", [LinuxProcesses, PortableProcesses])
 @pytest.mark.parametrize("name", [") R 1 (x y)", "a b c", "((", "))", "x\ny"])
 async def test_a_name_full_of_parentheses_hides_nothing(
-    spawner: Spawner, name: str, without: tuple[str, ...]
+    spawner: Spawner, name: str, adapter: Callable[[asyncio.AbstractEventLoop], Processes]
 ) -> None:
-    processes = LinuxProcesses(asyncio.get_running_loop(), Features.without(*without))
+    processes = adapter(asyncio.get_running_loop())
     seen = processes.look(spawner.named(name).pid)
     assert isinstance(seen, ProcessFacts)
     assert (seen.comm, seen.parent) == (name, os.getpid())
@@ -182,10 +182,16 @@ async def test_a_proc_of_another_namespace_is_not_read(
     spawner: Spawner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("headcount.system.processes.boot_and_namespace.proc_is_ours", lambda: False)
-    for features in (Features(), Features.without("pidfd")):
-        processes = LinuxProcesses(asyncio.get_running_loop(), features)
-        assert isinstance(processes.look(spawner.child().pid), Unreadable)
-        processes.close()
+    linux, portable = (
+        LinuxProcesses(asyncio.get_running_loop()),
+        PortableProcesses(asyncio.get_running_loop()),
+    )
+    pid, here = spawner.child().pid, portable.place()
+    assert isinstance(linux.look(pid), Unreadable) and isinstance(portable.look(pid), Unreadable)
+    another_start = ProcessIdentity(here.boot, here.namespace, pid, 1)
+    assert portable.prove(another_start, here.machine).standing is Standing.UNKNOWN
+    linux.close()
+    portable.close()
 
 
 def test_every_way_to_ask_a_handle_for_its_pid_gives_the_same(spawner: Spawner) -> None:
@@ -231,14 +237,29 @@ async def test_a_middle_that_ends_during_the_walk_ends_the_walk(spawner: Spawner
 
 def test_features_are_switched_off_by_name() -> None:
     assert Features.from_text("") == Features()
-    assert Features.from_text(" inode , handle") == Features(inode=False, handle=False)
+    assert Features.from_text(" inode , exit_info") == Features(inode=False, exit_info=False)
     with pytest.raises(ValueError, match="no such feature: inodes"):
         Features.from_text("inodes")
 
 
+CHOICES = [
+    ("", "", "linux"),
+    ("", "inode", "linux"),
+    ("", "pidfd", "portable"),
+    ("linux", "pidfd", "portable"),
+    ("portable", "", "portable"),
+]
+
+
 def test_what_hangs_on_a_missing_feature_is_missing_too() -> None:
-    assert Features() & Features.without("pidfd") == Features.without("pidfd", "inode", "handle", "exit_info")
-    assert not (Features.without("inode") & Features()).handle
+    assert Features() & Features.without("pidfd") == Features.without("pidfd", "inode", "exit_info")
+
+
+@pytest.mark.parametrize(("adapter", "without", "name"), CHOICES)
+async def test_without_pidfds_the_portable_adapter_is_chosen(adapter: str, without: str, name: str) -> None:
+    processes = open_processes(asyncio.get_running_loop(), adapter, without)
+    assert processes.name == name
+    processes.close()
 
 
 # --- many at once ---------------------------------------------------------------------------------

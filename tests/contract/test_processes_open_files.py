@@ -12,13 +12,11 @@ from headcount.core.values.process import ProcessFacts, ProcessIdentity
 from headcount.system.processes import open_files
 from headcount.system.processes.interface import Processes
 from headcount.system.processes.linux import LinuxProcesses
-from headcount.system.processes.pidfds.kernel_features import Features
 from headcount.system.processes.portable import PortableProcesses
 from tests.rig.agents.open_conversations import CodexHost
 
 MAKERS = {
     "linux": LinuxProcesses,
-    "without pidfds": lambda loop: LinuxProcesses(loop, Features(pidfd=False)),
     "portable": PortableProcesses,
 }
 

@@ -11,15 +11,16 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from headcount.bounded_thread import BoundedThreads
 from headcount.core.state.world import World
 from headcount.core.values.evidence import Judged
 from headcount.core.values.leftover import Find, Kind, Leftover, LeftoverId, process_key
 from headcount.core.values.verdict import unknown
-from headcount.daemon.adapters import Adapters
 from headcount.daemon.engine.deaths import Deaths
 from headcount.daemon.http.request_checks import Refused
 from headcount.daemon.identity.anchor import Anchors
 from headcount.daemon.identity.host_paths import Spaces
+from headcount.daemon.intake.ask_adapters import Adapters
 from headcount.daemon.intake.census import Census
 from headcount.daemon.intake.mailbox import Mailbox
 from headcount.daemon.intake.open_conversations import Hosting
@@ -29,7 +30,6 @@ from headcount.daemon.routes.ending import _meant
 from headcount.daemon.routes.terminals import _host
 from headcount.system.clock import SystemClock
 from headcount.system.files import IN_MODIFY, FileEvent
-from headcount.system.looking import Looks
 from tests.rig.core_values import Scene, bound, process, report, start
 from tests.rig.daemon.loop_without_daemon import lone_loop
 from tests.rig.kernel.fake_kernel import FakeKernel
@@ -175,7 +175,9 @@ async def test_a_death_that_was_asked_for_is_told_with_what_ran_below(who: str) 
         kernel.exit(agent.pid)
         anchors, adapters = Anchors(processes, clock, world.find_process), Adapters(loop.counts)
         deaths = Deaths(processes, clock, loop.put, left_by=lambda process: (below,))
-        hosting = Hosting(loop, processes, anchors, clock, adapters, Spaces(loop, Looks(), clock))
+        hosting = Hosting(
+            loop, processes, anchors, clock, adapters, Spaces(loop, BoundedThreads("look"), clock)
+        )
         census = Census(loop, processes, anchors, clock, adapters, hosting, judged=deaths.judged)
         (session,) = world.sessions.values()
         if who == "census":

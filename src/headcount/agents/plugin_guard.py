@@ -1,14 +1,16 @@
-"""A foreign adapter behind a guard: what it raises, or does not answer in time, becomes "nothing", and is counted.
+"""Guard an adapter from another package: if it raises or hangs it answers "nothing", and the fault is counted.
 
-Rules of this file
-  1. Each word of the port answers, whatever the adapter does. An answer of the wrong kind counts as none.
-  2. It is asked in a thread beside the caller's, under a time limit: most words are asked on the daemon's loop. Words
-     that read files have a thread of their own, so that a slow disk makes nobody unknown (decision 0060).
-  3. What is fixed (name, label, marks, hooks) is read once, at the start, and checked there.
-  4. A fault is kept as one line for `doctor`; nothing else is done about it.
+Rules
+  1. Every method of the interface returns, whatever the adapter does. An answer of the wrong type counts as
+     none.
+  2. The adapter is called in a thread with a deadline, because most methods are called on the daemon's loop.
+     Methods that read files have a thread of their own, so that a slow disk makes no process unknown
+     (decision 0060).
+  3. Fixed values (name, label, marks, hooks) are read once, at the start, and checked there.
+  4. The last fault is kept as one line for `doctor`; nothing else is done about it.
 
-Not here: asking it where a fault must be heard of (`unguarded`; daemon/adapters.py limits the time there), our own
-adapters, which are not guarded: their faults are bugs.
+Not here: the threads (bounded_thread.py); calls whose caller must see a fault (`unguarded`, with the deadline
+in daemon/intake/ask_adapters.py); our own adapters, which are not guarded: their faults are bugs.
 """
 
 import re
@@ -17,11 +19,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from headcount.agents.beside import Beside, Late
 from headcount.agents.installing.file_change import HookFiles
 from headcount.agents.interface import Agent, Hosted, OnFile, Place, Registry, Scanned, Unread
 from headcount.agents.kit.labels import one_line
 from headcount.agents.kit.transcripts import Said
+from headcount.bounded_thread import BoundedThreads, Late
 from headcount.core.values.evidence import Glimpse
 from headcount.core.values.process import OpenFiles, ProcessFacts
 from headcount.core.values.report import Report
@@ -78,8 +80,8 @@ class Guarded:
         self.registry: Registry | None = agent.registry
         self.hooks: HookFiles | None = agent.hooks
         self.follows = agent.follows is True
-        self._quick = Beside(f"{self.name}-quick", FOREIGN_WORD_WITHIN)
-        self._reading = Beside(f"{self.name}-reading", ADAPTER_WITHIN)
+        self._quick = BoundedThreads(f"adapter-{self.name}-quick", most=1)
+        self._reading = BoundedThreads(f"adapter-{self.name}-reading", most=1)
         self.faults: Counter[str] = Counter()
         self.fault: str | None = None
 
@@ -139,16 +141,18 @@ class Guarded:
         return tuple(one_line(str(each), 40) for each in found[:8])
 
     def _said(self, word: str, kind: type, ask: Callable[[], T], otherwise: T) -> T:
-        beside = self._reading if word in READING else self._quick
         try:
-            answer = beside.ask(ask)
+            if word in READING:
+                answer = self._reading.ask_blocking(ask, ADAPTER_WITHIN)
+            else:
+                answer = self._quick.ask_blocking(ask, FOREIGN_WORD_WITHIN)
             if isinstance(answer, kind):
                 return answer
             why = f"answered with {type(answer).__name__}"
+        except Late as late:
+            why = str(late)
         except Exception as error:
-            why = (
-                str(error) if isinstance(error, Late) else type(error).__name__
-            )  # its words may quote what it read
+            why = type(error).__name__  # not its message, which may quote what it read
         self.faults[word] += 1
         self.fault = one_line(f"{word}: {why}")
         return otherwise

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
+from headcount.bounded_thread import BoundedThreads
 from headcount.core.values.session import Session
-from headcount.daemon.adapters import Adapters
 from headcount.daemon.config import Config
 from headcount.daemon.ending.stop_close_reap import Closing
 from headcount.daemon.engine.broadcast import Broadcast
@@ -24,6 +24,7 @@ from headcount.daemon.identity.anchor import Anchors
 from headcount.daemon.identity.caller import Actors
 from headcount.daemon.identity.tokens import Tokens
 from headcount.daemon.intake.agent_mailboxes import Mailboxes
+from headcount.daemon.intake.ask_adapters import Adapters
 from headcount.daemon.intake.census import Census
 from headcount.daemon.intake.edited_paths import Worktrees
 from headcount.daemon.intake.registries import Registries
@@ -36,7 +37,6 @@ from headcount.paths import Places
 from headcount.store.sqlite.adapter import SqliteStore
 from headcount.system.clock import Clock
 from headcount.system.files import FileEvents
-from headcount.system.looking import Looks
 from headcount.system.processes.interface import Processes
 
 
@@ -58,7 +58,7 @@ class Components(Struct):
     census: Census
     drift: Drift
     worktrees: Worktrees
-    looks: Looks
+    looks: BoundedThreads
     terminals: Terminals
     aftermath: Aftermath
     tokens: Tokens

@@ -23,11 +23,11 @@ from typing import Any
 from headcount import __version__
 from headcount.agents.catalog import AGENTS
 from headcount.agents.installing.mailbox_line import directory_of
+from headcount.bounded_thread import BoundedThreads
 from headcount.core.state.world import World
 from headcount.core.values.evidence import Awake, Retire
 from headcount.core.values.process import ProcessIdentity
 from headcount.core.values.verdict import Verdict
-from headcount.daemon.adapters import Adapters
 from headcount.daemon.components import Components
 from headcount.daemon.config import Config
 from headcount.daemon.ending.idle_close import IdleClose
@@ -52,6 +52,7 @@ from headcount.daemon.identity.caller import Actors
 from headcount.daemon.identity.host_paths import Spaces
 from headcount.daemon.identity.tokens import Tokens
 from headcount.daemon.intake.agent_mailboxes import Mailboxes
+from headcount.daemon.intake.ask_adapters import Adapters
 from headcount.daemon.intake.census import Census
 from headcount.daemon.intake.directory_hints import Hints
 from headcount.daemon.intake.edited_paths import Worktrees
@@ -75,7 +76,6 @@ from headcount.store.interface import StoreFault
 from headcount.store.sqlite.adapter import SqliteStore
 from headcount.system.clock import Clock, SystemClock
 from headcount.system.files import open_file_events
-from headcount.system.looking import Looks
 from headcount.system.processes.choose import open_processes
 from headcount.system.processes.interface import Processes
 from headcount.times import DAY, MINUTE
@@ -170,7 +170,8 @@ class RunningDaemon:
         )
 
         # what brings evidence in
-        files, adapters, drift, looks = open_file_events(event_loop), Adapters(counts), Drift(), Looks()
+        files, adapters, drift = open_file_events(event_loop), Adapters(counts), Drift()
+        looks = BoundedThreads("look")
         spaces = Spaces(loop, looks, clock)
         worktrees = Worktrees(clock, looks, spaces)
         hosting = Hosting(loop, processes, anchors, clock, adapters, spaces)

@@ -1,5 +1,5 @@
-"""Truth on disk: what the daemon asks of a store, and what both databases share.
+"""Storage: what the daemon asks of a store, the form of rows, and the SQL that both databases use.
 
 Enters: events and rows to commit.
-Leaves: what was stored, as core values.
+Leaves: what was stored, as core values, or a fault that names the next step.
 """

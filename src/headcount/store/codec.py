@@ -1,12 +1,12 @@
-"""Bodies of rows: core values to JSON bytes and back.
+"""Encode core values as JSON bodies of rows, and decode them.
 
-Rules of this file
-  1. What was encoded can be decoded: each body is read back before it is handed on. JSON has no
-     NaN (it becomes null), and a null time would spoil the next start, long after its cause.
-  2. Reading tolerates what a newer version added: unknown fields are dropped, missing ones take
-     their default, events of unknown types are passed over. A new *value* of an enumeration inside
-     a session needs a new schema version instead; a test pins them.
-  3. A value that cannot be stored is the fault of its caller alone.
+Rules
+  1. What was encoded can be decoded: each body is read back before it is handed on. JSON has no NaN (it
+     becomes null), and a null time would spoil the next start, long after its cause.
+  2. Decoding tolerates what a newer version added: unknown fields are dropped, missing ones take their
+     default, events of unknown types are skipped. A new *value* of an enumeration inside a session needs a
+     new schema version instead; a test pins them.
+  3. A value that cannot be stored fails its own caller only.
 
 Not here: columns and SQL (sql/), what the values mean (core/).
 """

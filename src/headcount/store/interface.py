@@ -1,12 +1,13 @@
-"""What the daemon asks of a store, and the two ways in which a store says no.
+"""The interface of the local store, and the two errors that it raises.
 
-Rules of this file
-  1. When `commit` returns, what it was given survives a kill, a full disk and a power cut.
-     When it raises, nothing of it is stored.
-  2. No driver's exception passes this border: it is a `StoreFault`, whose text names the next step.
+Rules
+  1. When `commit` returns, what it was given survives a kill, a full disk and a power cut. When it raises,
+     nothing of it is stored.
+  2. No exception of a database driver leaves the store: it becomes a `StoreFault`, whose text names the next
+     step.
   3. A start reads rows (`Loaded`), never history.
 
-Not here: SQLite (store/sqlite/adapter.py), bodies of rows (codec.py), when to retry or to stop (daemon/).
+Not here: SQLite (sqlite/adapter.py), bodies of rows (codec.py), when to retry or to stop (daemon/).
 """
 
 from collections.abc import Mapping, Sequence

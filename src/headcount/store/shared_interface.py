@@ -1,12 +1,12 @@
-"""What the daemon asks of a shared ledger, and the one way in which it says that it cannot answer.
+"""The interface of the shared ledger of a fleet, and the error that says it cannot answer.
 
-Rules of this file
+Rules
   1. A call is one transaction: when it returns, what it says is committed for every host.
-  2. No driver's exception passes this border: it is `SharedUnavailable`, whose text names no secret.
-     After one the outcome is not known: it may have been committed.
-  3. A lease is on the database's clock. What we are told of another host is what that clock says.
+  2. No exception of a database driver leaves the store: it becomes `SharedUnavailable`, whose text names no
+     secret. After one the outcome is not known: it may have been committed.
+  3. Leases run on the database's clock. What we are told of another host is what that clock says.
 
-Not here: PostgreSQL (postgres/), when a host vouches for itself (daemon/fleet/).
+Not here: PostgreSQL (postgres/), when a host renews its lease (daemon/fleet/).
 """
 
 from collections.abc import Callable, Sequence

@@ -1,10 +1,10 @@
-"""The SQL of the store, read once from sql/.
+"""The store's SQL, read once from sql/.
 
-Rules of this file
-  1. A statement is a named block of queries.sql; a wrong name fails at import, not in the field.
+Rules
+  1. A statement is a named block of queries.sql. A wrong name fails at import, not in use.
   2. Migrations are numbered without gaps, from 1.
 
-Not here: running them (store/sqlite/schema.py, store/sqlite/writer.py, store/sqlite/reader.py).
+Not here: running them (sqlite/schema.py, sqlite/writer.py, sqlite/reader.py, postgres/pool.py).
 """
 
 from pathlib import Path

@@ -1,5 +1,5 @@
-"""The kernel and the machine: processes, socket peers, file events, git, tmux.
+"""The operating system: processes, socket peers, signals, file events, mounts, git, tmux, clocks.
 
-Enters: questions of the daemon.
-Leaves: facts, or "unknown" when the machine does not answer.
+Enters: pids, sockets, paths and directories.
+Leaves: facts, or "unknown" when the system does not answer. Only what was verified is signalled.
 """

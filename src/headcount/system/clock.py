@@ -1,10 +1,10 @@
-"""Time, as something that is handed in.
+"""Clocks, as an object that is passed in.
 
-Rules of this file
+Rules
   1. `now` is the wall clock: for people, files and stored times. It may jump.
   2. `boottime` only grows and counts suspended time: for measuring how long something took.
 
-Not here: any constant (times.py), any waiting.
+Not here: constants of time (times.py), waiting.
 """
 
 import time

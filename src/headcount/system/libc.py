@@ -1,10 +1,10 @@
 """The C library, for the few calls that Python does not wrap.
 
-Rules of this file
+Rules
   1. A failed call is an `OSError` with the kernel's errno, as if Python had wrapped it.
-  2. It is opened when first needed: a system without such a call still imports every module.
+  2. It is opened when first needed: on a system without such a call every module can still be imported.
 
-Not here: what the calls mean (processes/handle.py, files/inotify.py).
+Not here: what the calls mean (files/inotify.py, mount_namespaces.py, processes/boot_and_namespace.py).
 """
 
 import ctypes

@@ -1,9 +1,9 @@
-"""What goes on and on is said when it begins.
+"""Log a repeating condition once, when it starts.
 
-Rules of this file
-  1. A thing that keeps happening is one; it is over when it has not happened for a while.
+Rules
+  1. A condition that keeps happening is one. It is over when it has not happened for a while.
 
-Not here: who says it, and how.
+Not here: the log line.
 """
 
 from collections.abc import Callable

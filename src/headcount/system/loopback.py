@@ -1,15 +1,16 @@
 """Loopback TCP: a listener that only this machine reaches, and which user is at the other end.
 
-Rules of this file
-  1. 127.0.0.1 and nothing else. IPPROTO_TCP is named, or asyncio leaves Nagle's delay on and keep-alive falls to
-     a twentieth. The same port of ::1 is bound and never listened on: browsers try it first for names of localhost,
-     so whoever listened there would be the page.
-  2. The kernel says which uid has the other end (sock_diag(7)). It counts only while that end is connected and has a
-     socket: of one that has closed the kernel says uid 0, or what now listens on its port.
+Rules
+  1. 127.0.0.1 and nothing else. IPPROTO_TCP is named, or asyncio leaves Nagle's delay on and keep-alive falls
+     to a twentieth. The same port of ::1 is bound and never listened on: browsers try it first for names of
+     localhost, so a program that listened there could pose as the page.
+  2. The kernel says which uid has the other end (sock_diag(7)). It counts only while that end is connected
+     and has a socket: for a closed one the kernel says uid 0, or what now listens on its port.
   3. Only our own uid is let in. Root is let in only where we are root.
-  4. Where a probe shows that the kernel cannot be asked at all (macOS), everybody on this machine may connect.
+  4. Where a probe shows that the kernel cannot be asked at all (macOS), every user of this machine may
+     connect.
 
-Not here: who may do what with it (daemon/http/request_checks.py).
+Not here: what a caller may do (daemon/http/request_checks.py).
 """
 
 import errno

@@ -1,14 +1,18 @@
-"""What a path is for the process that names it: this host's path, or a name in another mount namespace or root.
+"""What a path means for the process that names it: a path of this host, or one in another mount namespace or
+root.
 
-Rules of this file
-  1. A process sees our files if its mount table begins as ours does: another mount namespace has other mount ids, and from
-     another root (chroot) the same mounts are not listed. The table is readable also where `ns` and `root` are not.
-  2. Where it sees others, its path is this host's only if it leads to the same (device, inode) there and here; for what does
-     not exist yet, the nearest directory above. Links are followed inside its root, magic links not at all.
-  3. Any other path, and any doubt, gets a label that no path of this host begins with: `ns-512:/workspace/x`. Those who see the
-     same mounts share a label (the id of the first mount). Without a mount table (macOS) everybody sees the same.
+Rules
+  1. A process sees our files if its mount table begins as ours does: another mount namespace has other mount
+     ids, and from another root (chroot) the same mounts are not listed. The table is readable also where `ns`
+     and `root` are not.
+  2. A process that sees other files names a path of this host only if it leads to the same (device, inode)
+     there and here; for a path that does not exist yet, the nearest directory above counts. Links are
+     followed inside its root, magic links not at all.
+  3. Any other path, and any doubt, gets a label that no path of this host begins with: `ns-512:/workspace/x`.
+     Processes that see the same mounts share a label (the id of the first mount). Without a mount table
+     (macOS) all processes see the same.
 
-Not here: limits of time, for a file system may hang (daemon/identity/host_paths.py).
+Not here: deadlines, since a file system may hang (daemon/identity/host_paths.py).
 """
 
 import errno

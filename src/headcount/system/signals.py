@@ -1,11 +1,11 @@
-"""Sending a signal: only through the handle of the process that is meant.
+"""Send a signal, only through the handle of the process that is meant.
 
-Rules of this file
-  1. A pidfd, or nothing. A pid is never signalled: it may belong to somebody else by then.
-  2. Never to another user's process, never to ourselves.
-  3. That it was not sent is an answer with its reason, not an exception.
+Rules
+  1. Only a pidfd is signalled, never a pid: it may belong to another process by then.
+  2. Never another user's process, never ourselves.
+  3. A signal that was not sent is an answer with its reason, not an exception.
 
-Not here: deciding that somebody should be signalled (always a person's wish).
+Not here: deciding that a process should be signalled (always a person's wish).
 """
 
 import _socket

@@ -1,13 +1,13 @@
-"""Who is at the other end of a unix socket, by the kernel's word.
+"""The process at the other end of a unix socket, as the kernel names it.
 
-Rules of this file
-  1. The kernel names whoever called connect(2), or listen(2) when it is the client who asks. Nothing
-     the other side writes is believed.
+Rules
+  1. The kernel names the process that called connect(2), or listen(2) if the client asks. Nothing that the
+     other side writes is believed.
   2. The pidfd, where the kernel gives one, pins that process: it must be closed.
-  3. An identity is handed out only when the pidfd still lived after the look. Without a pidfd the
-     pid's present owner is named, which is right while the peer waits for its answer.
+  3. An identity is handed out only if the pidfd was still alive after the look. Without a pidfd the pid's
+     present owner is named, which is right while the peer waits for its answer.
 
-Not here: what a peer may do (daemon/), walking up from it (processes/ancestry.py).
+Not here: what a peer may do (daemon/identity/), walking up from it (processes/ancestry.py).
 """
 
 import _socket

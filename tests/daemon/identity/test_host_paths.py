@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from headcount.bounded_thread import BoundedThreads
 from headcount.core.values.process import ProcessIdentity
 from headcount.daemon.identity import host_paths as edge
 from headcount.daemon.identity.host_paths import Spaces
 from headcount.system.clock import SystemClock
-from headcount.system.looking import Looks
 from headcount.system.mount_namespaces import is_ours, label_of, ourselves, real_path
 from headcount.system.processes import procfs
 from tests.rig.agents.in_bwrap import behind, needs_bwrap
@@ -205,7 +205,7 @@ async def test_files_that_hang_are_labelled_in_time_and_not_asked_again_at_once(
         return path
 
     nothing: Any = None
-    looks = Looks()
+    looks = BoundedThreads("look")
     spaces = Spaces(nothing, looks, SystemClock())
     monkeypatch.setattr(edge, "real_path", hang)
     monkeypatch.setattr(edge, "WORKTREE_WITHIN", 0.05)

@@ -10,17 +10,17 @@ from msgspec.structs import replace
 
 from headcount.agents.codex.adapter import Codex
 from headcount.agents.interface import Hosted
+from headcount.bounded_thread import BoundedThreads
 from headcount.core.state.world import World
 from headcount.core.values.process import OpenFile, OpenFiles, ProcessFacts
 from headcount.core.values.session import EndKind, Session
-from headcount.daemon.adapters import Adapters
 from headcount.daemon.engine.loop import Loop
 from headcount.daemon.identity.anchor import Anchors
 from headcount.daemon.identity.host_paths import Spaces
+from headcount.daemon.intake.ask_adapters import Adapters
 from headcount.daemon.intake.census import Census
 from headcount.daemon.intake.open_conversations import Hosting
 from headcount.system.clock import SystemClock
-from headcount.system.looking import Looks
 from tests.rig.core_values import bound, report
 from tests.rig.daemon.loop_without_daemon import Nothing
 from tests.rig.kernel.fake_kernel import FakeKernel
@@ -60,7 +60,7 @@ class Room:
             Anchors(processes, clock, self.world.find_process),
             Adapters(self.loop.counts),
         )
-        spaces = Spaces(self.loop, Looks(), clock)
+        spaces = Spaces(self.loop, BoundedThreads("look"), clock)
         hosting = Hosting(self.loop, processes, anchors, clock, self.adapters, spaces)
         self.codex = Asked()
         hosting.open({"codex": self.codex}, {}, Path("/home/dev"))

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
+from headcount.bounded_thread import BoundedThreads
 from headcount.core.state.world import World
 from headcount.core.values.events import Event
 from headcount.core.values.evidence import Judged
@@ -18,7 +19,6 @@ from headcount.daemon.leftovers import search as module
 from headcount.daemon.leftovers.search import Search
 from headcount.store.interface import StoreFault
 from headcount.system.clock import SystemClock
-from headcount.system.looking import Looks
 from tests.rig.core_values import bound, report
 from tests.rig.daemon.loop_without_daemon import Nothing
 from tests.rig.kernel.fake_kernel import FakeKernel, FakeProcesses
@@ -52,7 +52,9 @@ class Room:
             prove=lambda process: self.processes.prove(process, self.world.place.machine),
         )
         here = self.processes.place().namespace
-        self.search = Search(self.loop, self.processes, self.clock, Looks(), dict, lambda pid: here)
+        self.search = Search(
+            self.loop, self.processes, self.clock, BoundedThreads("look"), dict, lambda pid: here
+        )
 
     async def dies(self) -> ProcessIdentity:
         agent = self.kernel.spawn(comm="bot", uid=os.getuid())

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import pytest
 from msgspec.structs import replace
 
+from headcount.bounded_thread import BoundedThreads
 from headcount.core.values.leftover import Find, Kind, Leftover, LeftoverId
 from headcount.core.values.session import Session
 from headcount.daemon.leftovers import worktrees as module
-from headcount.system.git_repository import Repo
-from headcount.system.git_unsaved_work import Work
-from headcount.system.looking import Looks
+from headcount.system.git.repository import Repo
+from headcount.system.git.unsaved_work import Work
 from tests.rig.core_values import Scene, bound, process, start
 
 WORK = Work(uncommitted=1, unpushed=0, branch="main")
@@ -56,14 +56,14 @@ def leftover(path: str) -> Leftover:
 async def test_a_checkout_that_hangs_hides_no_other(back: threading.Event) -> None:
     ended = sessions("/mnt/dead/a", "/mnt/slow", "/home/dev/web", "/home/dev/web", "/home/dev/busy")
     async with asyncio.timeout(10):
-        found = await module.left_by(Looks(), ended, {"/home/dev/busy"})
+        found = await module.left_by(BoundedThreads("look"), ended, {"/home/dev/busy"})
     assert {id: find.key for id, find in found.items()} == {ended[2].id: "/home/dev/web"}
 
 
 async def test_what_hangs_is_not_gone_and_what_is_gone_is(back: threading.Event, tmp_path: object) -> None:
     known = [leftover(str(tmp_path)), leftover("/nowhere/at/all")]
     hung = replace(leftover("/mnt"), facts={"path": "/mnt"})
-    found = await module.now(Looks(), [*known, hung], set())
+    found = await module.now(BoundedThreads("look"), [*known, hung], set())
     assert isinstance(found[known[0].id], Find)
     assert found[known[1].id] == "the directory is gone" and hung.id not in found
 

@@ -12,12 +12,12 @@ import pytest
 from msgspec.structs import replace
 
 from headcount import times
+from headcount.bounded_thread import BoundedThreads
 from headcount.core.state.world import World
 from headcount.core.values.evidence import Evidence, Looked
 from headcount.core.values.report import Turn
 from headcount.daemon.observers import stalls as module
 from headcount.daemon.observers.stalls import Stalls
-from headcount.system.looking import Looks
 from tests.rig.agents.stand_in import Agent
 from tests.rig.core_values import T0, Scene, bound, report
 from tests.rig.daemon.real_daemon import Daemon, eventually
@@ -126,7 +126,7 @@ class Desk:
         self.process = self.kernel.spawn()
         self.decided = self.scene.hear(report(anchor=bound(self.process), says=says))
         self.loop = Heard(self.scene.world)
-        self.stalls = Stalls(self.loop, self.kernel.processes(), self.clock, 0.04, Looks())  # type: ignore[arg-type]
+        self.stalls = Stalls(self.loop, self.kernel.processes(), self.clock, 0.04, BoundedThreads("look"))  # type: ignore[arg-type]
 
     async def look(self, ahead: float) -> Looked:
         """The next look, made at that time."""

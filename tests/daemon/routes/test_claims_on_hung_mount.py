@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from headcount.system.looking import Hung, Looks
+from headcount.bounded_thread import BoundedThreads, Late
 from tests.rig.agents.commands_inside import outside
 from tests.rig.agents.stand_in import Agent
 from tests.rig.daemon.real_daemon import Daemon, eventually
@@ -102,15 +102,15 @@ def test_an_end_in_a_hung_checkout_is_told_and_the_daemon_stops(
 
 
 async def test_a_look_gives_what_it_finds_raises_what_it_raises_and_is_bounded() -> None:
-    looks, back = Looks(most=2), threading.Event()
+    looks, back = BoundedThreads("look", most=2), threading.Event()
     assert await looks.ask(lambda: 7, 5) == 7
     with pytest.raises(ZeroDivisionError):
         await looks.ask(lambda: 1 // 0, 5)
     for _ in range(2):
-        with pytest.raises(Hung):
+        with pytest.raises(Late):
             await looks.ask(back.wait, 0.01)
     assert looks.hanging == 2
-    with pytest.raises(Hung):
+    with pytest.raises(Late):
         await looks.ask(lambda: 7, 5)  # refused without a thread
     back.set()
     async with asyncio.timeout(10):

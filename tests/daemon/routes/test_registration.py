@@ -108,14 +108,24 @@ def test_a_stopped_predecessor_is_alive_and_stays_in_the_way(desk: Desk, agent: 
     assert answer.code == "alive-elsewhere"
 
 
-@pytest.mark.parametrize("without", ["", "pidfd"])
-def test_a_dead_predecessor_is_replaced_and_named(agent: Make, tmp_path: Path, without: str) -> None:
-    """At once: where the kernel does not tell of a death by itself, it is asked."""
-    with Daemon(tmp_path / "headcount", HEADCOUNT_WITHOUT=without) as daemon:
+def test_a_dead_predecessor_is_replaced_at_once_and_named(desk: Desk, agent: Make) -> None:
+    first, second = agent(), agent()
+    (held,) = desk.as_agent(first, registering(conversation="c-1"))
+    first.kill()
+    (answer,) = desk.as_agent(second, registering(conversation="c-1"))
+    assert answer.status == 201
+    assert desk.daemon.session(id=answer.data["session"])["predecessor"] == held.data["session"]
+
+
+def test_without_pidfds_a_dead_predecessor_is_replaced_when_a_second_look_confirms_its_end(
+    agent: Make, tmp_path: Path
+) -> None:
+    with Daemon(tmp_path / "headcount", HEADCOUNT_WITHOUT="pidfd") as daemon:
         desk = Desk(daemon, tmp_path / "errands")
         first, second = agent(), agent()
         (held,) = desk.as_agent(first, registering(conversation="c-1"))
         first.kill()
+        daemon.session(id=held.data["session"], liveness="ended")
         (answer,) = desk.as_agent(second, registering(conversation="c-1"))
         assert answer.status == 201
         assert daemon.session(id=answer.data["session"])["predecessor"] == held.data["session"]

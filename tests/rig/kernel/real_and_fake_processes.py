@@ -153,16 +153,13 @@ class FakeWorld:
         pass
 
 
-NO_PIDFD = Guarantees(told_by_kernel=False, exit_of_reaped=False, inode=False)
 PORTABLE = Guarantees(
     told_by_kernel=False, exit_of_zombies=False, exit_of_reaped=False, absence_is_proof=False, inode=False
 )
 
 WORLDS: dict[str, Callable[[asyncio.AbstractEventLoop], World]] = {
     "linux": lambda loop: _linux(loop, Guarantees()),
-    "linux without pidfd": lambda loop: _linux(loop, NO_PIDFD, "pidfd"),
     "linux without inode": lambda loop: _linux(loop, Guarantees(inode=False), "inode"),
-    "linux without handle": lambda loop: _linux(loop, Guarantees(), "handle"),
     "linux without exit_info": lambda loop: _linux(loop, Guarantees(exit_of_reaped=False), "exit_info"),
     "portable": lambda loop: RealWorld(lambda: PortableProcesses(loop), PORTABLE),
     "fake": FakeWorld,

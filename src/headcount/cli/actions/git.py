@@ -13,7 +13,7 @@ Rules
   5. Each directory is read once.
 
 Not here: what the hooks ask (commands/guard.py), what git is about to do (git.py); who has claimed any
-  of it (the daemon); reading (system/git_repository.py), what the directory means (a directory is never
+  of it (the daemon); reading (system/git/repository.py), what the directory means (a directory is never
   identity).
 """
 
@@ -26,7 +26,7 @@ from enum import Enum
 from pathlib import Path
 from typing import NamedTuple
 
-from headcount.system.git_repository import Repo, read_repo
+from headcount.system.git.repository import Repo, read_repo
 
 MARK = "# headcount guard: made by `headcount guard git --install`, taken out by --uninstall"
 HOOKS = ("pre-commit", "pre-push")

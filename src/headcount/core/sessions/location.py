@@ -11,7 +11,7 @@ Rules
   4. No repository is a word too: whoever left one is not shown in it.
 
 Not here: who went there (cli/commands/jump.py), what words mean (core/values/activity.py); reading git's
-  files (system/git_repository.py), when that is done (daemon/observers/checkouts.py).
+  files (system/git/repository.py), when that is done (daemon/observers/checkouts.py).
 """
 
 from headcount.core.state.world import Draft

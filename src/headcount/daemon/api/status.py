@@ -16,8 +16,8 @@ from headcount import __version__, build_and_namespaces
 from headcount.agents.catalog import AGENTS
 from headcount.agents.plugin_guard import Guarded
 from headcount.core.sessions.start import UNPROVEN_MOST
-from headcount.daemon.adapters import Adapters
 from headcount.daemon.components import Components
+from headcount.daemon.intake.ask_adapters import Adapters
 from headcount.daemon.intake.mailbox import SIZE_MOST
 from headcount.daemon.intake.mailbox_format import REPORTS_MOST
 from headcount.daemon.views.session_row import ended_untold, time_text, visible

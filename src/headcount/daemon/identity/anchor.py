@@ -26,11 +26,11 @@ from headcount.system.clock import Clock
 from headcount.system.processes.ancestry import above
 from headcount.system.processes.interface import Gone, Processes, Unreadable
 from headcount.system.processes.pidfds.calls import find_inode
+from headcount.system.processes.procfs import TICKS
 from headcount.system.unix_peer import Peer
 from headcount.times import CLOCK_SLACK
 
 PID_DIGITS_MOST = 10
-TICKS = os.sysconf("SC_CLK_TCK")
 
 Known = Callable[[ProcessIdentity], ProcessIdentity | None]
 """Finds the incarnation among those that sessions were ever bound to."""

@@ -18,11 +18,11 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
+from headcount.bounded_thread import BoundedThreads
 from headcount.core.values.process import ProcessIdentity
 from headcount.core.values.report import Record, Report
 from headcount.daemon.engine.loop import Loop
 from headcount.system.clock import Clock
-from headcount.system.looking import Looks
 from headcount.system.mount_namespaces import UNSEEN, has_mounts, is_ours, label_of, real_path
 from headcount.times import WORKTREE_FRESH, WORKTREE_WITHIN
 
@@ -32,7 +32,7 @@ T = TypeVar("T", Report, Record)
 
 
 class Spaces:
-    def __init__(self, loop: Loop, looks: Looks, clock: Clock) -> None:
+    def __init__(self, loop: Loop, looks: BoundedThreads, clock: Clock) -> None:
         self._loop = loop
         self._looks = looks
         self._clock = clock
@@ -41,7 +41,7 @@ class Spaces:
         self._placing: set[asyncio.Task[None]] = set()
 
     async def real_path(self, process: ProcessIdentity | None, path: str, within: float) -> str:
-        """Links followed; `Hung` when that takes longer."""
+        """Links followed; `Late` when that takes longer."""
         return await self._looks.ask(partial(real_path, process, path), within)
 
     async def cwd_of(self, process: ProcessIdentity | None, cwd: str | None) -> str | None:

@@ -30,15 +30,14 @@ from headcount.core.values.process import ProcessFacts, ProcessIdentity
 from headcount.core.values.report import Found, Record
 from headcount.core.values.session import Liveness
 from headcount.core.values.verdict import Verdict
-from headcount.daemon.adapters import Adapters
 from headcount.daemon.engine.loop import Loop
 from headcount.daemon.identity.anchor import Anchors
+from headcount.daemon.intake.ask_adapters import Adapters
 from headcount.daemon.intake.open_conversations import Hosting
 from headcount.system.clock import Clock
 from headcount.system.processes.interface import Processes
+from headcount.system.processes.procfs import TICKS
 from headcount.times import CENSUS_EVERY, CENSUS_FRESH, CENSUS_SETTLES, CENSUS_WAITED_FOR
-
-TICKS = os.sysconf("SC_CLK_TCK")
 
 log = logging.getLogger("headcount.census")
 

@@ -1,12 +1,12 @@
 """Worktrees: which checked-out directory a report came from, and the real path of what it edits.
 
 Rules of this file
-  1. People's file systems may hang: they are looked at with a limit (system/looking.py). What could not be read
+  1. People's file systems may hang: they are looked at with a limit (bounded_thread.py). What could not be read
      in time is not known, which is not "no repository", and is not asked for again for a while.
   2. A labelled path (daemon/identity/host_paths.py) is in no repository and is left as it is.
   3. Read once a directory, and again after WORKTREE_FRESH: a branch is switched now and then.
 
-Not here: git's files (system/git_repository.py), what two in one worktree mean (core/collisions.py).
+Not here: git's files (system/git/repository.py), what two in one worktree mean (core/collisions.py).
 """
 
 import os
@@ -14,12 +14,12 @@ from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
+from headcount.bounded_thread import BoundedThreads
 from headcount.core.values.process import ProcessIdentity
 from headcount.core.values.report import Report, Worktree
 from headcount.daemon.identity.host_paths import Spaces
 from headcount.system.clock import Clock
-from headcount.system.git_repository import Repo, read_repo
-from headcount.system.looking import Looks
+from headcount.system.git.repository import Repo, read_repo
 from headcount.system.mount_namespaces import is_ours
 from headcount.times import WORKTREE_FRESH, WORKTREE_WITHIN
 
@@ -29,7 +29,7 @@ Found = tuple[dict[str, Repo | None], dict[str, str]]
 
 
 class Worktrees:
-    def __init__(self, clock: Clock, looks: Looks, spaces: Spaces) -> None:
+    def __init__(self, clock: Clock, looks: BoundedThreads, spaces: Spaces) -> None:
         self.spaces = spaces
         self._clock = clock
         self._looks = looks

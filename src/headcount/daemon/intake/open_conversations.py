@@ -8,7 +8,7 @@ Rules of this file
      it: that is the kernel's word on a living process, not an absence from a list (decision 0028).
   4. Of an agent that has one conversation a process, two at once are no answer.
 
-Not here: which processes there are (census.py), the time limit (adapters.py), what follows (core/sessions/apply_report.py).
+Not here: which processes there are (census.py), the deadline (ask_adapters.py), what follows (core/sessions/apply_report.py).
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,10 +19,10 @@ from headcount.core.values.evidence import Closed
 from headcount.core.values.process import Match, OpenFiles, ProcessFacts, ProcessIdentity, same_process
 from headcount.core.values.report import Details, Record
 from headcount.core.values.session import Session
-from headcount.daemon.adapters import Adapters
 from headcount.daemon.engine.loop import Loop
 from headcount.daemon.identity.anchor import Anchors
 from headcount.daemon.identity.host_paths import Spaces
+from headcount.daemon.intake.ask_adapters import Adapters
 from headcount.system.clock import Clock
 from headcount.system.processes.interface import Processes
 

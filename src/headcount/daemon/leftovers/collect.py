@@ -17,6 +17,7 @@ from functools import partial
 from typing import TypeVar
 
 from headcount.agents.catalog import AGENTS
+from headcount.bounded_thread import BoundedThreads, Late
 from headcount.core.leftovers.attribution import is_dead
 from headcount.core.state.world import World
 from headcount.core.values.claim import Claim, Freed
@@ -34,7 +35,6 @@ from headcount.daemon.leftovers.panes import Soon
 from headcount.daemon.leftovers.search import Search, calm
 from headcount.daemon.observers.terminals import Terminals
 from headcount.system.clock import Clock
-from headcount.system.looking import Hung, Looks
 from headcount.system.processes.interface import Processes
 from headcount.times import AFTERMATH_WITHIN, LEFTOVERS_FRESH, LEFTOVERS_WAITED_FOR, PANE_SETTLES
 
@@ -57,7 +57,7 @@ class Aftermath(Part):
         terminals: Terminals,
         registries: Registries,
         search: Search,
-        looks: Looks,
+        looks: BoundedThreads,
     ) -> None:
         self._loop = loop
         self._processes = processes
@@ -113,7 +113,7 @@ class Aftermath(Part):
             await work()
             while self._dead:
                 await self._examine_all()
-        except Hung:
+        except Late:
             log.warning("what was left could not be looked at in time")
         except Exception:
             log.exception("what was left could not be looked for")
@@ -143,7 +143,7 @@ class Aftermath(Part):
         """What hangs finds nothing, and the rest is told without it."""
         try:
             return await self._looks.ask(look, AFTERMATH_WITHIN)
-        except Hung:
+        except Late:
             return []
 
     def _records_of(self, sessions: list[Session]) -> list[tuple[SessionId, Find]]:

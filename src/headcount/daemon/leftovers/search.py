@@ -27,6 +27,7 @@ from itertools import chain
 
 from headcount.agents.catalog import AGENTS
 from headcount.agents.kit.programs import LAUNCHED, MARKS, NAMES
+from headcount.bounded_thread import BoundedThreads, Late
 from headcount.core.leftovers.attribution import LAUNCH, Carried, Known, by_mark, is_dead, lives, whose
 from headcount.core.state.world import World
 from headcount.core.values.events import Event, EventType
@@ -39,10 +40,10 @@ from headcount.daemon.identity.anchor import parse_pid
 from headcount.daemon.leftovers.process_label import called
 from headcount.daemon.leftovers.protected_processes import is_terminal, stands_above_one
 from headcount.system.clock import Clock
-from headcount.system.looking import Hung, Looks
 from headcount.system.processes.ancestry import above
 from headcount.system.processes.boot_and_namespace import namespace_of
 from headcount.system.processes.interface import Gone, Processes
+from headcount.system.processes.procfs import TICKS
 from headcount.times import CALM_AFTER, CALM_ROUNDS, SEARCH_WAITED_FOR, SEARCH_WITHIN
 
 
@@ -57,7 +58,6 @@ async def calm(count: Callable[[], int]) -> None:
 
 log = logging.getLogger("headcount.search")
 
-TICKS = os.sysconf("SC_CLK_TCK")
 NOBODY: SessionId | None = None
 
 Finds = dict[SessionId | None, list[Find]]
@@ -73,7 +73,7 @@ class Search(Part):
         loop: Loop,
         processes: Processes,
         clock: Clock,
-        looks: Looks,
+        looks: BoundedThreads,
         tokens: Callable[[], Tokens],
         namespace: Callable[[int], int | None] = namespace_of,
     ) -> None:
@@ -173,7 +173,7 @@ class Search(Part):
             known, ended = await self._looks.ask(look, SEARCH_WITHIN)
             self._ended = ended | {each: at for each, at in self._ended.items() if each not in seen}
             return await self._looks.ask(partial(self._search, known, strangers), SEARCH_WITHIN)
-        except Hung:
+        except Late:
             log.warning("a search for leftovers took too long")
         except Exception:
             log.exception("a search for leftovers failed")

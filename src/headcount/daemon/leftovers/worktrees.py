@@ -5,9 +5,9 @@ Rules of this file
   2. One in which another session is at work is that one's, not a leftover. Of several that died in it the first is
      told.
   3. What git could not tell, and what hangs, is not known, and nothing follows: neither found nor gone. Every
-     checkout is looked at by itself, with a limit (system/looking.py).
+     checkout is looked at by itself, with a limit (bounded_thread.py).
 
-Not here: git (system/git_repository.py, system/git_unsaved_work.py), when they are looked for (collect.py).
+Not here: git (system/git/repository.py, system/git/unsaved_work.py), when they are looked for (collect.py).
 """
 
 import asyncio
@@ -17,11 +17,11 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+from headcount.bounded_thread import BoundedThreads, Late
 from headcount.core.values.leftover import Find, Kind, Leftover, LeftoverId
 from headcount.core.values.session import Session, SessionId
-from headcount.system.git_repository import read_repo
-from headcount.system.git_unsaved_work import Work, read_work
-from headcount.system.looking import Hung, Looks
+from headcount.system.git.repository import read_repo
+from headcount.system.git.unsaved_work import Work, read_work
 from headcount.times import CHECKOUT_WITHIN, WORKTREE_WITHIN
 
 AT_ONCE = 4  # of git: a machine that many agents die on is busy
@@ -30,13 +30,15 @@ K = TypeVar("K")
 T = TypeVar("T")
 
 
-async def tops_of(looks: Looks, directories: Iterable[str | None]) -> dict[str, str]:
+async def tops_of(looks: BoundedThreads, directories: Iterable[str | None]) -> dict[str, str]:
     """The checkout that each of those directories is in, where it is in one."""
     found = await looks.each(_top, sorted({each for each in directories if each}), WORKTREE_WITHIN)
     return {directory: top for directory, top in found.items() if top is not None}
 
 
-async def left_by(looks: Looks, sessions: Iterable[Session], busy: set[str]) -> dict[SessionId, Find]:
+async def left_by(
+    looks: BoundedThreads, sessions: Iterable[Session], busy: set[str]
+) -> dict[SessionId, Find]:
     ended = list(sessions)
     tops = await tops_of(looks, (each.cwd for each in ended))
     first: dict[str, Session] = {}
@@ -52,7 +54,9 @@ async def left_by(looks: Looks, sessions: Iterable[Session], busy: set[str]) -> 
     }
 
 
-async def now(looks: Looks, known: Iterable[Leftover], busy: set[str]) -> dict[LeftoverId, str | Find | None]:
+async def now(
+    looks: BoundedThreads, known: Iterable[Leftover], busy: set[str]
+) -> dict[LeftoverId, str | Find | None]:
     """Why each is no leftover any more, or what it is now; None, or left out: nothing can be told."""
     return await _each_by_itself(looks, {each.id: partial(why_gone, each, busy) for each in known})
 
@@ -74,7 +78,7 @@ def why_gone(leftover: Leftover, busy: set[str]) -> str | Find | None:
     return "all of it is committed and pushed" if work.is_nothing else _find(top, work)
 
 
-async def _each_by_itself(looks: Looks, asked: dict[K, Callable[[], T]]) -> dict[K, T]:
+async def _each_by_itself(looks: BoundedThreads, asked: dict[K, Callable[[], T]]) -> dict[K, T]:
     turn = asyncio.Semaphore(AT_ONCE)
     found: dict[K, T] = {}
 
@@ -82,7 +86,7 @@ async def _each_by_itself(looks: Looks, asked: dict[K, Callable[[], T]]) -> dict
         async with turn:
             try:
                 found[name] = await looks.ask(look, CHECKOUT_WITHIN)
-            except Hung:
+            except Late:
                 return
 
     await asyncio.gather(*(ask(name, look) for name, look in asked.items()))

@@ -5,7 +5,7 @@ Rules of this file
      for every open session at a start. Never by a timer.
   2. Off the loop, with a limit, by daemon/intake/edited_paths.py; what could not be read in time changes nothing.
 
-Not here: git's files (system/git_repository.py), what is kept of them (core/located.py).
+Not here: git's files (system/git/repository.py), what is kept of them (core/located.py).
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from headcount.daemon.engine.loop import Loop
 from headcount.daemon.engine.notify_observers import OF_SESSIONS, Part
 from headcount.daemon.intake.edited_paths import Worktrees
 from headcount.system.clock import Clock
-from headcount.system.git_repository import Repo
+from headcount.system.git.repository import Repo
 
 AT_ONCE = 50  # directories in one look: all of them share its limit of time
 

@@ -20,6 +20,7 @@ from functools import partial
 from msgspec import Struct
 
 from headcount import times
+from headcount.bounded_thread import BoundedThreads, Late
 from headcount.core.sessions.stalls import is_watched
 from headcount.core.state.world import World
 from headcount.core.values.events import Event
@@ -28,7 +29,6 @@ from headcount.core.values.session import Session, SessionId
 from headcount.daemon.engine.loop import Loop
 from headcount.daemon.engine.notify_observers import OF_SESSIONS, Part
 from headcount.system.clock import Clock
-from headcount.system.looking import Hung, Looks
 from headcount.system.processes.interface import Processes
 
 log = logging.getLogger("headcount.stalls")
@@ -49,7 +49,9 @@ class Sight(Struct, frozen=True):
 class Stalls(Part):
     wants = OF_SESSIONS
 
-    def __init__(self, loop: Loop, processes: Processes, clock: Clock, patience: float, looks: Looks) -> None:
+    def __init__(
+        self, loop: Loop, processes: Processes, clock: Clock, patience: float, looks: BoundedThreads
+    ) -> None:
         self._loop = loop
         self._processes = processes
         self._clock = clock
@@ -104,7 +106,7 @@ class Stalls(Part):
             sizes = await self._looks.each(_size, paths, times.WORKTREE_WITHIN)
             look = partial(self._look_at_all, working, sizes)
             seen = await self._looks.ask(look, times.STALL_LOOK_WITHIN)
-        except Hung:
+        except Late:
             seen = {}
         except Exception:  # a bug of ours; the next look may succeed
             log.exception("a look for stalls failed")

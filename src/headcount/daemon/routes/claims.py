@@ -20,6 +20,7 @@ from functools import partial
 from itertools import count
 from typing import Protocol
 
+from headcount.bounded_thread import Late
 from headcount.core.values.claim import (
     Accepted,
     AcceptLoss,
@@ -46,7 +47,6 @@ from headcount.daemon.routes.claim_caller import KINDS, caller_of, holding_calle
 from headcount.daemon.views.claim_row import claim_row, granted, handed, held_sentence, holder_row, refused
 from headcount.daemon.views.session_row import event_row
 from headcount.present.clean_text import ITEM_MOST, said
-from headcount.system.looking import Hung
 from headcount.system.mount_namespaces import is_ours, ourselves
 from headcount.times import LOOK_WITHIN, WAIT_MOST
 from headcount.wire.claims import (
@@ -245,7 +245,7 @@ async def _item(call: Call, text: str, *, stored: bool = False) -> Item:
     caller = ourselves() if call.loopback else (await call.who()).caller
     try:
         real = await call.service.worktrees.spaces.real_path(caller, path, LOOK_WITHIN)
-    except Hung:
+    except Late:
         raise Refused(
             503,
             "path-hangs",

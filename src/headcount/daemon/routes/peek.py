@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from headcount.agents.catalog import AGENTS
+from headcount.bounded_thread import Late
 from headcount.core.values.session import Session
 from headcount.core.values.terminal import TMUX, Where
 from headcount.daemon.api.route import Call
@@ -23,7 +24,6 @@ from headcount.daemon.observers.terminals import NotKnown
 from headcount.daemon.routes.terminals import place_of
 from headcount.daemon.views.session_row import time_text
 from headcount.system import tmux
-from headcount.system.looking import Hung
 from headcount.times import PEEK_WITHIN
 from headcount.wire.sessions import Peek, PeekLine
 
@@ -57,7 +57,7 @@ async def _of_the_transcript(call: Call, session: Session, lines: int) -> Peek:
     look = partial(agent.peek, Path(session.transcript), session.conversation, lines)
     try:
         said = await call.service.looks.ask(look, PEEK_WITHIN)
-    except Hung:
+    except Late:
         raise _nothing(session, "its transcript could not be read in time", "its terminal") from None
     if said is None:
         raise _nothing(session, "its transcript cannot be read", "its terminal")
@@ -83,7 +83,7 @@ async def _of_the_pane(call: Call, session: Session, lines: int) -> Peek:
         raise _nothing(session, "another session is in its pane", "its transcript")
     try:
         shown = await call.service.looks.ask(partial(tmux.capture, place, lines), PEEK_WITHIN)
-    except Hung:
+    except Late:
         shown = None
     if shown is None:
         raise _nothing(session, "its tmux server does not show that pane", "its transcript")

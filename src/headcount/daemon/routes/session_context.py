@@ -35,7 +35,7 @@ from headcount.daemon.http.request_checks import Refused
 from headcount.daemon.routes.guard import own_of
 from headcount.daemon.views.claim_row import held_sentence
 from headcount.present.clean_text import ITEM_MOST, command, said
-from headcount.system.git_repository import Repo
+from headcount.system.git.repository import Repo
 from headcount.times import CLOCK_SLACK
 
 NEIGHBOURS_MOST = 8

@@ -1,5 +1,5 @@
-"""The shared database of a fleet. Imported only after a host joined one.
+"""The shared database of a fleet, on PostgreSQL. Imported only after a host joined one.
 
-Enters: commands on shared claims, the roster of a host.
-Leaves: answers and rows that all hosts agree on.
+Enters: commands on shared claims, the sessions of a host.
+Leaves: answers and rows that all hosts agree on, or `SharedUnavailable`.
 """

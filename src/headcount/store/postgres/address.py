@@ -1,9 +1,10 @@
-"""The address of the shared database: what may be written down and shown, and the password, which may not.
+"""The address of the shared database: the part that may be stored and shown, and the password, which may not.
 
-Rules of this file
-  1. The password leaves the address before anything else is done with it. What is kept names a private file.
-  2. All other options (sslmode, sslrootcert, target_session_attrs, …) are passed through as they came.
-  3. A text that is no address is refused without repeating it: it may hold the password.
+Rules
+  1. The password is taken out of the address before anything else is done with it. What is kept names a
+     private file.
+  2. All other options (sslmode, sslrootcert, target_session_attrs, …) are passed through unchanged.
+  3. A text that is no address is refused without repeating it: it may contain the password.
 
 Not here: the files (daemon/fleet/host_files.py).
 """

@@ -1,11 +1,11 @@
-"""The door: one connection to whichever host of the address answers.
+"""Connect to whichever host of the database's address answers.
 
-Rules of this file
-  1. A host that swallows everything costs its share of the time, not all of it, and is tried last the next time: a
-     second host of the address is reached although the first one is silent.
-  2. Names are looked up in a thread of nobody: a server of names that does not answer keeps no daemon from ending.
-  3. Every transaction is READ COMMITTED, whatever the database's default is: what is read after waiting for a lock
-     must be what is true then.
+Rules
+  1. A host that swallows everything costs its share of the time, not all of it, and is tried last the next
+     time: a second host is reached although the first is silent.
+  2. Names are looked up in a daemonic thread: a name server that does not answer keeps no daemon from ending.
+  3. Every transaction is READ COMMITTED, whatever the database's default is: what is read after waiting for a
+     lock must be what is true then.
 
 Not here: transactions and their deadlines (pool.py), what an address is (address.py).
 """

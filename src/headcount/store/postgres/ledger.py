@@ -1,12 +1,12 @@
-"""The shared ledger on PostgreSQL: one row an item, locked while the rules decide on it.
+"""The shared ledger on PostgreSQL: one row per item, locked while the rules decide on it.
 
-Rules of this file
-  1. The rules are the core's (core/claims/shared.py), called between the lock and the commit. This file only reads what
-     they need and stores what they say.
-  2. One transaction touches one item, then the counter of fences, in that order: nobody waits in a circle.
-  3. What another host holds is over only when its lease and the lock-delay are, by the database's clock, with that
-     host's row locked: a renewal comes before that or after it, never in between.
-  4. Who was freed or left the line is told to all, as a hint. Nobody relies on hearing it.
+Rules
+  1. The rules are the core's (core/claims/shared.py), called between the lock and the commit. This file only
+     reads what they need and stores what they decide.
+  2. A transaction locks one item, then the counter of fencing tokens, in that order: no deadlock.
+  3. A claim of another host is over only when its lease and the lock delay are, by the database's clock, with
+     that host's row locked: a renewal comes before that or after it, never in between.
+  4. Freed items and cancelled waiters are notified to all hosts, as a hint. Nobody relies on it.
 
 Not here: the connection (pool.py), our own lease's deadline (daemon/fleet/shared_claims.py).
 """

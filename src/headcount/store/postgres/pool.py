@@ -1,26 +1,22 @@
-"""The link: a few connections to the shared database, and one transaction at a time on each.
-
-The SQL for the shared database, read once from sql/postgres/.
-
-The shared schema: its numbered migrations, each once, whoever comes first.
+"""A few connections to the shared database, one transaction at a time on each, and the schema's migrations.
 
 Rules
-  1. A call has a deadline that also holds on a line that swallows everything: the socket is shut under the
-     driver, which then fails. Cancelling would wait for the very server that does not answer, for ten
-     seconds: nothing that talks to the server is ever cancelled.
-  2. Nothing is kept in a session, no statement is prepared: a pooler in transaction mode may stand between.
-  3. The server is told to end what we leave open, in the first statement of each transaction.
-  4. Whoever asked may go away; a transaction that has begun is finished.
-  5. What is closed stays closed: who comes too late is refused, and no line is opened again.
-  6. As for the local store: a statement is a named block, a wrong name fails at import, migrations have no
-     gap.
+  1. A call's deadline also holds on a line that swallows everything: the socket is shut under the driver,
+     which then fails. A call is never cancelled: cancelling waits ten seconds for the very server that does
+     not answer.
+  2. No state is kept in a database session and no statement is prepared: a pooler in transaction mode may
+     stand between.
+  3. The first statement of each transaction tells the server to end what we leave open.
+  4. A caller may go away; a transaction that has begun is finished.
+  5. A closed link stays closed: later calls are refused, and no connection is opened again.
+  6. Statements are named blocks of sql/postgres/queries.sql; a wrong name fails at import. Migrations have no
+     gaps.
   7. All missing migrations run in one transaction, under a lock that ends with it: two hosts that join at the
-     same moment make one schema.
-  8. A database of a newer version is refused before anything is written.
-  9. Nothing is written where nothing is missing: a role without the right to make tables can join.
+     same moment make one schema. A database of a newer version is refused before anything is written.
+  8. Nothing is written where nothing is missing: a role without the right to make tables can join.
 
-Not here: where the server is (connect.py), what is asked (ledger.py, roster.py), when to try again
-  (daemon/fleet/); rights of roles (docs/fleet.md).
+Not here: where the server is (connect.py), what is asked (ledger.py, roster.py), when to retry
+(daemon/fleet/), rights of roles (docs/fleet.md).
 """
 
 import asyncio
@@ -44,14 +40,12 @@ _POSTGRES = SQL / "postgres"
 QUERIES = blocks_of((_POSTGRES / "queries.sql").read_text("utf-8"))
 MIGRATIONS = migrations_in(_POSTGRES / "migrations")
 SCHEMA_VERSION = MIGRATIONS[-1].number
+LOCK_KEY = 0x48434E54  # "HCNT"
 
 
 def query(*names: str) -> str:
     """The blocks of these names, one after the other."""
     return "\n".join(QUERIES[name] for name in names)
-
-
-LOCK_KEY = 0x48434E54  # "HCNT"
 
 
 async def migrate(link: "Link") -> int:

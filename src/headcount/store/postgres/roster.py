@@ -1,9 +1,10 @@
 """The roster on PostgreSQL: hosts with their age, and each host's sessions as that host shows them.
 
-Rules of this file
-  1. Rows go up by sets, never one by one.
-  2. They need not outlive a crash of the database: they are sent again after it, and their commits cost no sync.
-  3. A host writes its own rows only. What is known of another is as old as its last renewal.
+Rules
+  1. Rows are written in sets, never one by one.
+  2. Rows need not survive a crash of the database: they are sent again after it, and their commits wait for
+     no sync.
+  3. A host writes only its own rows. What is known of another host is as old as its last renewal.
 
 Not here: when to send (daemon/fleet/roster.py), leases (ledger.py).
 """

@@ -1,8 +1,10 @@
-"""Rows of the shared database, to values and back.
+"""Convert rows of the shared database to core values and back.
 
-Rules of this file
-  1. A claim's fence is its column: the body was made before the number was given.
+Rules
+  1. A claim's fencing token is its column: the body was made before the number was given.
   2. Bodies are the local store's (codec.py): one form of a claim, wherever it is kept.
+
+Not here: the statements (ledger.py, roster.py).
 """
 
 import msgspec

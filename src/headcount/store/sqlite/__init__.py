@@ -1,5 +1,5 @@
-"""The local store: one SQLite file, one writer, one reader.
+"""The local store: one SQLite file with one writer thread and one reader thread.
 
-Enters: events and rows of one batch.
-Leaves: a durable commit or a StoreFault; at a start, everything that was remembered.
+Enters: the events and rows of one batch.
+Leaves: a durable commit or a `StoreFault`; at a start, everything that was stored.
 """

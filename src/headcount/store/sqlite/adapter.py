@@ -1,16 +1,15 @@
-"""The store on SQLite: one file, one writer, one reader.
-
-Forgetting: by age, then by size, in bites that no commit waits long for.
+"""The store on SQLite: joins opening, writer and reader behind the store's interface, and prunes.
 
 Rules
-  1. This class only joins the parts; each part has its own file.
-  2. Bodies are made in the caller, so that a value that cannot be stored is its caller's fault alone.
-  3. Events go from the old end only, so what is kept has no gap, and the newest always stays.
-  4. Each bite is one short transaction of the writer; commits that wait go between two bites.
-  5. A wrong clock forgets too little, never too much.
+  1. Bodies are encoded in the caller's task, so that a value that cannot be stored fails its own caller only.
+  2. Pruning removes by age, then by size. Events go from the old end only, so what is kept has no gap, and
+     the newest always stays.
+  3. Pruning goes in small steps, each one short transaction of the writer; waiting commits go between two
+     steps.
+  4. A wrong clock prunes too little, never too much.
 
-Not here: opening and checking (opening.py), group commit (writer.py), queries (reader.py), pruning; when and
-  how often (daemon/), the bounds (times.py, settings).
+Not here: opening and checking (opening.py), group commit (writer.py), queries (reader.py), when to prune
+(daemon/engine/pruning.py).
 """
 
 import sqlite3

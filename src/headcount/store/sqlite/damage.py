@@ -1,36 +1,38 @@
-"""The log: whether a commit that was acknowledged lies behind a damaged part of it.
+"""Damage: find it in SQLite's log (WAL), and set a damaged file aside.
 
-SQLite reads its log as far as it is sound, and takes what follows for the remains of a transaction that a crash cut
-short. That is right for the last transaction only: each commit is synced before the next one begins, so that whatever
-stands before the last one was on the disk. If something before it is broken, the file was damaged, and what SQLite
-would show is a state of the past: claims that were granted since would be free, and their fences given again.
+Why the log is checked: SQLite reads its log as far as it is sound, and takes the rest for the remains of a
+transaction that a crash cut short. That is right for the last transaction only: each commit is synced before
+the next one begins, so everything before the last one was on the disk. If something before it is broken, the
+file was damaged, and SQLite would show an old state: claims granted since would be free, and their fencing
+tokens given again.
 
-What it cannot see: a log whose last commit alone is broken, or whose end is missing; or the last but one, where the very
-sector with its mark is lost: what is left of the two looks like one that was cut short.
-
-A damaged file is set aside: renamed, said, never deleted, never emptied.
+What this cannot see: a log whose last commit alone is broken or whose end is missing, and a broken last but
+one commit if the very sector with its commit mark is lost: what is left of the two looks like one transaction
+that was cut short.
 
 Rules
-  1. Damage is: from the first frame that is not sound on, one unbroken run of frames with two commits. The
-     remains of one transaction, cut short or rolled back, have one at most. A run begins with the frame from
-     which a sound one goes on: that one was written after it, although it is broken itself, or cannot be told
-     because what stood before it is.
-  2. So is a head that is not sound with anything behind it: the head is synced before the first frame is
+  1. Damage is one unbroken run of frames with two commits, from the first unsound frame on. The remains of
+     one transaction, cut short or rolled back, have one commit at most. A run begins with the frame that the
+     next sound frame continues: that frame was written first, although it is broken itself or follows a
+     broken one.
+  2. An unsound header with anything behind it is damage: the header is synced before the first frame is
      written, and lies in one sector.
-  3. Frames of an earlier use of the same file carry other salts, and count for nothing.
-  4. It only looks, before SQLite does, and reads at most as much as a log grows to.
-  5. The file goes first and its log after it: cut short in between, the next start finds a log without a
-     file, which is damage too, and not a file without its log, which looks whole.
-  6. The names stay openable: `<name>.corrupt-<stamp>` with its `-wal` and `-shm`.
-  7. Damage that is met in mid-flight leaves a mark, so that the next start checks everything. A mark with a
-     reason in it says that what lies there is not what was served: the next start sets it aside unread.
+  3. Frames of an earlier use of the same log carry other salts and do not count.
+  4. The check only reads, before SQLite does, and reads at most `READ_MOST`.
+  5. A damaged file is renamed and reported, never deleted, never emptied. The new names can still be opened:
+     `<name>.corrupt-<stamp>` with its `-wal` and `-shm`.
+  6. The file is renamed first and its log after it. If that is cut short, the next start finds a log without
+     a file, which counts as damage, and not a file without its log, which looks whole.
+  7. Damage that is met while serving leaves a mark, so that the next start checks everything. A mark that
+     contains a reason says that the file is not the one that was served: the next start sets it aside unread.
 
-Not here: what is done about damage (damage.py). The form is that of
-  https://www.sqlite.org/fileformat2.html#walformat; how damage is found at a start (store/sqlite/opening.py).
+Not here: when a file is checked and set aside (opening.py). The log's format:
+https://www.sqlite.org/fileformat2.html#walformat
 """
 
 import os
 import struct
+import sys
 import time
 from array import array
 from collections.abc import Iterator
@@ -47,6 +49,8 @@ _HEADER: Final = struct.Struct(">8I")  # magic, form, size of a page, checkpoint
 _FRAME: Final = struct.Struct(">6I")  # page, pages after a commit or 0, two salts, two sums
 _SUMMED: Final = 8  # bytes of a frame's head that are part of its sum
 _LEAST_RUN: Final = 2
+_NATIVE: Final = sys.byteorder
+WHY_MOST: Final = 1_000  # bytes of a mark
 
 Sum = tuple[int, int]
 
@@ -110,12 +114,6 @@ def _sum(data: memoryview, start: Sum, order: str) -> Sum:
         one = (one + even + two) & 0xFFFFFFFF
         two = (two + next(pairs) + one) & 0xFFFFFFFF
     return one, two
-
-
-_NATIVE: Final = "little" if struct.pack("=H", 1) == struct.pack("<H", 1) else "big"
-
-
-WHY_MOST = 1_000  # bytes
 
 
 def set_aside(path: Path, now: float) -> Path:

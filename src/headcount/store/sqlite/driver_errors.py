@@ -1,10 +1,10 @@
-"""Drivers' errors become `StoreFault` here, once.
+"""Translate the database driver's errors into `StoreFault`.
 
-Rules of this file
-  1. SQLite's code decides, never the text of a message.
-  2. A kind is a promise about what helps: room (full), the disk (io), rights (readonly), another
-     program (busy), a restart that sets the file aside (corrupt, gone). Nothing helps against a value that cannot be
-     stored (value): trying it again for ever would keep everybody else's from being stored.
+Rules
+  1. SQLite's error code decides, never the text of a message.
+  2. A kind says what helps: room (full), the disk (io), rights (readonly), closing another program (busy), a
+     restart that sets the file aside (corrupt, gone). Nothing helps against a value that cannot be stored
+     (value): retrying it for ever would keep everything else from being stored.
 
 Not here: what the daemon does about it.
 """

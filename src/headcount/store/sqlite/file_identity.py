@@ -1,16 +1,16 @@
-"""The store's place: whether its paths still lead to the files that are open.
+"""Whether the store's paths still lead to the files that are open.
 
-SQLite goes on with files that were removed, moved or replaced, and commits into them with success. A start would then
-find another file, an older one or none, and grant again what is held.
+SQLite goes on with files that were removed, moved or replaced, and commits into them with success. A start
+would then find another file, an older one or none, and grant again what is held.
 
-Rules of this file
-  1. Compared at each commit, before it and after it: what was committed elsewhere is not acknowledged.
-  2. A log that became shorter than it was or lost its head, or an empty store, was cut by somebody: SQLite only shortens
-     a log to the limit that it was given, and writes its head before anything else.
-  3. A mark makes the next start set aside what lies there: an older copy cannot be told from a sound store otherwise.
-     Where the home is gone, nothing is made.
+Rules
+  1. Checked before and after each commit: what was committed elsewhere is not acknowledged.
+  2. A log that became shorter or lost its header, or an empty store, was cut by another program: SQLite only
+     shortens a log to the limit that it was given, and writes its header before anything else.
+  3. A mark makes the next start set the file aside: an older copy cannot be told from a sound store
+     otherwise. If the state directory is gone, nothing is made.
 
-Not here: who ends because of it (daemon/home/home_watch.py), setting aside (damage.py).
+Not here: ending the daemon because of it (daemon/home/home_watch.py), setting aside (damage.py).
 """
 
 import os

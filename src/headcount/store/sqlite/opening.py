@@ -1,21 +1,22 @@
-"""Opening: the file is checked, brought up to date and read, or set aside.
+"""Open the store: check the file, migrate and read it, or set it aside.
 
-What is checked at each start, in a time that does not grow with the journal
+Checked at each start, in a time that does not grow with the journal
   - the header: a database, ours, of a version we know (schema.py);
-  - SQLite's own look at the size: a file cut short is corrupt to it at the first read;
+  - SQLite's own check of the size: a file cut short is corrupt to it at the first read;
   - the log: no commit lies behind a damaged part of it (damage.py);
-  - the tables are there, and every page of them and of their indices but the journal's is sound;
-  - every row but the journal's fits its sum and decodes, and so do the newest and the oldest events.
-A page of the journal's middle is not read. Damage there is met by the query, commit or prune that
-touches it, told as `corrupt`, and leaves a mark: the next start then checks the whole file.
+  - the tables exist, and every page of them and of their indices is sound, except the journal's;
+  - every row matches its checksum and decodes, except the journal's, of which the newest and oldest events
+    do.
+Pages in the middle of the journal are not read. Damage there is met by the query, commit or prune that
+touches it, reported as `corrupt`, and leaves a mark: the next start then checks the whole file.
 
-Rules of this file
-  1. An I/O error or a lack of rights is not damage: it is told, and the file stays where it is.
+Rules
+  1. An I/O error or missing rights are not damage: they are reported, and the file stays where it is.
   2. Recovery reads before anything writes: what is loaded is what was stored.
-  3. What is found damaged is not written to: while it is looked at, a second connection that cannot write holds it
-     open, since the last one that can would write the log back as it closes.
+  3. A damaged file is not written to. While it is checked, a second, read-only connection holds it open:
+     otherwise the last connection that can write would write the log back as it closes.
 
-Not here: form and versions (schema.py), renaming (damage.py), bodies (codec.py).
+Not here: header, settings and migrations (schema.py), renaming (damage.py), bodies (codec.py).
 """
 
 import sqlite3

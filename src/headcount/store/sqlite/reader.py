@@ -1,8 +1,8 @@
-"""History, on a connection and a thread of its own.
+"""Read history, on a connection and a thread of its own.
 
-Rules of this file
+Rules
   1. The connection cannot write, and is opened when it is first needed.
-  2. A reader never blocks the writer, and a stop ends its query.
+  2. The reader never blocks the writer, and closing ends its query.
   3. Events of a type that this version does not know are left out.
 
 Not here: the rows of sessions, which are read once at the start (opening.py).

@@ -1,15 +1,16 @@
-"""Cleaning: names and labels that earlier versions may have made from a prompt are taken out of an older store.
+"""Remove names and labels that earlier versions may have made from a prompt, when an older store is migrated.
 
-What goes: every name that was not given to Headcount itself (`launch`, `register`), since no row says who gave it; every title;
-labels of failures and of background work that is no shell; what the id of a subagent says beside its number; names in alarms.
-The agents' own files name living sessions again.
+Removed: every name that was not given to Headcount itself (`launch`, `register`), since no row says who gave
+it; every title; labels of failures and of background work that is no shell; what the id of a subagent says
+beside its number; names in alarms. The agents' own files name living sessions again.
 
-Rules of this file
-  1. A row is changed only if it is the one that was written, and gets a new sum.
-  2. The file is written anew afterwards and its log emptied: free pages and old frames still hold what a row said before.
-  3. All of it can be done twice. The version is written last, so that a cleaning that was cut short is done again.
+Rules
+  1. A row is changed only if its checksum matches, and gets a new one.
+  2. The file is rewritten afterwards and its log emptied: free pages and old frames still hold the old text.
+  3. All of it can be done twice. The version is written last, so that a cleaning that was cut short is done
+     again.
 
-Not here: files that were set aside as damaged: they are nobody's to change (damage.py).
+Not here: files that were set aside as damaged, which are never changed (damage.py).
 """
 
 import re

@@ -1,11 +1,12 @@
-"""Sums: a row that nobody wrote as it now is, is noticed when it is read.
+"""Row checksums: a row that changed since it was written is noticed when it is read.
 
-SQLite keeps no sum of its pages. A bit that flips inside a text or a number leaves a sound page with a wrong row in it,
-which no check of its structure finds.
+SQLite keeps no checksum of its pages. A bit that flips inside a text or a number leaves a sound page with a
+wrong row in it, which no check of its structure finds.
 
-Rules of this file
-  1. The sum is over every column of the row in their order, and stands beside them in a column of its own.
-  2. A row without one was last written before there were sums. It is believed.
+Rules
+  1. The checksum covers every column of the row in their order, and stands beside them in a column of its
+     own.
+  2. A row without one was last written before there were checksums. It is believed.
   3. A number is summed by its value: SQLite gives 5 back as 5.0 from a column of reals.
 
 Not here: which columns a table has (sql/), what follows from a wrong row (opening.py, reader.py).

@@ -1,13 +1,13 @@
-"""The file's form: its header, its settings, its numbered migrations.
+"""The file's header, settings and numbered migrations.
 
-Rules of this file
-  1. A store is made beside its place and moved there whole: a file at its place that is not a whole
-     store was damaged, it is not merely young (accident D9: the zero-byte file).
-  2. Each migration is one transaction together with its number. What has to be done outside of one is done before it, and
-     again if it was cut short (remove_prompt_text.py).
+Rules
+  1. A store is made beside its place and moved there whole. So a file in its place that is not a whole store
+     was damaged, not half made (accident D9: the zero-byte file).
+  2. Each migration is one transaction together with its number. Work that cannot be part of a transaction is
+     done before it, and again if it was cut short (remove_prompt_text.py).
   3. A file of a newer version is refused before anything is opened for writing.
 
-Not here: what is done about damage (damage.py), what the rows say (opening.py).
+Not here: what is done about damage (damage.py), reading the rows (opening.py).
 """
 
 import os

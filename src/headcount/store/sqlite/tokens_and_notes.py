@@ -1,15 +1,12 @@
-"""Tokens in the store: their hashes, and the process each belongs to.
-
-Notes: small texts that a part of the daemon keeps for itself from one start to the next.
+"""Two small tables: hashes of session tokens with their process, and notes that parts of the daemon keep over a
+restart.
 
 Rules
-  1. A token itself is never here; a hash of 32 random bytes tells nothing of them.
-  2. Rows are written and dropped through the one writer, each change in a transaction of its own.
-  3. A note has a name of its own with a prefix, so that it can never be taken for what the store says of
-     itself.
-  4. Written through the one writer, in a transaction of its own: kept when `keep` returns.
+  1. A token itself is never stored; a hash of 32 random bytes reveals nothing.
+  2. Every change goes through the one writer, in a transaction of its own: it is stored when `keep` returns.
+  3. A note's key has a prefix, so that it can never be taken for what the store says about itself.
 
-Not here: minting and proving (daemon/identity/tokens.py); what a note says (whoever keeps it).
+Not here: minting and proving tokens (daemon/identity/tokens.py), what a note says (its owner).
 """
 
 import sqlite3
@@ -24,6 +21,8 @@ from headcount.store.sql_files import query
 from headcount.store.sqlite.reader import Reader
 from headcount.store.sqlite.row_checksums import Row, sound, summed
 from headcount.store.sqlite.writer import Writer, in_transaction
+
+PREFIX = "note:"
 
 
 class TokenRow(Struct, frozen=True):
@@ -63,9 +62,6 @@ def _keep(kept: list[Row], gone: list[tuple[str]], connection: sqlite3.Connectio
         connection.executemany(query("drop_token"), gone)
 
     in_transaction(connection, change)
-
-
-PREFIX = "note:"
 
 
 class Notes:

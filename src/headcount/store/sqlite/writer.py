@@ -1,24 +1,19 @@
 """The one writer: a thread that owns the read-write connection and a queue of what is to be written.
 
-Rows: many of them written in few steps.
-
-Why: Python gives its lock away before each step of SQLite and has to get it back after it. While the event loop is
-busy that is a wait each time, for both of them; the step itself takes microseconds.
-
 Rules
-  1. Whoever waits while a transaction is being synced is written together in the next one (group commit): one
-     sync for all of them.
+  1. Callers that wait while a transaction is being synced are written together in the next one (group
+     commit): one sync for all of them.
   2. Each caller gets its own outcome. If the joint transaction fails, each is tried alone.
-  3. The log is folded into the file after the answers, not within somebody's commit.
-  4. What was committed into a file that is no longer at its place is not acknowledged (file_identity.py).
+  3. The log is checkpointed after the answers, not within a commit.
+  4. What was committed into a file that is no longer in its place is not acknowledged (file_identity.py).
   5. The connection is kept after an I/O error. A new one would read the log from the disk again and could
      bring back the very commit that was reported as failed.
   6. A statement takes one row, or a power of two of them at once. So few statements are ever prepared, and
-     any number of rows is written in about as many steps as that number has digits in binary.
-  7. Every write checks what it changed (accident C3).
+     rows are written in few steps. Why: Python releases its lock before each step of SQLite and has to get it
+     back after it. While the event loop is busy that is a wait each time; the step itself takes microseconds.
+  7. Every write checks how many rows it changed (accident C3).
 
-Not here: what the bytes mean (codec.py), how rows are written (writer.py), reading history (reader.py);
-  transactions (store/sqlite/writer.py), the statements (sql_files.py).
+Not here: bodies (codec.py), the statements (sql_files.py), reading history (reader.py).
 """
 
 import asyncio

@@ -1,20 +1,15 @@
-"""Which implementation of file events this system gets.
-
-File events where watches are scarce: inotify as far as they go, looking once a second for the rest.
-
-Directories that are not there yet: waited for at the nearest directory above, not polled.
+"""Choose how file events are got: inotify, polling once a second for paths that find no watch, or polling alone.
 
 Rules
-  1. inotify where it can be opened, with looking for the paths that find no watch; looking once a second for
-     all where it cannot (another system, or a user who has no instance left).
-  2. A user has so many watches (`fs.inotify.max_user_watches`), and editors and sync tools take them all. A
-     path for which none is left is looked at instead; nobody is refused for it.
-  3. Each watch is told by one of the two; every new one tries the kernel first.
-  4. The news is that the way there went on, or was cut off: whoever waits looks, and waits again if need be.
-  5. It is told once, also when the next step was made between the look and the watch.
+  1. Where inotify cannot be opened (another system, or a user without an instance left) everything is polled.
+  2. A user has a limited number of watches (`fs.inotify.max_user_watches`), and editors and sync tools take
+     them all. A path that finds none is polled instead; no caller is refused for it.
+  3. Each watch is served by one of the two. Every new one tries inotify first.
+  4. `await_directory` waits for a directory that does not exist yet at the nearest directory above it,
+     without polling. It calls `look` once, when the next directory on the way appeared or the way was cut
+     off, also if that happened between the look and the watch. The caller then waits again if need be.
 
-Not here: the implementations; how either does it (inotify.py, polling.py); what is done in a directory that
-  came (registries, hints).
+Not here: inotify (inotify.py), polling (polling.py), what is done in the directory (daemon/intake/).
 """
 
 import asyncio
@@ -35,15 +30,14 @@ from headcount.system.files.interface import (
 )
 from headcount.system.files.polling import PollingFileEvents
 
+log = logging.getLogger("headcount.files")
+
 
 def open_file_events(loop: asyncio.AbstractEventLoop) -> FileEvents:
     try:
         return ScarceFileEvents(loop)
     except OSError:
         return PollingFileEvents(loop)
-
-
-log = logging.getLogger("headcount.files")
 
 
 class ScarceFileEvents:

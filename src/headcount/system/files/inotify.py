@@ -1,11 +1,12 @@
 """File events by inotify(7), read on the loop.
 
-Rules of this file
-  1. One read, one list for each watch. A callback that raises does not keep the others from theirs.
-  2. The kernel has one watch for each directory, by whatever path it was named; it is shared by all of ours that
-     it numbered alike, and removed with the last.
-  3. What the kernel is asked for only grows: to ask for less one needs a path, which may lead elsewhere by now.
-  4. An overflow is told to everybody: nobody knows whose events were lost.
+Rules
+  1. One read gives one list of events for each watch. A callback that raises does not keep the others from
+     theirs.
+  2. The kernel has one watch for each directory, whatever path it was named by. It is shared by all of our
+     watches with that number, and removed with the last one.
+  3. The mask of a kernel watch only grows: reducing it needs a path, which may lead elsewhere by now.
+  4. An overflow is told to all watches: nobody knows whose events were lost.
 
 Not here: what an event means to its owner.
 """

@@ -1,13 +1,13 @@
-"""The port to file events.
+"""The interface to file events.
 
-Rules of this file
-  1. An event is a hint to look: it may come twice, and after an overflow (a name of None) anything may
-     have been missed, so the owner reads the directory again.
+Rules
+  1. An event is a hint to look. It may come twice, and after an overflow (a name of None) anything may have
+     been missed, so the owner reads the directory again.
   2. Events of one read come as one list, in the order in which they happened.
-  3. Each watch is its own: a path may have many, under one name or several, each told what it asked for, and
-     ending one leaves the others. Ending one that is over is nothing.
-  4. IN_IGNORED says that the watch is over by itself: its directory was removed or unmounted.
-  5. After its end a watch is told nothing more, not even what was read already.
+  3. Watches are independent: a path may have many, under one name or several. Each gets what it asked for,
+     and ending one leaves the others. Ending one twice does nothing.
+  4. IN_IGNORED says that the watch ended by itself: its directory was removed or unmounted.
+  5. After its end a watch gets no more events, not even those that were already read.
 
 Implementations: inotify.py, polling.py, and both together in choose.py; one contract suite runs on all.
 """

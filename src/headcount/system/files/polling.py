@@ -1,11 +1,11 @@
-"""File events by looking once a second, where there is no inotify.
+"""File events by polling once a second, where there is no inotify.
 
-Rules of this file
+Rules
   1. Directories are listed in a thread, each once however many watch it, and only while something is watched.
-  2. A change between two looks is told once. What came and went between them is not seen, nor is it that the
-     directory itself went and came.
-  3. A listing is compared for those who watched when it was begun: for others it is older than what they saw.
-  4. A directory that cannot be read just now has not changed; one that is gone ends its watch.
+  2. A change between two listings is told once. What appeared and vanished between them is not seen, nor that
+     the directory itself was removed and made again.
+  3. A listing is compared only for watches that existed when it began.
+  4. A directory that cannot be read just now has not changed. One that is gone ends its watch.
 
 Not here: inotify (inotify.py).
 """

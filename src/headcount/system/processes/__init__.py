@@ -1,5 +1,5 @@
-"""Processes: one interface, a Linux adapter on pidfds and a portable one.
+"""Processes: look at one, prove that it lives or died, and hear of its end.
 
 Enters: pids and remembered process identities.
-Leaves: verdicts with their evidence, deaths, facts about a process.
+Leaves: facts, verdicts with their evidence, each death once, handles that may be signalled.
 """

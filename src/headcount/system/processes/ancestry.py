@@ -1,11 +1,11 @@
-"""Walking up from a process to its ancestors, every step verified.
+"""Walk up from a process to its ancestors, every step verified.
 
-Rules of this file
-  1. Look at the child, look at the parent it names, then ask the child again: only if it is the same
-     incarnation with the same parent was the parent that was seen its parent.
-  2. A step that cannot be verified ends the walk. Nothing is guessed across the gap: a process whose
-     middle was re-parented has no ancestors beyond.
-  3. The walk is bounded, and ends below pid 1: everybody descends from init.
+Rules
+  1. Look at the child, look at the parent it names, then ask the child again. Only if it is still the same
+     incarnation with the same parent was that process its parent.
+  2. A step that cannot be verified ends the walk. Nothing is guessed across the gap: a process that was
+     re-parented has no ancestors beyond it.
+  3. The walk is bounded and ends below pid 1: every process descends from init.
 
 Not here: what kind of process an ancestor is (agents/).
 """

@@ -1,18 +1,15 @@
-"""Where we are: this boot of this machine, seen from this pid namespace.
-
-In which pid namespace another process lives.
+"""Which machine, boot and pid namespace this is, and in which pid namespace another process lives.
 
 Rules
-  1. A boot is named only by what the kernel calls it. Never by a time: the wall clock moves, and a boot that
-     seems over would end every session.
-  2. A machine without a known id is named by its host name; that is enough to tell a restart of ours from a
-     disk that was carried elsewhere.
-  3. What cannot be read is None: nothing is said of it.
-  4. The answer is about the pid's present owner; whether that is still the one that was meant is for the
-     caller to verify afterwards.
+  1. A boot is named only by the kernel's own name for it. Never by a time: the wall clock moves, and a boot
+     that seems over would end every session.
+  2. A machine without an id is named by its host name. That is enough to tell a restart of ours from a disk
+     that was carried to another machine.
+  3. A namespace that cannot be read is None, and nothing follows from it.
+  4. `namespace_of` speaks of the pid's present owner. Whether that is still the process that was meant is for
+     the caller to verify afterwards.
 
-Not here: what follows from being elsewhere (core/values/verdict.py); our own namespace
-  (boot_and_namespace.py).
+Not here: what follows from another boot or namespace (core/values/verdict.py).
 """
 
 import ctypes
@@ -26,6 +23,11 @@ from headcount.system import libc
 MACHINE_IDS = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 OUR_NAMESPACE = Path("/proc/self/ns/pid")
+
+FOREIGN_PROC = "/proc shows another pid namespace"
+
+NO_MACHINE = ""
+"""Of an identity that is only watched: nobody said on which machine it ran, so another boot proves nothing."""
 
 NO_BOOT_ID = "unnamed"
 """Of a system that does not name its boots: then a restart is never concluded from the name, and the

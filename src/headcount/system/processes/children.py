@@ -1,11 +1,12 @@
-"""Children and carriers: what runs below a process, and who carries some variables in its environment.
+"""Children of a process, and processes that have certain variables in their environment.
 
-Rules of this file
-  1. Both are hints by number: each found is looked at again, verified, before anything follows from it.
+Rules
+  1. Both are hints by pid: the caller looks at each again, verified, before anything follows from it.
   2. Children are read from the one subtree that is asked for, not from a walk over all processes.
-  3. Only processes of our own user are asked for their environment, and only the named variables leave this file.
+  3. Only processes of our own user are asked for their environment, and only the named variables leave this
+     file.
 
-Not here: whose descendant something is (daemon/), verified looks (linux.py).
+Not here: whose descendant a process is (daemon/leftovers/), verified looks (linux.py).
 """
 
 import os

@@ -1,10 +1,11 @@
-"""Which adapter for processes this system gets.
+"""Choose the process adapter for this system.
 
-Rules of this file
-  1. Linux's own where there is Linux, psutil elsewhere. A person or a test may ask for the portable one.
-  2. psutil is imported only when it is used: it costs the start of a daemon that does not.
+Rules
+  1. The Linux adapter needs pidfds (Linux 5.3). Without them, and outside Linux, it is the portable one.
+     Settings and tests may ask for the portable one, and switch off single kernel features.
+  2. psutil is imported only when it is used: it slows the daemon's start.
 
-Not here: the adapters, where the wish comes from (daemon/config.py).
+Not here: the adapters, where the settings come from (daemon/config.py).
 """
 
 import asyncio
@@ -12,15 +13,16 @@ import sys
 
 from headcount.system.processes.interface import Processes
 from headcount.system.processes.linux import LinuxProcesses
-from headcount.system.processes.pidfds.kernel_features import Features
+from headcount.system.processes.pidfds.kernel_features import Features, probe
 
 
 def open_processes(loop: asyncio.AbstractEventLoop, adapter: str = "", without: str = "") -> Processes:
     """`adapter` is "linux", "portable" or empty (what fits); `without` lists features not to use."""
     if adapter not in ("", "linux", "portable"):
         raise ValueError(f"no such process adapter: {adapter} (there are: linux, portable)")
-    if adapter == "portable" or (not adapter and sys.platform != "linux"):
-        from headcount.system.processes.portable import PortableProcesses
+    allowed = Features.from_text(without)
+    if adapter != "portable" and sys.platform == "linux" and (allowed & probe()).pidfd:
+        return LinuxProcesses(loop, allowed)
+    from headcount.system.processes.portable import PortableProcesses
 
-        return PortableProcesses(loop)
-    return LinuxProcesses(loop, Features.from_text(without))
+    return PortableProcesses(loop)

@@ -1,21 +1,18 @@
-"""The number of files we may hold open: one for each watched process, and some kept free.
-
-Looks that failed because no descriptor or memory was left: what they did not see may be there all the same.
+"""Descriptor limits: how many descriptors are free, how many stay reserved, and how often one was missing.
 
 Rules
-  1. The soft limit is raised to the hard one, once: the low default is for programs that use select(2).
-     Whoever lowers it afterwards means it.
-  2. The limit may change at any time (prlimit(2)), and the rest of the daemon opens and closes: both are
-     asked anew, never remembered.
-  3. Asking takes no descriptor where the kernel counts them itself, and where none is left it says so.
-  4. Whoever asks the kernel for a descriptor to look at a process notes here that there was none. The look
-     goes on with what it has, as for a process that hides itself.
-  5. Who must not take "not seen" for "not there" (who a caller is, what it carries) compares before and
-     after. A shortage that another thread met counts too: doubt raises nobody's rights.
+  1. The soft limit is raised to the hard one, once: the low default is for programs that use select(2). If
+     somebody lowers it afterwards, that is respected.
+  2. The limit may change at any time (prlimit(2)), and so does what the daemon has open. Both are read anew
+     each time.
+  3. Counting takes no descriptor where the kernel counts them itself. When none is left, the count says so.
+  4. Code that finds no descriptor or memory while it looks at a process calls `note`, and goes on with what
+     it has.
+  5. Code that must not take "not seen" for "not there" (who a caller is, what its environment holds) compares
+     `count_met` before and after. A shortage met by another thread counts too: doubt never grants rights.
 
-Not here: who has to do without (system/processes/pidfds/watches.py), what happens to a process that found no
-  descriptor (linux.py, polling.py); keeping descriptors free (descriptor_limits.py,
-  system/processes/pidfds/watches.py).
+Not here: which watches are given up (pidfds/watches.py), what happens to a process that found no descriptor
+(linux.py, polling.py).
 """
 
 import errno
@@ -30,6 +27,10 @@ KEPT_FREE_LEAST = 32
 of each at once."""
 
 OWN = Path("/proc/self/fd")
+
+NOTHING_LEFT = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
+
+_met = 0  # how often nothing was left
 
 
 def raise_nofile() -> None:
@@ -73,11 +74,6 @@ def _lowest_free() -> int:
         return _limit()
     os.close(number)
     return number
-
-
-NOTHING_LEFT = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
-
-_met = 0
 
 
 def note(error: OSError) -> None:

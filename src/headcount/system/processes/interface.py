@@ -1,12 +1,13 @@
-"""The port to processes: look at one, prove one, watch one.
+"""The interface to processes: look at one, prove one, watch one.
 
-Rules of this file
+Rules
   1. `look` is verified after reading: what it returns belonged to one living incarnation.
-  2. `prove` and `watch` never take doubt for death. No descriptor left, no permission, another
-     namespace: UNKNOWN, and the adapter keeps looking by itself.
-  3. Each death is told exactly once, by `on_death`, on the event loop of the daemon.
+  2. `prove` and `watch` never take doubt for death. No descriptor left, no permission, another namespace:
+     UNKNOWN, and the adapter keeps looking by itself.
+  3. Each death is reported exactly once, by `on_death`, on the daemon's event loop.
 
 Implementations: linux.py, portable.py, and the fake kernel of the tests; one contract suite runs on all.
+Not here: choosing the implementation (choose.py).
 """
 
 from collections.abc import Callable, Iterable

@@ -1,14 +1,15 @@
 """Processes on Linux: one pidfd for each watched process, on the daemon's own loop.
 
-Rules of this file
-  1. A process is pinned first, read and compared second, and asked whether it lives last. Only then
-     does anything that was read count.
-  2. Dead is what a pidfd reported, a number that nothing has, or a number that another has.
-  3. No descriptor to spare: the process is looked at once a second until there is one. Never dead by doubt.
-  4. Descriptors of the watched belong to the event loop: only what runs on it may ask them.
+Rules
+  1. A process is pinned first, read and compared second, and asked whether it lives last. Only then does
+     anything that was read count.
+  2. Dead means: its pidfd reported the end, nothing has its pid, or another process has it.
+  3. When no descriptor is free the process is polled once a second until there is one. Doubt is never death.
+  4. Descriptors of watched processes belong to the event loop: only code that runs on it may use them.
 
-Not here: how a remembered process is pinned (handle.py), how one ended (calls.py), how many pidfds there may be
-(system/processes/pidfds/watches.py), kernels without pidfds (statonly.py), what the place alone decides (core/values/verdict.py).
+Not here: pinning a remembered process (pidfds/handle.py), how a process ended (pidfds/calls.py), how many
+pidfds there may be (pidfds/watches.py), kernels without pidfds (portable.py), what boot and namespace alone
+decide (core/values/verdict.py).
 """
 
 import asyncio
@@ -19,6 +20,7 @@ from contextlib import contextmanager
 from headcount.core.values.process import Locks, OpenFiles, Place, ProcessFacts, ProcessIdentity
 from headcount.core.values.verdict import Proof, Standing, Verdict, alive, dead, judge_place, unknown
 from headcount.system.processes import boot_and_namespace, children, descriptor_limits, open_files, procfs
+from headcount.system.processes.boot_and_namespace import FOREIGN_PROC, NO_MACHINE
 from headcount.system.processes.descriptor_limits import raise_nofile
 from headcount.system.processes.interface import Gone, Look, OnDeath, Unreadable
 from headcount.system.processes.pidfds import calls
@@ -27,12 +29,6 @@ from headcount.system.processes.pidfds.kernel_features import Features, probe
 from headcount.system.processes.pidfds.watches import Watches
 from headcount.system.processes.polling import Polling
 from headcount.system.processes.resource_usage import read_usage
-from headcount.system.processes.statonly import StatOnly
-
-FOREIGN_PROC = "/proc shows another pid namespace"
-
-NO_MACHINE = ""
-"""Of an identity that is only watched nobody said on which machine it ran, so another boot proves nothing."""
 
 LOOKS = 3
 """A look that lost its process to a reuse of the pid is tried again: the number has a new owner."""
@@ -48,7 +44,6 @@ class LinuxProcesses:
         self._proc_is_ours = boot_and_namespace.proc_is_ours()
         raise_nofile()
         self._pinning = Pinning(self._place, self.features)
-        self._stat_only = None if self.features.pidfd else StatOnly(self._place)
         self._watches = Watches(loop, lambda who, pinned: self._tell(who, self._ended(who, pinned)))
         self._on_death: dict[ProcessIdentity, OnDeath] = {}
         self._polling = Polling(loop, self._judge_batch, self._conclude)
@@ -73,8 +68,6 @@ class LinuxProcesses:
     def look(self, pid: int) -> Look:
         if not self._proc_is_ours:
             return Unreadable(FOREIGN_PROC)
-        if self._stat_only:
-            return self._stat_only.look(pid)
         for _ in range(LOOKS):
             pinned = calls.open_pidfd(pid)
             if not isinstance(pinned, int):
@@ -86,8 +79,6 @@ class LinuxProcesses:
         return Unreadable("its pid changes hands too fast")
 
     def parent(self, identity: ProcessIdentity) -> int | None:
-        if self._stat_only:
-            return self._stat_only.parent(identity)
         pinned = self._pin(identity)
         if not isinstance(pinned, int):
             return None
@@ -99,8 +90,6 @@ class LinuxProcesses:
             return None if calls.has_ended(pinned) else parent
 
     def environ(self, identity: ProcessIdentity, names: frozenset[str]) -> dict[str, str]:
-        if self._stat_only:
-            return self._stat_only.environ(identity, names)
         pinned = self._pin(identity)
         if not isinstance(pinned, int):
             return {}
@@ -124,8 +113,6 @@ class LinuxProcesses:
     def open_files(self, identity: ProcessIdentity, locks: Locks) -> OpenFiles | None:
         if not self._proc_is_ours:
             return None
-        if self._stat_only:
-            return self._stat_only.open_files(identity, locks)
         pinned = self._pin(identity)
         if not isinstance(pinned, int):
             return None
@@ -141,8 +128,6 @@ class LinuxProcesses:
         return children.carriers(names) if self._proc_is_ours else {}
 
     def hold(self, identity: ProcessIdentity) -> ProcessHandle | NotHeld:
-        if self._stat_only:
-            return NotHeld("this kernel gives no handle for a process")
         pinned = self._pin(identity)
         if not isinstance(pinned, int):
             return NotHeld(pinned.because, over=pinned.standing is Standing.DEAD)
@@ -187,8 +172,6 @@ class LinuxProcesses:
 
     def _prove_here(self, identity: ProcessIdentity) -> Verdict:
         """Also called by the polling's thread."""
-        if self._stat_only:
-            return self._stat_only.prove(identity) if self._proc_is_ours else unknown(FOREIGN_PROC)
         pinned = self._pin(identity)
         if not isinstance(pinned, int):
             return pinned
@@ -254,12 +237,9 @@ class LinuxProcesses:
         for identity in tuple(self._on_death):
             self.unwatch(identity)
         self._polling.close()
-        self._pinning.close()
 
     def _attach(self, identity: ProcessIdentity) -> Verdict:
         """Puts a pidfd of it on the loop, if there is one to spare."""
-        if self._stat_only:
-            return self._prove_here(identity)
         pinned = self._pin(identity)
         if not isinstance(pinned, int):
             return pinned
@@ -277,7 +257,7 @@ class LinuxProcesses:
         return {identity: self._prove_here(identity) for identity in identities}
 
     def _conclude(self, identity: ProcessIdentity, verdict: Verdict) -> None:
-        if verdict.standing is Standing.ALIVE and not self._stat_only and self._watches.has_room():
+        if verdict.standing is Standing.ALIVE and self._watches.has_room():
             verdict = self._attach(identity)  # promoted: a descriptor is to spare by now
         if verdict.standing is Standing.DEAD:
             self._tell(identity, verdict)

@@ -1,12 +1,12 @@
-"""What a process has open under /proc: the files of its descriptors, and which it has locked.
+"""The files that a process has open under /proc, and which of them it has locked.
 
-Rules of this file
-  1. A lock is the kernel's word in /proc/locks: this pid, this inode. Device numbers are not compared, since
-     some file systems show others there than to stat(2).
+Rules
+  1. A lock is a line of /proc/locks with this pid and this inode. Device numbers are not compared: some file
+     systems show others there than to stat(2).
   2. Pipes, sockets, devices and files without a name are left out.
   3. Whether it is still the same process afterwards is for the caller to verify.
 
-Not here: one process's own lines (procfs.py).
+Not here: a process's stat line, command line and environment (procfs.py).
 """
 
 import os

@@ -1,10 +1,10 @@
-"""Looking again and again, for processes that no descriptor watches.
+"""Poll processes that no descriptor watches, once a second.
 
-Rules of this file
-  1. All are asked in one batch, in a thread: the loop never waits for /proc.
-  2. There is a timer only while somebody is in the set.
+Rules
+  1. All are judged in one batch, in a thread: the loop never waits for /proc.
+  2. There is a timer only while there are processes to poll.
   3. A pass only reports verdicts; the adapter draws the conclusion, on the loop.
-  4. A verdict on somebody who left the set meanwhile is dropped.
+  4. A verdict on a process that was removed meanwhile is dropped.
 
 Not here: how one process is judged (linux.py, portable.py).
 """

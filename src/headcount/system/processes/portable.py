@@ -1,17 +1,22 @@
-"""Processes anywhere, on psutil: the same port with the promises that polling can keep.
+"""Processes on any system, through psutil: the same interface with the promises that polling can keep.
 
-Rules of this file
+Used where there is no Linux, and on Linux kernels without pidfds.
+
+Rules
   1. All watched processes are read in one batch in a thread, once a second, while any is watched.
   2. One absence is doubt; the next pass confirms it. Another start or a zombie is a proof at once.
-  3. A start is counted from boot. The creation time as psutil gives it moves with the wall clock
-     and is never stored.
+  3. A start is counted from boot: the kernel's ticks on Linux, creation minus boot elsewhere. Both of those
+     move with the wall clock, so that their difference does not; it is exact only to about two seconds
+     (`nearly_same_start`). psutil's creation time by itself moves with the wall clock and is never stored.
   4. Not permitted to look is UNKNOWN. How a process ended is not known here: an empty Exit.
+  5. A /proc of another pid namespace is not read: everybody is UNKNOWN.
 
 Not here: pidfds (linux.py).
 """
 
 import asyncio
 import os
+import sys
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
@@ -20,18 +25,21 @@ import psutil
 from headcount.core.values.process import Locks, OpenFile, OpenFiles, Place, ProcessFacts, ProcessIdentity
 from headcount.core.values.verdict import Proof, Standing, Verdict, alive, dead, judge_place, unknown
 from headcount.system.processes import boot_and_namespace
+from headcount.system.processes.boot_and_namespace import FOREIGN_PROC, NO_MACHINE
 from headcount.system.processes.interface import Gone, Look, OnDeath, Unreadable
 from headcount.system.processes.pidfds.calls import is_vacant
 from headcount.system.processes.pidfds.handle import NotHeld, ProcessHandle
 from headcount.system.processes.polling import Polling
-from headcount.system.processes.procfs import nearly_same_start, read_start
+from headcount.system.processes.procfs import TICKS, open_directory, read_stat
 
 DESCENDANTS_MOST = 256
 
 ABSENT = unknown("not found once; the next look confirms it or not")
 T = TypeVar("T")
 
-NO_MACHINE = ""  # see linux.py: a watched identity does not say where it ran
+ROUGHLY = 2 * TICKS
+"""Two starts nearer than this may be one start read twice, where it is a difference of wall times.
+A pid is not given again that soon: systems hand out numbers in a circle."""
 
 
 class PortableProcesses:
@@ -39,6 +47,7 @@ class PortableProcesses:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._place = boot_and_namespace.read_place()
+        self._readable = sys.platform != "linux" or boot_and_namespace.proc_is_ours()
         self._on_death: dict[ProcessIdentity, OnDeath] = {}
         self._missed: set[ProcessIdentity] = set()
         self._polling = Polling(loop, self._judge_batch, self._conclude)
@@ -57,6 +66,8 @@ class PortableProcesses:
     def look(self, pid: int) -> Look:
         if pid <= 0:
             return Gone()
+        if not self._readable:
+            return Unreadable(FOREIGN_PROC)
         try:
             return self._read(psutil.Process(pid))
         except psutil.ZombieProcess:
@@ -156,6 +167,8 @@ class PortableProcesses:
         return judge_place(identity, self._place, remembered_machine) or self._prove_here(identity)
 
     def _prove_here(self, identity: ProcessIdentity) -> Verdict:
+        if not self._readable:
+            return unknown(FOREIGN_PROC)
         try:
             process = psutil.Process(identity.pid)
             started, ended = read_start(process), _has_ended(process)
@@ -258,3 +271,25 @@ def _if_permitted(read: Callable[[], T]) -> T | None:
         return read()
     except (psutil.AccessDenied, psutil.ZombieProcess, OSError):
         return None
+
+
+def read_start(process: psutil.Process) -> int | None:
+    """May raise psutil's errors, like any question to a process."""
+    if sys.platform == "linux":
+        return _from_stat(process.pid)
+    return round((process.create_time() - psutil.boot_time()) * TICKS)
+
+
+def nearly_same_start(one: int, other: int) -> bool:
+    return sys.platform != "linux" and abs(one - other) < ROUGHLY
+
+
+def _from_stat(pid: int) -> int | None:
+    try:
+        with open_directory(pid) as directory:
+            stat = read_stat(directory)
+    except (FileNotFoundError, ProcessLookupError):
+        raise psutil.NoSuchProcess(pid) from None
+    except PermissionError:
+        raise psutil.AccessDenied(pid) from None
+    return None if stat is None else stat.started

@@ -1,28 +1,17 @@
-"""Reading one process under /proc, through its directory.
-
-One line of /proc/<pid>/stat, taken apart (proc_pid_stat(5)).
-
-When a process started, counted from boot: a number that the wall clock cannot move.
-
-The controlling terminal of a process, by the kernel's word: whether it has one, and which.
+"""Reading one process under /proc: its stat line, command line, environment, links and controlling terminal.
 
 Rules
-  1. An open /proc/<pid> directory belongs to one incarnation: after its end every read in it fails, also when
-     the pid was given to somebody else. So what is read through it is of one process.
+  1. An open /proc/<pid> directory belongs to one incarnation: after its end every read in it fails, even if
+     the pid was given to another process. So what is read through it belongs to one process.
   2. Whether that process still lived afterwards is for the caller to verify.
   3. Text is made safe here: what is not UTF-8 is replaced, long command lines are cut.
-  4. The name may hold spaces and parentheses: it ends at the last one.
-  5. A line that is not whole or not numbers is no line. It is never half believed.
-  6. `has_ended` needs state Z or X *and* no other thread: a process whose main thread ended is a Z that lives
+  4. In a stat line (proc_pid_stat(5)) the name may contain spaces and parentheses: it ends at the last
+     parenthesis. A line that is incomplete or not numeric is dropped whole.
+  5. `has_ended` needs state Z or X *and* no other thread: a process whose main thread ended shows Z and lives
      on.
-  7. Where the kernel counts start ticks since boot, those are taken as they are.
-  8. Elsewhere it is creation minus boot, both by the wall clock, so that a clock that was set moves both. The
-     difference is exact only roughly; `nearly_same_start` says how roughly.
-  9. What cannot be read is None, and nothing follows from it.
+  6. A terminal that cannot be read is None, and nothing follows from it.
 
-Not here: what a line means (procfs.py), liveness (linux.py); reading the file (procfs.py); comparing identities
-  (core/values/process.py); which terminal program shows it (core/values/terminal.py), who the process is
-  (linux.py).
+Not here: liveness and identity (linux.py), which program shows the terminal (core/values/terminal.py).
 """
 
 import os
@@ -30,13 +19,15 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import psutil
 from msgspec import Struct
 
 from headcount.core.values.process import ProcessFacts, ProcessIdentity
 from headcount.system.processes import descriptor_limits
 
 ENDED_STATES = frozenset("ZXx")
+
+TICKS = os.sysconf("SC_CLK_TCK")
+"""Per second: the unit in which a process's start and processor time are counted."""
 
 
 class StatLine(Struct, frozen=True):
@@ -80,7 +71,6 @@ ENVIRON_MOST = 4_194_304
 """Larger than the kernel lets an environment be by default, and still a bound."""
 
 STAT_MOST = 4_096
-STATUS_MOST = 16_384
 
 
 @contextmanager
@@ -137,11 +127,6 @@ def read_environ(directory: int, names: frozenset[str]) -> dict[str, str]:
     return {wanted[name]: value.decode("utf-8", "replace") for name, _, value in pairs if name in wanted}
 
 
-def is_thread(directory: int, pid: int) -> bool:
-    """Whether the number is only that of a thread in some process: /proc shows those too, if asked by number."""
-    return b"\nTgid:\t%d\n" % pid not in _read(directory, "status", STATUS_MOST)
-
-
 def may_read_exit(directory: int) -> bool:
     """The exit status in `stat` is a plain 0 for those who may not trace the process: proc_pid_stat(5)."""
     return os.geteuid() in (0, os.fstat(directory).st_uid)
@@ -189,35 +174,6 @@ def _link(directory: int, name: bytes | str) -> str | None:
         return None
 
 
-TICKS = 100  # per second, as Linux shows them to everybody (USER_HZ)
-
-ROUGHLY = 2 * TICKS
-"""Two starts nearer than this may be one start read twice, where it is a difference of wall times.
-A pid is not given again that soon: systems hand out numbers in a circle."""
-
-
-def read_start(process: psutil.Process) -> int | None:
-    """May raise psutil's errors, like any question to a process."""
-    if sys.platform == "linux":
-        return _from_stat(process.pid)
-    return round((process.create_time() - psutil.boot_time()) * TICKS)
-
-
-def nearly_same_start(one: int, other: int) -> bool:
-    return sys.platform != "linux" and abs(one - other) < ROUGHLY
-
-
-def _from_stat(pid: int) -> int | None:
-    try:
-        with open_directory(pid) as directory:
-            stat = read_stat(directory)
-    except (FileNotFoundError, ProcessLookupError):
-        raise psutil.NoSuchProcess(pid) from None
-    except PermissionError:
-        raise psutil.AccessDenied(pid) from None
-    return None if stat is None else stat.started
-
-
 TTY = 4  # of the fields behind the name: tty_nr
 PTS, CONSOLE = 136, 4  # major numbers
 
@@ -249,7 +205,7 @@ def _number(pid: int) -> int | None:
 
 
 def _elsewhere(pid: int) -> tuple[bool | None, str | None]:
-    import psutil
+    import psutil  # lazy: only on systems without /proc
 
     try:
         terminal = psutil.Process(pid).terminal()

@@ -1,18 +1,15 @@
-"""The footprint of a process: how long it runs, what it used, on which ports it listens.
-
-Processor time of a process and of what it started, under /proc.
+"""Resource usage of a process: age, processor time, memory, listening ports.
 
 Rules
-  1. Figures for people: what cannot be read is missing, and nothing follows from it.
-  2. They are of that very incarnation: read through its own directory, whose start is compared.
+  1. These are figures for people: what cannot be read is missing, and nothing follows from it.
+  2. `measure` is about one incarnation: it reads through the process's own directory and compares its start.
   3. Ports are found by the inodes of the process's own sockets in the kernel's list of listeners.
-  4. Own time, the time of children that were reaped (which the kernel adds to their parent), and the same for
-     living descendants: a tool that works is not silence.
-  5. Bounded: so many processes and no more. A descendant that ends while it is read is left out.
-  6. For a look once a minute, not for a top: nothing here is exact to a tick.
+  4. `read_usage` adds the process's own time, that of its reaped children (the kernel adds it to the parent),
+     and the same for living descendants: a session whose tool computes has not stalled.
+  5. It reads a bounded number of processes, leaves out a descendant that ends meanwhile, and is not exact to
+     a tick: it is meant for a look once a minute.
 
-Not here: who the process is (linux.py), whether it lives (system/processes/pidfds/calls.py); whose process it
-  is (linux.py pins it), what little use means (daemon/observers/stalls.py).
+Not here: identity and liveness (linux.py), what little use means (daemon/observers/stalls.py).
 """
 
 import os
@@ -22,13 +19,14 @@ from msgspec import Struct
 
 from headcount.core.values.process import ProcessIdentity
 from headcount.system.processes import procfs
-from headcount.system.processes.procfs import parse_stat
+from headcount.system.processes.children import children_of
+from headcount.system.processes.procfs import TICKS, parse_stat
 
-TICKS = os.sysconf("SC_CLK_TCK")
 PAGE = os.sysconf("SC_PAGE_SIZE")
 LISTENS = b"0A"  # TCP_LISTEN in /proc/net/tcp
 LISTENERS = ("/proc/net/tcp", "/proc/net/tcp6")
 PORTS_MOST = 16
+PROCESSES_MOST = 256
 SOCKETS_MOST = 4_096  # descriptors looked at; a process with more is not counted to the end
 USER_TIME, SYSTEM_TIME = 11, 12  # of the fields behind the name
 
@@ -108,7 +106,7 @@ def _ports(directory: int, listening: dict[int, int]) -> tuple[int, ...]:
 def _elsewhere(identity: ProcessIdentity) -> Footprint:
     import psutil
 
-    from headcount.system.processes.procfs import read_start
+    from headcount.system.processes.portable import read_start
 
     try:
         process = psutil.Process(identity.pid)
@@ -120,21 +118,18 @@ def _elsewhere(identity: ProcessIdentity) -> Footprint:
         return NOTHING
 
 
-PROCESSES_MOST = 256
-
-
 def read_usage(pid: int) -> float | None:
     """Seconds; None: the process cannot be read."""
     own = _own(pid)
     if own is None:
         return None
-    total, seen, waiting = own, {pid}, _children(pid)
+    total, seen, waiting = own, {pid}, list(children_of(pid))
     while waiting and len(seen) < PROCESSES_MOST:
         child = waiting.pop()
         if child not in seen:
             seen.add(child)
             total += _own(child) or 0.0
-            waiting += _children(child)
+            waiting += children_of(child)
     return total
 
 
@@ -148,19 +143,3 @@ def _own(pid: int) -> float | None:
     if len(after) < 15:
         return None
     return sum(int(field) for field in after[11:15]) / TICKS  # utime, stime, cutime, cstime
-
-
-def _children(pid: int) -> list[int]:
-    """By thread: each lists the processes that it started. Missing where the kernel was built without it."""
-    found: list[int] = []
-    try:
-        threads = os.listdir(f"/proc/{pid}/task")
-    except OSError:
-        return found
-    for thread in threads:
-        try:
-            with open(f"/proc/{pid}/task/{thread}/children", "rb") as file:
-                found += [int(word) for word in file.read().split()]
-        except OSError:
-            continue
-    return found

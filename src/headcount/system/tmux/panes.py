@@ -1,19 +1,17 @@
-"""Panes: what a tmux server says of them, of who looks at them, and of what they show.
-
-Windows: what a tmux server is told. It shows one, opens one, closes one, and keeps one word of ours.
+"""Tmux panes and windows: list panes, clients and screen text; show, open and close windows; set our option.
 
 Rules
-  1. An answer that is not understood is no answer: it is not a server with fewer panes.
-  2. Pane numbers are given anew by every server: what a pane shows is asked of the server that the place
-     names.
+  1. An answer that is not understood is `Unreachable`, not a server with fewer panes.
+  2. Pane numbers are unique only within one server run: a pane's text is taken only from the server that the
+     place names.
   3. Only ids of tmux's own form (`%5`, `@3`), and names without its special characters, become part of a
-     command (K10).
-  4. No signal from here. Closing a pane makes tmux hang up on what runs in it, so it is asked only where
-     nothing runs, or somebody said so.
-  5. What we set is an option of our own, `@headcount`; its value is numbers and marks.
+     command (accident K10).
+  4. No signal is sent from here. Closing a pane makes tmux hang up on what runs in it, so callers do it only
+     where nothing runs or a person asked for it.
+  5. We set one option of our own, `@headcount`: numbers and marks.
 
-Not here: whose pane it is (core/values/terminal.py), when to ask (daemon/observers/terminals.py); asking
-  (server.py, panes.py), what the option says (present/summary.py).
+Not here: running tmux (server.py), whose pane it is (core/values/terminal.py), when to ask
+(daemon/observers/terminals.py), what the option says (present/summary.py).
 """
 
 import re
@@ -27,6 +25,8 @@ from headcount.system.tmux.server import NoServer, Unreachable, ask, did, find_s
 from headcount.times import GLANCE_WITHIN
 
 PANE = re.compile("%[0-9]{1,10}")
+WINDOW = re.compile("@[0-9]{1,10}")
+OPTION = "@headcount"
 SESSION = re.compile(r"[A-Za-z0-9_][^:.\x00-\x1f\x7f]{0,99}")
 SERVERS_MOST = 8  # that a glance is taken at
 
@@ -121,10 +121,6 @@ def read_panes(socket: str, said: str) -> list[Pane]:
         for each in found
         if each is not None
     ]
-
-
-WINDOW = re.compile("@[0-9]{1,10}")
-OPTION = "@headcount"
 
 
 def show(pane: Pane) -> bool:

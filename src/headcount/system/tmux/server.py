@@ -1,11 +1,12 @@
-"""Asking tmux: where its servers are, and one question to one of them.
+"""Tmux servers: find their sockets, and run one command on one of them.
 
-Rules of this file
-  1. Three answers: what it said, nobody there, cannot be asked. An unreachable server is not a server without
-     panes (stack: a library's lists are empty on any error).
-  2. Every question has a deadline, and starts no server. The socket is always named: several servers may run.
+Rules
+  1. There are three answers: the output, `NoServer`, and `Unreachable`. An unreachable server is not a server
+     without panes.
+  2. Every question has a deadline and starts no server. `ask` always names the socket: several servers may
+     run.
 
-Not here: what is asked (panes.py), what is told (panes.py).
+Not here: which commands are run (panes.py).
 """
 
 import os

@@ -1,23 +1,22 @@
-"""Pidfds: a descriptor that is one process for as long as we hold it (pidfd_open(2)).
+"""System calls on pidfds: a descriptor that stays one process for as long as it is open (pidfd_open(2)).
 
-What a pidfd says of its process when asked by ioctl: PIDFD_GET_INFO, Linux 6.13 and later.
-
-How a process that is not our child ended: its exit code or signal, as far as the kernel still says.
+They open a pidfd, tell whether its process ended, ask the kernel about it (ioctl PIDFD_GET_INFO, Linux 6.13
+and later) and read how a process that is not our child ended.
 
 Rules
-  1. A pidfd that is readable has ended: as a zombie or gone. Nothing else says so, and nothing less.
-  2. While it is not readable, the pid is that process's own: what was read by pid in between is its.
-  3. "No process has that pid" is told apart from "the kernel would not say".
-  4. One question, one answer: its pid and its parent's while it has one, the exit status once it was reaped.
-  5. A kernel that does not know the question is told apart from one that says "reaped".
-  6. While it is a zombie its stat line shows the status; once reaped, its pidfd does. Both are asked.
-  7. A stat line is believed only when its start is the process's own and the process was still unreaped after
-     the read: else the number may already belong to another.
-  8. What nobody says is not made up: an empty Exit.
+  1. A process has ended, as a zombie or gone, exactly when its pidfd is readable.
+  2. While the pidfd is not readable the pid is that process's own: what was read by pid in between belongs to
+     it.
+  3. "No process has that pid" is told apart from "the kernel did not answer".
+  4. PIDFD_GET_INFO gives pid and parent while the process has them, the exit status once it was reaped. A
+     kernel that does not know the call is told apart from one that says "reaped".
+  5. A zombie's stat line shows the exit status; after reaping its pidfd does. Both are asked.
+  6. A stat line is believed only if its start is the process's own and the process was still unreaped after
+     the read. Otherwise the pid may already belong to another process.
+  7. An exit status that nothing tells is not made up: an empty Exit.
 
-Not here: coming back to a process after a restart (handle.py), how it ended (calls.py); older kernels' ways
-  to the same facts (system/processes/pidfds/calls.py, calls.py); whether it ended
-  (system/processes/pidfds/calls.py).
+Not here: finding a remembered process again (handle.py), which of these calls the kernel has
+(kernel_features.py).
 """
 
 import errno
@@ -49,15 +48,8 @@ def open_pidfd(pid: int) -> int | Gone | Unreadable:
     except OSError as error:
         if error.errno in NO_SUCH_PROCESS:
             return Gone()
-        return no_descriptor(pid, error)
-
-
-def no_descriptor(pid: int, error: OSError) -> Gone | Unreadable:
-    """What can be said without a descriptor: whether anything at all has that number."""
-    descriptor_limits.note(error)
-    if is_vacant(pid):
-        return Gone()
-    return Unreadable(error.strerror or str(error))
+        descriptor_limits.note(error)
+        return Gone() if is_vacant(pid) else Unreadable(error.strerror or str(error))
 
 
 def is_vacant(pid: int) -> bool:
@@ -159,10 +151,10 @@ def read_exit(pidfd: int, pid: int, started: int | None, exit_info: bool) -> Exi
         status = _zombie_status(pidfd, pid, started)
     if status is None and exit_info:
         status = _reaped_status(pidfd)  # it was reaped between the two questions
-    return exit_of(status)
+    return _exit_of(status)
 
 
-def exit_of(status: int | None) -> Exit:
+def _exit_of(status: int | None) -> Exit:
     """From a status as wait(2) gives it."""
     if status is None:
         return Exit()

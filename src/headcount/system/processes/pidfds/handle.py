@@ -1,20 +1,21 @@
-"""A process handle: an identity pinned by an open pidfd. The only thing through which anything is signalled.
+"""Process handles: an identity pinned by an open pidfd. Nothing is signalled through anything else.
 
-Pinning a remembered process: a pidfd of that very incarnation, or the reason why there is none.
+`ProcessHandle` is the pinned process. `Pinning` opens the pidfd of a remembered process, or says why there is
+none.
 
 Rules
-  1. It was verified to be that incarnation when it was made, and stays it: a pidfd never becomes another
-     process.
-  2. Waiting for the end is on the same descriptor that is signalled, by one at a time. It needs no other:
-     whoever was signalled can be waited for also when no descriptor is left.
+  1. A handle was verified to be that incarnation when it was made, and stays it: a pidfd never becomes
+     another process.
+  2. It waits for the end on the same descriptor that is signalled, for one caller at a time. So a process
+     that was signalled can be waited for even when no descriptor is left.
   3. It must be closed.
-  4. By its handle first: it opens that process or nothing. Then by its pid, compared afterwards.
-  5. Dead is a number that nothing has, a number that another has, or a number whose owner has ended: were the
-     remembered one alive, the number would be its own.
-  6. A stale handle against a living match is a contradiction, and the living one is believed.
+  4. A process is pinned by its pid and compared afterwards: by the pidfd's inode, which is unique per boot,
+     or by the start where a kernel has no such inodes.
+  5. Dead means: nothing has its pid, another process has it, or whoever has it has ended. Were the remembered
+     process alive, the pid would be its own.
 
-Not here: making one (linux.py), sending through it (system/signals.py); whether the pinned process lives
-  (linux.py asks its pidfd), other places (core/values/verdict.py).
+Not here: making handles and asking whether the pinned process lives (linux.py), sending signals
+(system/signals.py), other boots and namespaces (core/values/verdict.py).
 """
 
 import asyncio
@@ -25,11 +26,10 @@ from contextlib import contextmanager
 from msgspec import Struct
 
 from headcount.core.values.process import Match, Place, ProcessIdentity, same_process
-from headcount.core.values.verdict import Exit, Proof, Standing, Verdict, dead, unknown
-from headcount.system.processes import handle, procfs
+from headcount.core.values.verdict import Exit, Proof, Verdict, dead, unknown
+from headcount.system.processes import procfs
 from headcount.system.processes.interface import Gone, Unreadable
 from headcount.system.processes.pidfds import calls
-from headcount.system.processes.pidfds import calls as pidfds
 from headcount.system.processes.pidfds.kernel_features import Features
 
 STOPPED = frozenset("Tt")
@@ -65,7 +65,7 @@ class ProcessHandle(Struct):
             self.pidfd = None
 
     def has_ended(self) -> bool:
-        return self.pidfd is None or pidfds.has_ended(self.pidfd)
+        return self.pidfd is None or calls.has_ended(self.pidfd)
 
     def is_stopped(self) -> bool:
         """Stopped by a signal or a tracer; what cannot be read is not."""
@@ -110,40 +110,13 @@ class Pinning:
     def __init__(self, place: Place, features: Features) -> None:
         self._place = place
         self._features = features
-        self._pidfs = os.pidfd_open(os.getpid()) if features.handle else None
-        self._handles = None if self._pidfs is None else handle.learn_handles(self._pidfs)
-
-    def close(self) -> None:
-        if self._pidfs is not None:
-            os.close(self._pidfs)
-            self._pidfs = self._handles = None
-
-    def pin(self, identity: ProcessIdentity) -> int | Verdict:
-        """The pidfd is the caller's to close. A verdict is DEAD or UNKNOWN."""
-        by_handle = self._pin_by_handle(identity)
-        if isinstance(by_handle, int):
-            return by_handle
-        by_pid = self._pin_by_pid(identity)
-        in_doubt = not isinstance(by_pid, int) and by_pid.standing is Standing.UNKNOWN
-        if isinstance(by_handle, Gone) and in_doubt:
-            return dead(Proof.EXITED, "its handle is that of a process that is over")
-        return by_pid
 
     def identity_of(self, pid: int, pinned: int, started: int | None) -> ProcessIdentity:
         inode = calls.inode_of(pinned) if self._features.inode else None
         return ProcessIdentity(self._place.boot, self._place.namespace, pid, started, inode)
 
-    def _pin_by_handle(self, identity: ProcessIdentity) -> int | Gone | Unreadable | None:
-        pidfs, handles = self._pidfs, self._handles
-        if pidfs is None or handles is None or identity.inode is None:
-            return None
-        pinned = handle.open_handle(identity.inode, handles, pidfs)
-        if isinstance(pinned, int) and calls.pid_of(pinned) not in (identity.pid, calls.REAPED):
-            os.close(pinned)  # a record whose pid and inode are of two processes: its pid is asked instead
-            return None
-        return pinned
-
-    def _pin_by_pid(self, identity: ProcessIdentity) -> int | Verdict:
+    def pin(self, identity: ProcessIdentity) -> int | Verdict:
+        """The pidfd is the caller's to close. A verdict is DEAD or UNKNOWN."""
         pinned = calls.open_pidfd(identity.pid)
         if isinstance(pinned, Gone):
             return dead(Proof.EXITED, "no process has its pid any more")

@@ -1,16 +1,13 @@
-"""What this kernel has of the features, found by trying each once.
-
-What the kernel offers for telling processes apart, and what of it may be used.
+"""What this kernel offers for telling processes apart, found by trying each feature once.
 
 Rules
-  1. A feature is there when it worked on ourselves. Version numbers are not asked: kernels are patched.
+  1. A feature is there when it worked on ourselves. Version numbers are not read: kernels are patched.
   2. Probing leaves nothing open.
   3. Every feature can be switched off, so that tests and `HEADCOUNT_WITHOUT` show older kernels.
-  4. A feature is used only when it is both allowed here and found by `probe`.
-  5. Without `pidfd` there is neither inode nor handle nor exit information: they hang on it.
+  4. A feature is used only when it is both allowed and found by `probe`.
+  5. Without `pidfd` there is neither inode nor exit information: they depend on it.
 
-Not here: what is allowed (kernel_features.py); how a feature is used (system/processes/pidfds/calls.py, handle.py,
-  calls.py).
+Not here: how a feature is used (calls.py, handle.py), what is used without pidfds (processes/choose.py).
 """
 
 import os
@@ -19,14 +16,14 @@ import socket
 from msgspec import Struct
 from msgspec.structs import fields, replace
 
-from headcount.system.processes import handle
 from headcount.system.processes.pidfds import calls
+
+SO_PEERPIDFD = 77  # asm-generic/socket.h
 
 
 class Features(Struct, frozen=True):
     pidfd: bool = True  # Linux 5.3: a descriptor that pins a process and reports its end
     inode: bool = True  # Linux 6.9: the descriptor's inode is unique per boot
-    handle: bool = True  # Linux 6.14: that inode opens the same process again after our restart
     exit_info: bool = True  # Linux 6.15: the exit status of a process that was already reaped
     peer_pidfd: bool = True  # Linux 6.5: a socket names its peer by a descriptor
 
@@ -50,24 +47,18 @@ class Features(Struct, frozen=True):
     def __and__(self, other: "Features") -> "Features":
         both = {name: getattr(self, name) and getattr(other, name) for name in self.names()}
         if not both["pidfd"]:
-            both.update(inode=False, handle=False, exit_info=False)
-        if not both["inode"]:
-            both.update(handle=False)  # the handle is the inode
+            both.update(inode=False, exit_info=False)
         return Features(**both)
-
-
-SO_PEERPIDFD = 77  # asm-generic/socket.h
 
 
 def probe() -> Features:
     ours = calls.open_pidfd(os.getpid()) if hasattr(os, "pidfd_open") else None
     if not isinstance(ours, int):
-        return Features.without("pidfd", "inode", "handle", "exit_info", "peer_pidfd")
+        return Features.without(*Features.names())
     try:
         return Features(
             pidfd=True,
             inode=_has_own_inodes(ours),
-            handle=handle.learn_handles(ours) is not None,
             exit_info=calls.ask(ours) is not None,
             peer_pidfd=_names_peers(),
         )

@@ -1,14 +1,15 @@
-"""The pidfds on the daemon's loop: as many as leave room for everybody else.
+"""The pidfds on the daemon's loop: as many as leave room for callers.
 
-Rules of this file
-  1. Callers come before watches. A pidfd that would take of what is kept free is not put on the loop; and where less
-     than half of that is left, pidfds are given up until all of it is. Between the two nothing changes, so that a
-     caller who comes and goes moves no watch.
-  2. One that has ended is not given up: its word is on its way.
-  3. A callback removes its reader first: a dead pidfd stays readable and would spin the loop.
-  4. Scarcity is logged when it begins.
+Rules
+  1. Callers come before watches. A pidfd that would use up reserved descriptors is not put on the loop. When
+     less than half of the reserve is free, pidfds are given up until all of it is. In between nothing
+     changes, so that a caller who comes and goes moves no watch.
+  2. The pidfd of a process that has ended is not given up: its event is on the way.
+  3. A callback removes its reader first: the pidfd of a dead process stays readable and would spin the loop.
+  4. Scarcity is logged once, when it starts.
 
-Not here: how many there may be (system/processes/descriptor_limits.py), looking at those who were given up (polling.py), verdicts (linux.py).
+Not here: the limits (descriptor_limits.py), polling the processes that were given up (polling.py), verdicts
+(linux.py).
 """
 
 import asyncio

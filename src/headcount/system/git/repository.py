@@ -1,9 +1,10 @@
-"""Git's own files: which repository and worktree a directory is in, and on which branch.
+"""Which repository and worktree a directory is in, and on which branch, read from git's own files.
 
-Rules of this file
-  1. No git process: two or three small reads a directory.
-  2. A worktree counts as its repository: `web@i18n`, also when its directory is called web-i18n.
-  3. The paths are foreign: only regular files are opened, a few kilobytes are read, errors are "no".
+Rules
+  1. No git process is run: two or three small reads per directory.
+  2. A worktree counts as its repository: `web@i18n`, also if its directory is called web-i18n.
+  3. The paths are foreign: only regular files are opened, a few kilobytes are read, and an error means "no
+     repository".
 
 Not here: what the directory means (a directory is never identity).
 """

@@ -1,12 +1,13 @@
-"""Work that only one directory has: what git says is not committed, or not anywhere else.
+"""Unsaved work in a checkout: what git says is not committed, or in no other repository.
 
-Rules of this file
-  1. Git is asked, and only to look: it takes no lock and writes nothing, not even its index.
-  2. A repository's own settings name programs that git runs when it looks (filters, a file monitor). They are not
-     run: whoever can write there would run as us.
+Rules
+  1. Git only looks: it takes no lock and writes nothing, not even its index.
+  2. A repository's own settings can name programs that git runs when it looks (filters, a file monitor). They
+     are not run: otherwise anyone who can write there could run programs as us.
   3. Every question has a deadline. What cannot be told is None, which is not "nothing".
 
-Not here: which repository a directory is in (git_repository.py), whose work it was (daemon/leftovers/worktrees.py).
+Not here: which repository a directory is in (repository.py), whose work it was
+(daemon/leftovers/worktrees.py).
 """
 
 import os
