@@ -1,7 +1,7 @@
 """What commands read from their arguments (cli/arguments.py) is what their parsers put there.
 
 Rules of this file
-  1. Every argument of every verb is in Arguments, and nothing else is.
+  1. Every argument of every verb is in VerbArguments, and nothing else is.
   2. A switch is a bool; what may be missing is optional; what may be repeated is a list.
 """
 
@@ -9,10 +9,10 @@ import argparse
 from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
-from headcount.cli.arguments import Arguments
+from headcount.cli.arguments import VerbArguments
 from headcount.cli.options import all_parsers
 
-TYPES = get_type_hints(Arguments)
+TYPES = get_type_hints(VerbArguments)
 
 
 def arguments() -> list[tuple[str, argparse.Action]]:

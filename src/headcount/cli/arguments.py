@@ -11,7 +11,7 @@ Not here: what an argument means (commands/), parsing (options.py).
 from typing import Literal
 
 
-class Arguments:
+class VerbArguments:
     json: bool
     # whom and what
     session: str

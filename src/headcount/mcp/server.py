@@ -27,7 +27,7 @@ from mcp.server.stdio import stdio_server
 from headcount import __version__
 from headcount.client.aio import AsyncClient
 from headcount.mcp.tool_results import Answer, no_tool
-from headcount.mcp.tools import TOOLS, Arguments, Tool, call
+from headcount.mcp.tools import TOOLS, Tool, ToolArguments, call
 from headcount.present.clean_text import clean
 
 SKILL = """\
@@ -84,7 +84,7 @@ def server_of(client: AsyncClient) -> "Server[object, object]":
         return [_described(tool) for tool in TOOLS.values()]
 
     @server.call_tool()  # type: ignore[untyped-decorator]
-    async def called(name: str, arguments: Arguments) -> types.CallToolResult:
+    async def called(name: str, arguments: ToolArguments) -> types.CallToolResult:
         tool = TOOLS.get(name)
         return _result(await call(tool, client, arguments) if tool else no_tool(name, TOOLS))
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 CLAIMS_SHOWN = 5
 
 
-class Ending(TypedDict, total=False):
+class EndingWish(TypedDict, total=False):
     """What stop, close and reap may ask for."""
 
     kill_after: float | None
@@ -111,7 +111,7 @@ def _seconds(text: str) -> float:
     return span
 
 
-def ask(client: Client, path: str, body: "Ending", *, rounds: int = 1) -> Any:
+def ask(client: Client, path: str, body: "EndingWish", *, rounds: int = 1) -> Any:
     """`rounds`: how many times the daemon may have to wait for processes."""
     grace = body.get("kill_after")
     each = times.END_WITHIN if grace is None else float(grace) + times.KILLED_WITHIN

@@ -18,7 +18,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
-    from headcount.cli.arguments import Arguments
+    from headcount.cli.arguments import VerbArguments
     from headcount.client.daemon_access import Client
     from headcount.wire.answer_views import CheckAnswer
 
@@ -47,7 +47,7 @@ def parse_plain(words: list[str]) -> SimpleNamespace | None:
     return SimpleNamespace(item=plain[0], fence=number, json="--json" in words)
 
 
-def run(args: "Arguments") -> int:
+def run(args: "VerbArguments") -> int:
     assert args.fence is not None  # check requires it
     client = output.client()
     answer: CheckAnswer = claims.ask(client, claims.check(args.item, args.fence))
@@ -61,7 +61,7 @@ def run(args: "Arguments") -> int:
     return exit_codes.DONE if current else exit_codes.REFUSED
 
 
-def _stale(client: "Client", args: "Arguments", answer: "CheckAnswer") -> str:
+def _stale(client: "Client", args: "VerbArguments", answer: "CheckAnswer") -> str:
     from headcount.cli.actions.shared_requests import row_of
     from headcount.present.holders import name_of
 

@@ -23,7 +23,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
-    from headcount.cli.arguments import Arguments
+    from headcount.cli.arguments import VerbArguments
     from headcount.wire.answer_views import ClaimAnswer
 
 NOTE = (
@@ -67,7 +67,7 @@ def parse_plain(words: list[str]) -> SimpleNamespace | None:
     return args if args.item is not None else None
 
 
-def run(args: "Arguments") -> int:
+def run(args: "VerbArguments") -> int:
     wait = seconds(args.wait)
     if wait is None:
         raise no_time(args.wait or "", "claim")
@@ -84,7 +84,7 @@ def run(args: "Arguments") -> int:
         raise
 
 
-def _ask(args: "Arguments", question: connection.Question, wait: float) -> int:
+def _ask(args: "VerbArguments", question: connection.Question, wait: float) -> int:
     client = output.client()
     answer: ClaimAnswer = claims.ask(client, question)
     code = exit_codes.DONE if answer.get("granted") else exit_codes.REFUSED

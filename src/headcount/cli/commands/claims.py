@@ -32,7 +32,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
-    from headcount.cli.arguments import Arguments
+    from headcount.cli.arguments import VerbArguments
     from headcount.wire.answer_views import ClaimHistory, Claims, LossAccepted
     from headcount.wire.views import ClaimRow, Sessions
 
@@ -61,7 +61,7 @@ def parse_plain(words: list[str]) -> SimpleNamespace | None:
     )
 
 
-def run(args: "Arguments") -> int:
+def run(args: "VerbArguments") -> int:
     client = output.client()
     if args.accept_loss:
         return _accept(client, as_json=args.json)

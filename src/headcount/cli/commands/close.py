@@ -14,7 +14,7 @@ from headcount.present.clean_text import clean
 if TYPE_CHECKING:
     import argparse
 
-    from headcount.cli.arguments import Arguments
+    from headcount.cli.arguments import VerbArguments
     from headcount.wire.answer_views import CloseAnswer
     from headcount.wire.views import Signalled
 
@@ -40,8 +40,8 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     shared_requests.add_yes(parser)
 
 
-def run(args: "Arguments") -> int:
-    wish: shared_requests.Ending = {
+def run(args: "VerbArguments") -> int:
+    wish: shared_requests.EndingWish = {
         "all": args.all,
         "close_window": args.close_window,
         "kill_after": args.kill_after,

@@ -17,7 +17,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
-    from headcount.cli.arguments import Arguments
+    from headcount.cli.arguments import VerbArguments
 
 PLAIN_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/@:+#-]*")
 
@@ -87,7 +87,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     )
 
 
-def run(args: "Arguments") -> int:
+def run(args: "VerbArguments") -> int:
     if args.shell in ("sessions", "items"):
         words = session_words() if args.shell == "sessions" else item_words()
         plain = [word for word in words if PLAIN_WORD.fullmatch(word)]

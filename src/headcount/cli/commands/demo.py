@@ -39,7 +39,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
-    from headcount.cli.arguments import Arguments
+    from headcount.cli.arguments import VerbArguments
     from headcount.wire.views import EventRow, Sessions
 
 TOLD_MOST = 6
@@ -64,7 +64,7 @@ def seconds(text: str) -> float:
     return span
 
 
-def run(args: "Arguments") -> int:
+def run(args: "VerbArguments") -> int:
     screen = standard()
     if not args.json:
         print("Four stand-in agents, a daemon of their own, all in a temporary directory.", flush=True)

@@ -20,7 +20,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
-    from headcount.cli.arguments import Arguments
+    from headcount.cli.arguments import VerbArguments
 
 MARKS = {"ok": ("✓", "+", "good"), "note": ("·", "-", "idle"), "finding": ("!", "!", "alarm")}
 
@@ -33,7 +33,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     )
 
 
-def run(args: "Arguments") -> int:
+def run(args: "VerbArguments") -> int:
     if args.drift:
         from headcount.cli.strangers import report
 

@@ -16,7 +16,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
-    from headcount.cli.arguments import Arguments
+    from headcount.cli.arguments import VerbArguments
 
 
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
@@ -28,7 +28,7 @@ def _is_joined() -> bool:
     return Path(Places.from_environ(os.environ).state, "fleet.json").exists()
 
 
-def run(args: "Arguments") -> int:
+def run(args: "VerbArguments") -> int:
     client = output.client(autostart=False)
     client.before_signal = lambda: refuse_below_agents("down")
     stopped = client.stop()

@@ -20,7 +20,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
-    from headcount.cli.arguments import Arguments
+    from headcount.cli.arguments import VerbArguments
     from headcount.client.daemon_access import Client
     from headcount.wire.views import Explanation
 
@@ -39,7 +39,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     )
 
 
-def run(args: "Arguments") -> int:
+def run(args: "VerbArguments") -> int:
     if args.bundle == "":
         raise WrongCall("headcount: no file was named; without a name --bundle makes one up.")
     if args.paths and args.bundle is None:
@@ -55,7 +55,7 @@ def run(args: "Arguments") -> int:
     return exit_codes.DONE
 
 
-def _bundle(client: "Client", explanation: "Explanation", args: "Arguments") -> int:
+def _bundle(client: "Client", explanation: "Explanation", args: "VerbArguments") -> int:
     import json
 
     from headcount.cli.doctor import bundle

@@ -19,7 +19,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
-    from headcount.cli.arguments import Arguments
+    from headcount.cli.arguments import VerbArguments
     from headcount.wire.answer_views import FleetHost, FleetLeft, FleetStatus
 
 NOTE = (
@@ -45,7 +45,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     )
 
 
-def run(args: "Arguments") -> int:
+def run(args: "VerbArguments") -> int:
     for name, (word, verb) in OF.items():
         if getattr(args, name) and args.what != verb:
             raise WrongCall(f"headcount: {word} is of fleet {verb}. See: headcount fleet --help")
@@ -54,7 +54,7 @@ def run(args: "Arguments") -> int:
     return {"join": _join, "leave": _leave, "status": _status}[args.what](args)
 
 
-def _join(args: "Arguments") -> int:
+def _join(args: "VerbArguments") -> int:
     address = sys.stdin.readline().strip() if args.address == "-" else args.address
     if not address:
         raise WrongCall("headcount: join needs an address. See: headcount fleet --help")
@@ -68,7 +68,7 @@ def _join(args: "Arguments") -> int:
     return exit_codes.DONE
 
 
-def _leave(args: "Arguments") -> int:
+def _leave(args: "VerbArguments") -> int:
     answer: FleetLeft = output.client().post("/v1/fleet/leave", {"anyway": args.anyway})
     if args.json:
         output.print_document(answer)
@@ -83,7 +83,7 @@ def _leave(args: "Arguments") -> int:
     return exit_codes.DONE
 
 
-def _status(args: "Arguments") -> int:
+def _status(args: "VerbArguments") -> int:
     answer: FleetStatus = output.client().get("/v1/fleet")
     if args.json:
         output.print_document(answer)

@@ -24,7 +24,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
-    from headcount.cli.arguments import Arguments
+    from headcount.cli.arguments import VerbArguments
     from headcount.wire.answer_views import Conflict, Conflicts
 
 PATHS_AT_ONCE = 2_000  # a body has a limit, and a commit may touch more
@@ -52,7 +52,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument("--strict", action="store_true", help="refuse when the daemon cannot be asked")
 
 
-def run(args: "Arguments") -> int:
+def run(args: "VerbArguments") -> int:
     try:
         if args.install or args.uninstall:
             return _change(args)
@@ -126,7 +126,7 @@ def _could_not_ask(error: Exception, *, strict: bool) -> int:
     return code if strict else exit_codes.DONE
 
 
-def _change(args: "Arguments") -> int:
+def _change(args: "VerbArguments") -> int:
     directory = Path(git.hooks_directory())
     if args.uninstall:
         refuse_agents("guard git --uninstall")

@@ -15,7 +15,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
-    from headcount.cli.arguments import Arguments
+    from headcount.cli.arguments import VerbArguments
     from headcount.wire.answer_views import ClaimAnswer
 
 NOTE = (
@@ -31,7 +31,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument("--as", dest="acting_as", metavar="S", help="for that live session (people only)")
 
 
-def run(args: "Arguments") -> int:
+def run(args: "VerbArguments") -> int:
     question = claims.hand_off(args.item, args.to, fence=args.fence, acting_as=args.acting_as)
     answer: ClaimAnswer = claims.ask(output.client(), question)
     if args.json:

@@ -29,7 +29,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
-    from headcount.cli.arguments import Arguments
+    from headcount.cli.arguments import VerbArguments
     from headcount.client.daemon_access import Client
     from headcount.wire.answer_views import ClaimAnswer
 
@@ -68,7 +68,7 @@ def parse_plain(words: list[str]) -> SimpleNamespace | None:
     return args if args.item is not None else None
 
 
-def run(args: "Arguments") -> int:
+def run(args: "VerbArguments") -> int:
     wait = seconds(args.wait)
     if wait is None:
         raise no_time(args.wait or "", "hold")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from headcount.agents.installing.file_change import Plan
     from headcount.agents.installing.settings_file import Refusal
-    from headcount.cli.arguments import Arguments
+    from headcount.cli.arguments import VerbArguments
 
 NOTE = (
     "Inside an agent: install and status only. Uninstalling, or pointing hooks to another home, is for people.\n"
@@ -53,7 +53,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     )
 
 
-def run(args: "Arguments") -> int:
+def run(args: "VerbArguments") -> int:
     places = Places.from_environ(os.environ)
     targets = _targets(places, args.agent)
     if args.action == "status":

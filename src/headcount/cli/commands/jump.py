@@ -24,7 +24,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
-    from headcount.cli.arguments import Arguments
+    from headcount.cli.arguments import VerbArguments
     from headcount.wire.answer_views import Whereabouts
     from headcount.wire.views import SessionRow
 
@@ -35,7 +35,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument("session", metavar="S", help="an id, the beginning of one, or a name")
 
 
-def run(args: "Arguments") -> int:
+def run(args: "VerbArguments") -> int:
     return to(output.client(), args.session, as_json=args.json)
 
 

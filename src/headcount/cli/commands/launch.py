@@ -20,7 +20,7 @@ from headcount.client.faults import NotFound, Refused, WrongCall
 if TYPE_CHECKING:
     import argparse
 
-    from headcount.cli.arguments import Arguments
+    from headcount.cli.arguments import VerbArguments
     from headcount.wire.views import SessionRow
 
 AGENTS = {
@@ -85,7 +85,7 @@ def parse_plain(words: list[str]) -> SimpleNamespace | None:
     return args
 
 
-def run(args: "Arguments") -> int:
+def run(args: "VerbArguments") -> int:
     if not args.command:
         raise WrongCall("headcount: launch needs a command after --. See: headcount launch --help")
     program = shutil.which(args.command[0])
@@ -105,7 +105,7 @@ def run(args: "Arguments") -> int:
     return start_agent.in_window(client, args.tmux, os.getcwd(), words, as_json=args.json)  # noqa: PTH109
 
 
-def _own_words(args: "Arguments") -> list[str]:
+def _own_words(args: "VerbArguments") -> list[str]:
     """What was asked, for the headcount that runs in the window."""
     given = (("--name", args.name), ("--role", args.role), ("--agent", args.agent))
     words = [word for option, value in given if value for word in (option, str(value))]
@@ -122,7 +122,7 @@ def _check_name(name: str) -> None:
         raise Refused(400, "bad-name", f'"{name}" looks like an id: {better}')
 
 
-def _check_free(client: Client, args: "Arguments") -> None:
+def _check_free(client: Client, args: "VerbArguments") -> None:
     """Before a window is opened; the one that runs in it is asked again."""
     conversation = conversation_of(args.command)
     if conversation is None or args.anyway:
@@ -160,12 +160,12 @@ def _warn_of_stranger(agent: str) -> None:
         )
 
 
-def agent_of(args: "Arguments") -> str:
+def agent_of(args: "VerbArguments") -> str:
     called = str(args.agent or args.command[0].rpartition("/")[2])
     return AGENTS.get(called, called)
 
 
-def registration(args: "Arguments") -> dict[str, object]:
+def registration(args: "VerbArguments") -> dict[str, object]:
     command = [str(word) for word in args.command]
     given = {
         "agent": agent_of(args),

@@ -19,7 +19,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
-    from headcount.cli.arguments import Arguments
+    from headcount.cli.arguments import VerbArguments
     from headcount.wire.views import Leftovers
 
 KINDS = ("process", "second-writer", "pane", "worktree", "record")
@@ -31,7 +31,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument("--all", action="store_true", help="also those that are gone")
 
 
-def run(args: "Arguments") -> int:
+def run(args: "VerbArguments") -> int:
     words = [f"session={quoted(args.only)}"] if args.only else []
     words += [f"kind={args.kind}"] if args.kind else []
     words += ["all=1"] if args.all else []

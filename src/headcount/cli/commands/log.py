@@ -21,7 +21,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
-    from headcount.cli.arguments import Arguments
+    from headcount.cli.arguments import VerbArguments
     from headcount.wire.views import EventRow, History
 
 NEWEST = 50
@@ -53,7 +53,7 @@ def moment(text: str) -> float:
     return time.time() - span
 
 
-def run(args: "Arguments") -> int:
+def run(args: "VerbArguments") -> int:
     client = output.client()
     session = str(client.get(f"/v1/sessions/{quoted(args.only)}")["id"]) if args.only else None
     found: History = client.get(question(args, session))
@@ -69,7 +69,7 @@ def run(args: "Arguments") -> int:
     return exit_codes.DONE
 
 
-def question(args: "Arguments", session: str | None) -> str:
+def question(args: "VerbArguments", session: str | None) -> str:
     wanted = {
         "newest": "1",
         "limit": str(args.n if args.json or args.type else args.n * QUIET_SHARE),
@@ -80,16 +80,16 @@ def question(args: "Arguments", session: str | None) -> str:
     return "/v1/history?" + "&".join(f"{name}={quoted(value)}" for name, value in wanted.items() if value)
 
 
-def is_wanted(event: "EventRow", args: "Arguments", session: str | None) -> bool:
+def is_wanted(event: "EventRow", args: "VerbArguments", session: str | None) -> bool:
     of = (event.get("session") or {}).get("id")
     return (session is None or of == session) and (args.type is None or event.get("type") == args.type)
 
 
-def is_shown(event: "EventRow", args: "Arguments") -> bool:
+def is_shown(event: "EventRow", args: "VerbArguments") -> bool:
     return bool(args.json) or args.type is not None or is_told(event)
 
 
-def tell(event: "EventRow", args: "Arguments") -> None:
+def tell(event: "EventRow", args: "VerbArguments") -> None:
     if args.json:
         output.print_line(event)
     else:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from headcount.agents.installing.mcp_server import Done
     from headcount.agents.installing.settings_file import Refusal
     from headcount.agents.mcp_entry import Server
-    from headcount.cli.arguments import Arguments
+    from headcount.cli.arguments import VerbArguments
 
 AGENTS = ("claude-code", "codex", "opencode", "gemini")
 PASSED_ON = ("HEADCOUNT_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME")
@@ -58,7 +58,7 @@ def _called(word: str) -> str:
     return AGENTS_CALLED.get(word, word)
 
 
-def run(args: "Arguments") -> int:
+def run(args: "VerbArguments") -> int:
     if args.action == "serve":
         return _serve()
     if args.action == "skill":
@@ -84,7 +84,7 @@ def is_possible() -> bool:
     return find_spec("mcp") is not None
 
 
-def _change(args: "Arguments") -> int:
+def _change(args: "VerbArguments") -> int:
     from headcount.agents.installing import mcp_server
     from headcount.agents.installing.settings_file import Refusal
 
@@ -166,7 +166,7 @@ def _diff(done: "Done") -> list[str]:
     return [clean(line) for line in unified_diff(before, after, path, path, lineterm="")]
 
 
-def _status(args: "Arguments") -> int:
+def _status(args: "VerbArguments") -> int:
     from headcount.agents.installing import mcp_server
 
     found = [(each, mcp_server.standing(each)) for each in _wanted(args.agent)]

@@ -18,7 +18,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
-    from headcount.cli.arguments import Arguments
+    from headcount.cli.arguments import VerbArguments
     from headcount.wire.views import Sessions
 
 NOTE = "Exit codes: 0 it is on a screen now, 1 it is not (what to type is printed), 5 nobody waits for you."
@@ -28,7 +28,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument("--print", action="store_true", help="only say which one it is")
 
 
-def run(args: "Arguments") -> int:
+def run(args: "VerbArguments") -> int:
     client = output.client()
     found: Sessions = client.get("/v1/sessions")
     sessions = found["sessions"]

@@ -14,7 +14,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
-    from headcount.cli.arguments import Arguments
+    from headcount.cli.arguments import VerbArguments
     from headcount.wire.answer_views import ChannelOutcome, NotifyTest
 
 NOTE = """\
@@ -30,7 +30,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument("action", choices=["test"], help="send one notice by every channel")
 
 
-def run(args: "Arguments") -> int:
+def run(args: "VerbArguments") -> int:
     within = times.NOTICE_WITHIN + times.CALL_WITHIN  # a slow webhook is an answer too
     said = output.client().answer("POST", "/v1/notify/test", {}, within=within)
     if said.status >= 400:

@@ -16,7 +16,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
-    from headcount.cli.arguments import Arguments
+    from headcount.cli.arguments import VerbArguments
     from headcount.wire.answer_views import Peek, PeekLine
 
 LINES = 20
@@ -46,7 +46,7 @@ def count(text: str) -> int:
     return int(text)
 
 
-def run(args: "Arguments") -> int:
+def run(args: "VerbArguments") -> int:
     pane = "&pane=1" if args.pane else ""
     answer: Peek = output.client().get(f"/v1/sessions/{quoted(args.session)}/peek?lines={args.lines}{pane}")
     if args.json:

@@ -17,7 +17,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
-    from headcount.cli.arguments import Arguments
+    from headcount.cli.arguments import VerbArguments
     from headcount.client.daemon_access import Client
     from headcount.client.faults import WrongCall
     from headcount.wire.views import HostRow, Sessions
@@ -54,7 +54,7 @@ def parse_plain(words: list[str]) -> SimpleNamespace | None:
     return args
 
 
-def run(args: "Arguments") -> int:
+def run(args: "VerbArguments") -> int:
     if args.fleet and args.host is not None:
         raise _wrong("headcount: --fleet and --host are two lists; ask for one. See: headcount ps --help")
     if args.where and not os.path.isdir(args.where):  # noqa: PTH112
@@ -111,7 +111,7 @@ def _no_directory(where: str) -> "WrongCall":
     )
 
 
-def _asked(client: "Client", args: "Arguments") -> "Sessions":
+def _asked(client: "Client", args: "VerbArguments") -> "Sessions":
     if args.fleet:
         there: Sessions = client.get("/v1/fleet/sessions")
         return there

@@ -19,7 +19,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
-    from headcount.cli.arguments import Arguments
+    from headcount.cli.arguments import VerbArguments
     from headcount.wire.answer_views import QuietAnswer
     from headcount.wire.views import Me
 
@@ -45,7 +45,7 @@ def seconds(text: str) -> float:
     return span
 
 
-def run(args: "Arguments") -> int:
+def run(args: "VerbArguments") -> int:
     if (args.duration is None) != args.off:
         raise WrongCall("headcount: how long? Write: headcount quiet 20m, or: headcount quiet --off")
     client = output.client()

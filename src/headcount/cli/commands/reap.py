@@ -15,7 +15,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
-    from headcount.cli.arguments import Arguments
+    from headcount.cli.arguments import VerbArguments
     from headcount.wire.answer_views import ReapAnswer
     from headcount.wire.views import Signalled
 
@@ -38,8 +38,8 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     shared_requests.add_kill_after(parser)
 
 
-def run(args: "Arguments") -> int:
-    wish: shared_requests.Ending = {
+def run(args: "VerbArguments") -> int:
+    wish: shared_requests.EndingWish = {
         "yes": args.yes,
         "sessions": args.sessions,
         "pids": args.pid or [],

@@ -16,7 +16,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
-    from headcount.cli.arguments import Arguments
+    from headcount.cli.arguments import VerbArguments
     from headcount.wire.answer_views import CheckAnswer, Claims, ReleaseAnswer
 
 NOTE = (
@@ -41,7 +41,7 @@ def parse_plain(words: list[str]) -> SimpleNamespace | None:
     return SimpleNamespace(item=item[0], fence=None, force=False, acting_as=None, json="--json" in words)
 
 
-def run(args: "Arguments") -> int:
+def run(args: "VerbArguments") -> int:
     client = output.client()
     shown = _agree(client, args.item) if args.force and not args.yes else None
     fence_of = shown if args.fence is None else args.fence

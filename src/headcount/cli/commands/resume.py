@@ -25,7 +25,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
-    from headcount.cli.arguments import Arguments
+    from headcount.cli.arguments import VerbArguments
     from headcount.wire.answer_views import Resumption
     from headcount.wire.views import SessionRow
 
@@ -44,7 +44,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument("--launched-by", metavar="S", help="the session that opened this terminal")
 
 
-def run(args: "Arguments") -> int:
+def run(args: "VerbArguments") -> int:
     client = output.client()
     found: Resumption = client.get(f"/v1/sessions/{quoted(args.session)}/resume")
     raw, command, cwd = found["session"], [str(word) for word in found["command"]], found.get("cwd")
@@ -66,7 +66,7 @@ def run(args: "Arguments") -> int:
     return start_agent.become(client, program, command, registration(raw, args))
 
 
-def registration(raw: "SessionRow", args: "Arguments") -> dict[str, object]:
+def registration(raw: "SessionRow", args: "VerbArguments") -> dict[str, object]:
     given = {
         "agent": raw["agent"],
         "conversation": raw["conversation"],

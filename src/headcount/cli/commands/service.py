@@ -25,7 +25,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
-    from headcount.cli.arguments import Arguments
+    from headcount.cli.arguments import VerbArguments
 
 NOTE = (
     "To keep it running while you are logged out: loginctl enable-linger\n"
@@ -38,7 +38,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument("--print", action="store_true", help="print the unit, change nothing")
 
 
-def run(args: "Arguments") -> int:
+def run(args: "VerbArguments") -> int:
     places = Places.from_environ(os.environ)
     if args.print:
         if args.action != "install":

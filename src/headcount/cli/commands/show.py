@@ -18,7 +18,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
-    from headcount.cli.arguments import Arguments
+    from headcount.cli.arguments import VerbArguments
     from headcount.wire.views import FactSource, SessionDetail
 
 TEXT_CELLS = 44  # texts longer than this do not push the sources of the others out of sight
@@ -28,7 +28,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument("session", metavar="S", help="an id, the beginning of one, or a name")
 
 
-def run(args: "Arguments") -> int:
+def run(args: "VerbArguments") -> int:
     raw: SessionDetail = output.client().get(f"/v1/sessions/{quoted(args.session)}")
     if args.json:
         output.print_document(raw)

@@ -17,7 +17,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
-    from headcount.cli.arguments import Arguments
+    from headcount.cli.arguments import VerbArguments
     from headcount.wire.answer_views import Status, StoreFacts
 
 
@@ -25,7 +25,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     del parser  # nothing but --json
 
 
-def run(args: "Arguments") -> int:
+def run(args: "VerbArguments") -> int:
     client = output.client(autostart=False)
     try:
         status: Status = client.get("/v1/status")

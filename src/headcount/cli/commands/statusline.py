@@ -23,7 +23,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
-    from headcount.cli.arguments import Arguments
+    from headcount.cli.arguments import VerbArguments
 
 
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
@@ -36,7 +36,7 @@ def parse_plain(words: list[str]) -> SimpleNamespace | None:
     return SimpleNamespace(json=bool(words))
 
 
-def run(args: "Arguments") -> int:
+def run(args: "VerbArguments") -> int:
     counts = _counts()
     if args.json:
         from headcount.cli.output import print_document

@@ -13,7 +13,7 @@ from headcount.present import event_lines
 if TYPE_CHECKING:
     import argparse
 
-    from headcount.cli.arguments import Arguments
+    from headcount.cli.arguments import VerbArguments
     from headcount.wire.answer_views import StopAnswer
 
 NOTE = (
@@ -34,7 +34,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     shared_requests.add_yes(parser)
 
 
-def run(args: "Arguments") -> int:
+def run(args: "VerbArguments") -> int:
     client = output.client()
     session = shared_requests.agreed(client, args.session, "stop", yes=args.yes, all=args.all)
     path = f"/v1/sessions/{quoted(session)}/stop"

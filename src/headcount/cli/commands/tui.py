@@ -21,7 +21,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
-    from headcount.cli.arguments import Arguments
+    from headcount.cli.arguments import VerbArguments
 
 
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
@@ -37,7 +37,7 @@ def is_possible() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 
 
-def run(args: "Arguments") -> int:
+def run(args: "VerbArguments") -> int:
     if args.json:
         ps = import_module("headcount.cli.commands.ps")
         return int(ps.run(ps.parse_plain(["--json"])))

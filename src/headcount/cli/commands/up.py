@@ -20,7 +20,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
-    from headcount.cli.arguments import Arguments
+    from headcount.cli.arguments import VerbArguments
     from headcount.wire.answer_views import Status
 
 
@@ -35,7 +35,7 @@ def parse_plain(words: list[str]) -> SimpleNamespace | None:
     return None if words else SimpleNamespace(foreground=False, json=False)
 
 
-def run(args: "Arguments") -> int:
+def run(args: "VerbArguments") -> int:
     if args.foreground:
         return _foreground()
     began = time.monotonic()

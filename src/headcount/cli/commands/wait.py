@@ -23,7 +23,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
-    from headcount.cli.arguments import Arguments
+    from headcount.cli.arguments import VerbArguments
     from headcount.wire.views import SessionRow, StreamEvent
 
 ACTIVITIES = ("working", "waiting", "done", "failed", "idle", "unknown")
@@ -64,7 +64,7 @@ def seconds(text: str) -> float:
     return span
 
 
-def run(args: "Arguments") -> int:
+def run(args: "VerbArguments") -> int:
     client = output.client()
     until = None if args.timeout is None else time.monotonic() + args.timeout
     raw: SessionRow = client.get(f"/v1/sessions/{quoted(args.session)}")
@@ -114,7 +114,7 @@ def _rows(event: "StreamEvent") -> "list[SessionRow]":
     return [session] if isinstance(session, dict) else []
 
 
-def _report(args: "Arguments", raw: "SessionRow", code: int) -> int:
+def _report(args: "VerbArguments", raw: "SessionRow", code: int) -> int:
     if args.json:
         output.print_document({"reached": code == exit_codes.DONE, "session": raw})
         return code

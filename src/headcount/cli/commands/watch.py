@@ -27,7 +27,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
-    from headcount.cli.arguments import Arguments
+    from headcount.cli.arguments import VerbArguments
     from headcount.wire.views import StreamEvent
 
 NOTE = "Ends by Ctrl-C. Exit codes: 4 the daemon cannot be started, or with --once: it has stopped."
@@ -54,7 +54,7 @@ def _sequence(text: str) -> int:
     return int(text)
 
 
-def run(args: "Arguments") -> int:
+def run(args: "VerbArguments") -> int:
     output.stream()
     screen, deaths = standard(), Deaths()
     for event in _followed(args):
@@ -66,7 +66,7 @@ def run(args: "Arguments") -> int:
     return exit_codes.DONE
 
 
-def _followed(args: "Arguments") -> "Iterator[StreamEvent]":
+def _followed(args: "VerbArguments") -> "Iterator[StreamEvent]":
     if args.host is None:
         client = output.client()
         if not args.json:

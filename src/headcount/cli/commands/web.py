@@ -22,7 +22,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
-    from headcount.cli.arguments import Arguments
+    from headcount.cli.arguments import VerbArguments
     from headcount.wire.answer_views import PageLink
 
 OPENERS = ("xdg-open", "open", "wslview")
@@ -33,7 +33,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument("--close", action="store_true", help="close the page: every tab is logged out")
 
 
-def run(args: "Arguments") -> int:
+def run(args: "VerbArguments") -> int:
     if args.print and args.close:
         raise WrongCall("headcount: --print opens the page and --close closes it. See: headcount web --help")
     client = output.client(autostart=not args.close)

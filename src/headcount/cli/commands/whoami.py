@@ -21,7 +21,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
-    from headcount.cli.arguments import Arguments
+    from headcount.cli.arguments import VerbArguments
     from headcount.wire.views import Me, Rung
 
 NOTE = (
@@ -44,7 +44,7 @@ def parse_plain(words: list[str]) -> SimpleNamespace | None:
     return SimpleNamespace(explain="--explain" in words, json="--json" in words)
 
 
-def run(args: "Arguments") -> int:
+def run(args: "VerbArguments") -> int:
     client = output.client()
     try:
         me: Me = claims.ask(client, claims.who_am_i(explain=args.explain))
