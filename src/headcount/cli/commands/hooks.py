@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from headcount.agents.installing.file_change import Plan
     from headcount.agents.installing.settings_file import Refusal
     from headcount.cli.arguments import VerbArguments
+    from headcount.wire.views import SessionDetail, Sessions
 
 NOTE = (
     "Inside an agent: install and status only. Uninstalling, or pointing hooks to another home, is for people.\n"
@@ -119,9 +120,10 @@ def _live_sessions() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     with suppress(ClientFault, KeyError):
         client = output.client(autostart=False)
-        for each in client.get("/v1/sessions")["sessions"]:
+        listed: Sessions = client.get("/v1/sessions")
+        for each in listed["sessions"]:
             if each.get("liveness") == "alive":
-                detail = client.get(f"/v1/sessions/{each['id']}")
+                detail: SessionDetail = client.get(f"/v1/sessions/{each['id']}")
                 found.setdefault(str(each.get("agent")), []).append(str(detail.get("transcript") or ""))
     return found
 
