@@ -14,6 +14,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable
 from dataclasses import fields
+from importlib import import_module
 from pathlib import Path
 
 from headcount.agents.claude_code.hooks import EVENTS
@@ -21,7 +22,7 @@ from headcount.agents.codex import hooks as codex
 from headcount.agents.gemini import hooks as gemini
 from headcount.agents.opencode import hooks as opencode
 from headcount.cli.command_table import VERBS
-from headcount.cli.options import all_parsers
+from headcount.cli.options import parser_of
 from headcount.core.values.activity import ALL, BY_STATUS, BY_TURN, HELD, HOOK_STANDS, RESTED
 from headcount.core.values.events import EventType
 from headcount.core.values.session import LIVENESS, REOPENS, Liveness
@@ -284,9 +285,13 @@ def verbs() -> str:
 
 def commands() -> str:
     parts = []
-    for name, parser in all_parsers().items():
-        verb = VERBS[name]
-        rows = [_argument(action) for action in parser._actions if action.dest != "help"]
+    for name, verb in VERBS.items():
+        parser = parser_of(verb, import_module(f"headcount.cli.commands.{name}"))
+        rows = [
+            _argument(action)
+            for action in parser._actions
+            if action.help != argparse.SUPPRESS and action.dest != "help"
+        ]
         note = (parser.epilog or "").partition("examples:")[0].strip()
         examples = "\n".join(verb.examples)
         head = f"## headcount {name}\n\n{verb.help[:1].upper()}{verb.help[1:]}."

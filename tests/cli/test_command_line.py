@@ -137,6 +137,7 @@ def test_a_wrong_call_exits_2_in_one_line(headcount: Run) -> None:
         ["wait", "x", "--until", "dnoe"],
         ["log", "-n", "-3"],
         ["completion", "tcsh"],
+        ["completion", "tcsh", "--"],
     ):
         got = headcount(*words)
         assert got.returncode == 2, words
@@ -169,17 +170,33 @@ def test_version_is_ours(headcount: Run) -> None:
     assert headcount("--version").stdout == f"headcount {__version__}\n"
 
 
+def offered(headcount: Run, *words: str, shell: str = "bash") -> list[str]:
+    got = headcount("completion", shell, "--words", "--", "headcount", *words)
+    assert (got.returncode, got.stderr) == (0, "")
+    return got.stdout.splitlines()
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_knows_every_verb_and_its_options(headcount: Run, shell: str) -> None:
+def test_every_shells_stub_asks_for_the_words(headcount: Run, shell: str) -> None:
     text = headcount("completion", shell).stdout
-    assert all(name in text for name in VERBS)
-    assert "wide" in text and "until" in text
+    assert f"headcount completion {shell} --words --" in text
+    assert json.loads(headcount("completion", shell, "--json").stdout)["script"] == text.rstrip("\n")
     if shell == "bash":
         assert subprocess.run(["bash", "-n"], input=text, text=True, timeout=10).returncode == 0
 
 
+def test_completion_knows_every_verb_and_its_options(headcount: Run) -> None:
+    assert offered(headcount, "") == [*VERBS, "--help", "--version"]
+    assert offered(headcount, "wh") == ["whoami"]
+    assert {"--wide", "--host", "--json", "-a"} <= set(offered(headcount, "ps", ""))
+    assert "--words" not in offered(headcount, "completion", "")
+    assert {"install", "--agent"} <= set(offered(headcount, "hooks", ""))
+    assert offered(headcount, "nonsense", "") == []
+
+
 def test_completion_offers_only_words_a_shell_takes_as_they_are(headcount: Run, server: WireServer) -> None:
-    assert headcount("completion", "sessions").stdout.split() == ["71c0", "7f3a", "seeds"]
+    words = [each for each in offered(headcount, "show", "") if not each.startswith("-")]
+    assert words == ["71c0", "7f3a", "seeds"]
 
 
 def test_status_down_and_doctor_start_nothing(headcount: Run, tmp_path: Path) -> None:
@@ -187,7 +204,7 @@ def test_status_down_and_doctor_start_nothing(headcount: Run, tmp_path: Path) ->
     assert headcount("down").stdout == "headcount was not running.\n"
     got = headcount("doctor", "--json")
     assert got.returncode == 0 and json.loads(got.stdout)["findings"] == []
-    assert headcount("completion", "sessions").stdout.strip() == ""
+    assert all(each.startswith("-") for each in offered(headcount, "show", ""))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -205,15 +222,10 @@ def test_ps_imports_neither_argparse_nor_anything_slow(server: WireServer, tmp_p
     assert got.stderr == "[]\n"
 
 
-def test_completion_scripts_carry_every_description_whole() -> None:
-    from shlex import split
-
-    from headcount.cli.commands import completion
-
-    described = completion.zsh().split("verbs=(\n")[1].split("\n  )\n")[0]
-    assert split(described) == [f"{verb.name}:{verb.help}" for verb in VERBS.values()]
-    lines = [line for line in completion.fish().splitlines() if " -d " in line]
-    assert [split(line)[-1] for line in lines] == [verb.help for verb in VERBS.values()]
+@pytest.mark.parametrize(("shell", "apart"), [("zsh", ":"), ("fish", "\t")])
+def test_completion_says_what_each_verb_is_for(headcount: Run, shell: str, apart: str) -> None:
+    described = [f"{verb.name}{apart}{verb.help}" for verb in VERBS.values()]
+    assert offered(headcount, "", shell=shell) == [*described, "--help", "--version"]
 
 
 @pytest.mark.parametrize("words", [("ps",), ("up",), ("hooks", "install"), ("hold", "task:X", "--", "true")])
@@ -254,6 +266,8 @@ def test_what_mcp_install_leaves_to_its_user_is_no_success(headcount: Run, tmp_p
     assert planned.returncode == 0 and "would run: claude mcp add-json" in planned.stdout
     done = headcount("mcp", "install", "--agent", "claude-code", env=nowhere)
     assert done.returncode == 1 and "no claude on your PATH; run: claude mcp add-json" in done.stdout
+    pasted = headcount("mcp", "install", "--agent", "opencode", env=nowhere)
+    assert pasted.returncode == 1 and "opencode.json:\n{" in pasted.stdout
 
 
 @pytest.mark.parametrize(
@@ -270,12 +284,6 @@ def test_options_that_contradict_each_other_are_a_wrong_call(
 ) -> None:
     got = headcount(*words)
     assert got.returncode == exit_codes.USAGE and said in got.stderr
-
-
-def test_what_completes_a_session_is_a_document_for_programs(headcount: Run, server: WireServer) -> None:
-    said = json.loads(headcount("completion", "sessions", "--json").stdout)
-    assert "seeds" in said["sessions"]
-    assert headcount("completion", "sessions").stdout.split() == said["sessions"]
 
 
 def test_mcp_takes_the_word_that_the_rows_show(headcount: Run) -> None:

@@ -1,15 +1,18 @@
-"""Our MCP server in the hands of the real CLI: told of by `mcp install`, it claims as that very session."""
+"""Our MCP server and the real CLIs: their own commands add and remove it, and it claims as that very session."""
 
 import json
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
 
+from tests.real.conftest import there_or_skipped
 from tests.rig.agents.commands_inside import command, environment
 from tests.rig.daemon.real_daemon import Daemon, eventually
 from tests.rig.fake_apis.anthropic_messages import FakeAnthropic
 from tests.rig.fake_apis.scripted_api import script
+from tests.rig.real_agents import codex, gemini
 from tests.rig.real_agents.claude import Claude, installed
 
 pytestmark = pytest.mark.real
@@ -51,3 +54,40 @@ def test_the_real_cli_claims_by_mcp_as_itself(daemon: Daemon, tmp_path: Path) ->
         assert gone.returncode == 0 and "-1 server" in gone.stdout, gone
         after = json.loads((cli.home / ".claude.json").read_text())
         assert not after.get("mcpServers") and after["projects"].keys() == before["projects"].keys()
+
+
+CODEX_SETTINGS = '# mine\nmodel = "x"   # keep\n\n[mcp_servers.other]\ncommand = "y"\n'
+GEMINI_SETTINGS = '{\n  // mine\n  "mcpServers": {"other": {"command": "y"}}\n}\n'
+
+
+@pytest.mark.parametrize("agent", ["codex", "gemini"])
+def test_the_real_clis_add_and_remove_the_server_and_keep_the_rest(
+    daemon: Daemon, tmp_path: Path, agent: str
+) -> None:
+    found = codex.installed() if agent == "codex" else gemini.programs()
+    programs = there_or_skipped(agent, found)
+    file = ".codex/config.toml" if agent == "codex" else ".gemini/settings.json"
+    settings = tmp_path / file
+    settings.parent.mkdir()
+    settings.write_text(CODEX_SETTINGS if agent == "codex" else GEMINI_SETTINGS)
+    env = {**environment(daemon), "HOME": str(tmp_path), "PATH": f"{programs}:{daemon.env['PATH']}"}
+    env.pop("CODEX_HOME", None)
+
+    def ran(*words: str) -> str:
+        said = subprocess.run(command("mcp", *words), env=env, capture_output=True, text=True)
+        assert said.returncode == 0, said
+        return said.stdout
+
+    assert "+1 server" in ran("install")
+    assert "already installed" in ran("install")
+    assert f"{agent:<12} ~/{file}   installed" in ran("status")
+    env["XDG_STATE_HOME"] = str(tmp_path / "elsewhere")
+    assert "+1 server" in ran("install"), "an entry that leads elsewhere is replaced"
+    assert "-1 server" in ran("uninstall")
+    assert "nothing of ours" in ran("uninstall")
+    text = settings.read_text()
+    assert "mine" in text
+    if agent == "codex":
+        assert tomllib.loads(text) == tomllib.loads(CODEX_SETTINGS)
+    else:
+        assert "headcount" not in text and '"other"' in text

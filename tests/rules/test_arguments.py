@@ -6,20 +6,22 @@ Rules of this file
 """
 
 import argparse
+from importlib import import_module
 from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from headcount.cli.arguments import VerbArguments
-from headcount.cli.options import all_parsers
+from headcount.cli.command_table import VERBS
+from headcount.cli.options import parser_of
 
 TYPES = get_type_hints(VerbArguments)
 
 
 def arguments() -> list[tuple[str, argparse.Action]]:
     return [
-        (verb, action)
-        for verb, parser in all_parsers().items()
-        for action in parser._actions
+        (name, action)
+        for name, verb in VERBS.items()
+        for action in parser_of(verb, import_module(f"headcount.cli.commands.{name}"))._actions
         if action.dest != "help"
     ]
 

@@ -85,3 +85,4 @@ class VerbArguments:
     close: bool
     seconds: float
     shell: str
+    words: bool

@@ -1,8 +1,9 @@
-"""What is for people: refused to whoever runs inside an agent, also where no daemon can be asked.
+"""Verbs for people: refused to a caller inside an agent, also where no daemon can be asked.
 
 Rules of this file
-  1. The daemon's rule (daemon/identity/caller.py), looked up here as well: with another HEADCOUNT_HOME there may be no daemon, or
-     one that knows nothing. A recognised agent above us, or the marks of one on us or on whoever started us.
+  1. The daemon's rule (daemon/identity/caller.py) is applied here as well: with another HEADCOUNT_HOME there may be no
+     daemon, or one that knows nothing. An agent is above us if a recognised program is an ancestor, or if its marks are in
+     our environment or in an ancestor's.
   2. A daemon that answers is asked too: it knows sessions by more than their program, and which namespaces it sees.
 
 Not here: the daemon's own check of its routes (daemon/api/permissions.py).

@@ -1,7 +1,7 @@
 """The command `headcount`: find the verb, run it, turn every end into an exit code.
 
 Rules of this file
-  1. Only the verb's own module is imported; a verb may parse its plain forms without argparse.
+  1. Only the verb's own module is imported, and argparse only if the quick parser passes (options.py).
   2. An expected fault is a sentence and a next step on stderr. An unexpected one is a sentence, and its
      traceback goes to a file. What was done decides the exit code: output that nobody can read changes it only
      where printing was all there was to do, and a closed pipe not even there.
@@ -13,9 +13,9 @@ import os
 import sys
 from errno import EPIPE
 from importlib import import_module
-from typing import Any
 
 from headcount.cli import output
+from headcount.cli.options import is_json, parsed
 from headcount.client.faults import ClientFault, WrongCall
 from headcount.wire import exit_codes
 
@@ -51,7 +51,7 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except ClientFault as fault:
-        return _told(fault, as_json=_is_json(words))
+        return _told(fault, as_json=is_json(words))
     except Exception as error:
         return _unexpected(error)
 
@@ -96,8 +96,7 @@ def _dispatch(words: list[str]) -> int:
     if os.getuid() == 0:
         _check_home(name, typed)
     module = import_module(f"headcount.cli.commands.{name}")
-    args = _parsed(name, module, words[1:])
-    code = module.run(args)
+    code = module.run(parsed(name, module, words[1:]))
     assert isinstance(code, int)
     return code
 
@@ -127,25 +126,6 @@ def _bare() -> str:
     from headcount.cli.commands.tui import is_possible
 
     return "tui" if is_possible() else "ps"
-
-
-def _parsed(name: str, module: Any, words: list[str]) -> Any:
-    plain = getattr(module, "parse_plain", None)
-    args = plain(words) if plain is not None else None
-    if args is not None:
-        return args
-    from headcount.cli.command_table import VERBS
-    from headcount.cli.options import parser_of
-
-    parser = parser_of(VERBS[name], module, as_json=_is_json(words))
-    # an option between two words, the second of which may be left out: argparse has to be asked for that
-    mixed = getattr(module, "MAY_BE_MIXED", False)
-    return parser.parse_intermixed_args(words) if mixed else parser.parse_args(words)
-
-
-def _is_json(words: list[str]) -> bool:
-    """Whether JSON was asked for; what is behind `--` is another command's."""
-    return "--json" in (words[: words.index("--")] if "--" in words else words)
 
 
 def _help(words: list[str]) -> int:

@@ -1,23 +1,18 @@
-"""Printing for programs and asking the daemon: what every verb needs.
-
-A command that was to be run and could not be: said as shells say it, with their exit codes.
-
-Crashes: where the traceback of an unexpected fault goes, so that people need not read it.
-
-Standard streams that fail no verb: what was done decides the exit code, not whether anybody can read of it.
+"""Output of every verb: JSON, notes on stderr, tracebacks in a file, and streams that may be closed.
 
 Rules
-  1. JSON is ASCII: escaped, so no foreign character reaches a terminal as itself. One document is indented on
-     a terminal only; streams are one line an event.
-  2. What is said beside the answer goes to stderr.
-  3. A stream that was closed leads nowhere, and no file or socket of ours takes its number.
-  4. A write that fails is remembered, and the verb goes on; main.py says so at the end.
-  5. A verb that tells of events for ever calls `stream`: it ends when nobody reads it any more, also while
-     nothing happens, and SIGTERM and SIGHUP unwind it, so that it ends what it started.
+  1. JSON is escaped to ASCII, so no foreign character reaches a terminal. One document is indented on a terminal only;
+     streams are one line per event.
+  2. What is not the answer itself goes to stderr.
+  3. A closed standard stream is replaced by one that leads nowhere, so that no file or socket of ours gets its number.
+  4. A failed write is remembered and the verb goes on: what was done decides the exit code. main.py reports it at the end.
+  5. A verb that prints events without end calls `stream`: it ends when its reader is gone, also while nothing happens,
+     and SIGTERM and SIGHUP unwind it, so that it ends what it started.
+  6. A command that cannot be run is reported as shells do, with their exit codes.
+  7. The traceback of an unexpected fault goes to a private file; people see one sentence.
 
-Not here: tables (present/table.py), events for people (present/event_lines.py); running it
-  (cli/actions/start_agent.py, commands/hold.py); expected faults (client/faults.py), the sentence (main.py);
-  exit codes (main.py), what is printed (output.py).
+Not here: tables and events for people (present/), running commands (actions/start_agent.py, commands/hold.py), exit codes
+  and expected faults (main.py, client/faults.py).
 """
 
 import io

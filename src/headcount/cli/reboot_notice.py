@@ -1,4 +1,4 @@
-"""What a reboot ended, told once: how many, and how each goes on.
+"""Report once which sessions a reboot ended, and how to continue each.
 
 Rules of this file
   1. On stderr, beside the answer: a pipe gets the table alone.

@@ -9,7 +9,7 @@ import pytest
 
 from headcount.agents.catalog import AGENTS
 from headcount.cli.commands import completion
-from headcount.cli.commands.wait import STATES
+from headcount.cli.options import STATES
 from headcount.core.values.events import EventType
 from tests.rig.agents.commands_inside import command, environment, inside, settled
 from tests.rig.agents.stand_in import Agent
@@ -36,7 +36,7 @@ def tab(daemon: Daemon, tmp_path: Path) -> Callable[[str], list[str]]:
     env["PATH"] = f"{there.parent}{os.pathsep}{env['PATH']}"
 
     def offered(line: str) -> list[str]:
-        script = completion.bash() + TAB
+        script = completion.STUBS["bash"] + TAB
         done = subprocess.run(
             ["bash", "-c", script, "bash", line], env=env, capture_output=True, text=True, timeout=60
         )
@@ -73,18 +73,16 @@ def test_a_tab_without_a_daemon_offers_what_is_fixed_and_starts_nothing(
     daemon: Daemon, tab: Callable[[str], list[str]]
 ) -> None:
     daemon.stop()
-    assert tab("headcount release ") == [
-        word for word in completion.options()["release"] if word.startswith("-")
-    ]
+    assert {"--force", "--as", "--json"} <= set(offered := tab("headcount release "))
+    assert all(word.startswith("-") for word in offered)
     assert not daemon.socket.exists()
 
 
-@pytest.mark.parametrize("made", [completion.zsh, completion.fish])
-def test_the_other_shells_offer_the_same(made: Callable[[], str]) -> None:
-    text = made()
-    lines = [line for line in text.splitlines() if "until" in line and STATES[-1] in line]
-    assert len(lines) == 1 and all(state in lines[0] for state in STATES)
-    assert all(each.value in text for each in EventType)
-    for verb in ("release", "check", "handoff"):
-        (line,) = [line for line in text.splitlines() if verb in line and "completion items" in line]
-        assert line
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_the_other_shells_offer_the_same(shell: str) -> None:
+    def offered(line: str) -> list[str]:
+        return completion.offers(shell, line.split(" "))
+
+    assert offered("headcount wait x --until ") == list(STATES)
+    assert offered("headcount log --type ") == [each.value for each in EventType]
+    assert offered("headcount launch --agent ") == list(AGENTS)

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from headcount.cli.actions import jump_to_terminal
-from headcount.cli.commands.launch import parse_plain
+from headcount.cli.commands import launch
+from headcount.cli.options import parsed
 from tests.rig.agents.stand_in import Agent, in_environment, program
 from tests.rig.daemon.real_daemon import Daemon, eventually
 from tests.rig.daemon.seated_agent import command, seated
@@ -378,6 +379,5 @@ def test_resume_in_a_window(daemon: Daemon, server: Make, resident: Resident, te
     ],
 )
 def test_what_stands_before_the_dashes_is_ours(words: list[str], tmux: str | None, rest: list[str]) -> None:
-    args = parse_plain(words)
-    assert args is not None
+    args = parsed("launch", launch, words)
     assert (args.tmux, args.command) == (tmux, rest)

@@ -38,8 +38,8 @@ def fewer(path, flags, mode=0o777, *, dir_fd=None):
 os.pidfd_open, os.open = few, fewer
 """
 TAKES_NOT_SEEN_FOR_NOT_THERE = """
-from headcount.system.processes import scarcity
-scarcity.note = lambda error: None
+from headcount.system.processes import descriptor_limits
+descriptor_limits.note = lambda error: None
 """
 
 

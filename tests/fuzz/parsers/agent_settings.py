@@ -7,19 +7,19 @@ Rules of this file
 
 import json
 import math
+import tomllib
 from pathlib import Path
 from tomllib import TOMLDecodeError
 from typing import Any
 
 from msgspec.structs import replace
 
-from headcount.agents import mcp_entry
 from headcount.agents.claude_code.hooks import HOOKS as ALL_HOOKS
-from headcount.agents.installing import hook_entries
+from headcount.agents.installing import hook_entries, mcp_server
 from headcount.agents.installing.file_change import Plan, written
 from headcount.agents.installing.json_edit import Invalid, Node, parse
+from headcount.agents.installing.mcp_server import Server
 from headcount.agents.installing.settings_file import Refusal
-from headcount.agents.mcp_entry import Server
 from tests.fuzz.parsers.transcripts import place
 from tests.fuzz.target import Target
 
@@ -159,38 +159,22 @@ def is_refused_everywhere(data: bytes) -> None:
 
 
 def check_servers(data: bytes) -> None:
-    try:
-        text = data.decode()
-        made = mcp_entry.put_json(text, "mcpServers", SERVER.usual())
-    except (UnicodeDecodeError, Invalid, mcp_entry.NotMergeable):
-        return
-    assert mcp_entry.put_json(made, "mcpServers", SERVER.usual()) == made
-    assert mcp_entry.find_json(made, "mcpServers") == SERVER.usual()
-    before, after = _others(text), _others(made)
-    assert before == after, "something else changed"
-    gone = mcp_entry.take_json(made, "mcpServers")
-    assert mcp_entry.find_json(gone, "mcpServers") is None and _others(gone) == before
-
-
-def _others(text: str) -> list[tuple[str, str]]:
-    root = parse(text if text.strip() else "{}")
-    found = [(key, text[node.start : node.end]) for key, _, node in root.members if key != "mcpServers"]
-    there = root.member("mcpServers")
-    members = there.members if there is not None else ()
-    return found + [(key, text[node.start : node.end]) for key, _, node in members if key != mcp_entry.NAME]
+    is_read("gemini", data)
 
 
 def check_toml(data: bytes) -> None:
-    try:
-        text = data.decode()
-        made = mcp_entry.put_toml(text, SERVER)
-    except (UnicodeDecodeError, TOMLDecodeError, mcp_entry.NotMergeable):
-        return
-    assert mcp_entry.put_toml(made, SERVER) == made
-    assert mcp_entry.find_toml(made) == SERVER.usual()
-    if mcp_entry.MARK not in text:
-        assert made.startswith(text), "what was there stands first, as it was"
-        assert mcp_entry.take_toml(made).rstrip("\n") == text.rstrip("\n")
+    is_read("codex", data)
+
+
+def is_read(agent: str, data: bytes) -> None:
+    """Whatever stands there: our entry, none, or a reason in words, and the file is as it was."""
+    (target,) = mcp_server.targets({}, place() / "servers", agent)
+    target.path.parent.mkdir(parents=True, exist_ok=True)
+    target.path.write_bytes(data)
+    assert mcp_server.standing(target)
+    mcp_server.repoints(target, SERVER)
+    assert isinstance(mcp_server.change(target, SERVER, dry=True), mcp_server.Done | Refusal)
+    assert target.path.read_bytes() == data
 
 
 # --- the plain way ---------------------------------------------------------------------------------
@@ -217,14 +201,21 @@ def naive_hooks(data: bytes) -> None:
         is_kept(text, json.dumps({**settings, "hooks": {}}, indent=2))
 
 
-def naive_toml(data: bytes) -> None:
-    text = data.decode("utf-8", "replace")
-    made = text.replace("[mcp_servers.headcount]", "") + '\n[mcp_servers.headcount]\ncommand = "x"\n'
+def naive_servers(data: bytes) -> None:
+    """Loaded as if every settings file were of the right shape."""
     try:
-        mcp_entry.find_toml(text)
+        document = json.loads(data)
+    except (ValueError, RecursionError):
+        return
+    document.get("mcpServers", {}).get("headcount")
+
+
+def naive_toml(data: bytes) -> None:
+    try:
+        document = tomllib.loads(data.decode("utf-8", "replace"))
     except TOMLDecodeError:
         return
-    assert mcp_entry.find_toml(made) == {"command": "x"}
+    document.get("mcp_servers", {}).get("headcount")
 
 
 def documents() -> list[bytes]:
@@ -243,13 +234,13 @@ def documents() -> list[bytes]:
 def tables() -> list[bytes]:
     return [
         b'model = "gpt"\n', b"[mcp_servers.other]\ncommand = 'x'\n", b"mcp_servers = { a = 1 }\n", b"[a]\nb = [1, 2,\n3]\n",
-        mcp_entry.put_toml('x = """\n# headcount\n"""\n', SERVER).encode(), b"[[mcp_servers]]\n", b"mcp_servers = 1", b"x = '''",
+        b'[mcp_servers.headcount]\ncommand = "headcount"\nargs = ["mcp"]\n', b"[[mcp_servers]]\n", b"mcp_servers = 1", b"x = '''",
     ]  # fmt: skip
 
 
 TARGETS = (
     Target("json-text", check_text, naive_text, documents),
     Target("settings-hooks", check_hooks, naive_hooks, documents, slow=True),
-    Target("settings-servers", check_servers, naive_hooks, documents),
+    Target("settings-servers", check_servers, naive_servers, documents),
     Target("settings-toml", check_toml, naive_toml, tables),
 )

@@ -1,204 +1,221 @@
-"""Telling the agents of our MCP server, and taking it back.
+"""Tell the agents about our MCP server, and take that back.
 
 Rules of this file
-  1. Claude Code keeps its servers in a file that it rewrites all the time, so its own command changes it. The others
-     have a settings file, which is merged as hooks are: remembered first, replaced whole, given back (G8).
-  2. Only agents that are there: one whose directory is missing is left out unless it is asked for by name.
-  3. A file that cannot be understood is refused, untouched, with the reason.
+  1. We never write an agent's settings for this. The agent's own `mcp add` and `mcp remove` do. OpenCode has no
+     `mcp remove`, and its `mcp add` asks questions in older versions: its user gets the text to paste.
+  2. What the agent says is checked: afterwards its settings must hold exactly the entry that was asked for.
+  3. An entry called `headcount` that starts something else is not ours: it is neither replaced nor removed.
+  4. Without --agent, only agents that were used on this machine are told.
 
-Not here: the entry's text (mcp_entry.py), carrying a change out (file_change.py), files (settings_file.py).
+Not here: hooks in the same files (json_hooks.py), the server itself (mcp/).
 """
 
 import json
 import os
+import re
 import shutil
 import subprocess
+import sys
+import tomllib
 from collections.abc import Mapping
-from pathlib import Path
-from tomllib import TOMLDecodeError
-from typing import Any
+from importlib.util import find_spec
+from pathlib import Path, PurePath
 
-from msgspec import Struct
+from msgspec import Struct, field
 
-from headcount.agents import mcp_entry
 from headcount.agents.installing import settings_file
-from headcount.agents.installing.file_change import Plan, carry_out, refusal_of
-from headcount.agents.installing.json_edit import Invalid
-from headcount.agents.installing.settings_file import Refusal, Remembered
-from headcount.agents.mcp_entry import NotMergeable, Server
+from headcount.agents.installing.settings_file import Refusal
+from headcount.paths import Places
 from headcount.times import OTHER_PROGRAM_WITHIN
 
-CLAUDE = "claude-code"
+NAME = "headcount"
+CLAUDE, CODEX, OPENCODE, GEMINI = AGENTS = ("claude-code", "codex", "opencode", "gemini")
+EXTRA = (
+    "in the checkout, as you installed it: pip install '.[mcp]', or: uv tool install '.[mcp]', "
+    "or: pipx install --force '.[mcp]'"
+)
+PASSED_ON = ("HEADCOUNT_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME")
+COMPARED = ("command", "args", "env", "environment")  # agents add fields of their own
+COMMENTS = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
+LAST_COMMAS = re.compile(r'("(?:\\.|[^"\\])*")|,(?=\s*[}\]])', re.DOTALL)
+SAID_MOST = 300  # characters of an agent's error message
+
+
+class Server(Struct, frozen=True):
+    """The command that an agent starts. Agents pass little of their environment on, so what we need is named."""
+
+    command: str
+    args: tuple[str, ...]
+    env: dict[str, str] = field(default_factory=dict)
 
 
 class Target(Struct, frozen=True):
-    """Where one agent keeps its servers."""
+    """One agent: the program that adds servers, and the settings in which they are found."""
 
     agent: str
+    program: str  # empty: it has no command for this
     path: Path
-    section: str  # empty: TOML
+    section: str
 
-    def put(self, text: str, server: Server) -> str:
-        if not self.section:
-            return mcp_entry.put_toml(text, server)
-        return mcp_entry.put_json(text, self.section, self.wanted(server))
+    def entry(self) -> object:
+        """Our entry as it stands there; None: there is none; a Refusal: that cannot be read."""
+        content = settings_file.read(self.path)
+        if not isinstance(content, bytes):
+            return content
+        try:
+            text = content.decode()
+            is_toml = self.path.suffix == ".toml"
+            document = tomllib.loads(text) if is_toml else json.loads(_without_comments(text))
+            return document.get(self.section, {}).get(NAME)
+        except (ValueError, RecursionError, AttributeError) as error:
+            return Refusal(self.path, f"unreadable: {error}")
 
-    def wanted(self, server: Server) -> dict[str, Any]:
-        return server.opencode() if self.agent == "opencode" else server.usual()
+    def wanted(self, server: Server) -> dict[str, object]:
+        if self.agent == OPENCODE:
+            named = {"environment": server.env} if server.env else {}
+            return {"type": "local", "command": [server.command, *server.args], "enabled": True, **named}
+        return {
+            "command": server.command,
+            "args": list(server.args),
+            **({"env": server.env} if server.env else {}),
+        }
 
-    def take(self, text: str) -> str:
-        return mcp_entry.take_json(text, self.section) if self.section else mcp_entry.take_toml(text)
+    def words(self, server: Server | None) -> tuple[str, ...]:
+        """The agent's own command that adds the server, or removes it when there is none."""
+        scope = () if self.agent == CODEX else ("--scope", "user")
+        if server is None:
+            return (self.program, "mcp", "remove", *scope, NAME)
+        if self.agent == CLAUDE:  # its `add` reads every word after --env as one more variable
+            return (self.program, "mcp", "add-json", *scope, NAME, json.dumps(self.wanted(server)))
+        env = [word for name, value in server.env.items() for word in ("--env", f"{name}={value}")]
+        if self.agent == CODEX:
+            return (self.program, "mcp", "add", NAME, *env, "--", server.command, *server.args)
+        return (self.program, "mcp", "add", *scope, *env, NAME, server.command, "--", *server.args)
 
-    def find(self, text: str) -> object:
-        return mcp_entry.find_json(text, self.section) if self.section else mcp_entry.find_toml(text)
+    def by_hand(self, server: Server | None) -> str:
+        """What a person does in the settings instead."""
+        if server is None:
+            return f'remove "{NAME}" from "{self.section}" in {self.path}'
+        if self.path.suffix != ".toml":
+            return f"add to {self.path}:\n{json.dumps({self.section: {NAME: self.wanted(server)}}, indent=2)}"
+        rows = [f"{name} = {_toml(value)}" for name, value in self.wanted(server).items()]
+        return "\n".join([f"add to {self.path}:", f"[{self.section}.{NAME}]", *rows])
 
 
 class Done(Struct, frozen=True):
-    agent: str
     path: Path
     changed: bool
-    before: bytes | None = None
-    after: bytes | None = None
     command: tuple[str, ...] = ()  # the agent's own command that does it
-    ran: bool = True  # False: it is for a person to run
+    by_hand: str = ""
+    ran: bool = True  # False: it is for a person to do
 
 
-def targets(env: Mapping[str, str], home: Path) -> dict[str, Target]:
+def is_possible() -> bool:
+    """Whether the SDK is installed; our own package of that name is below `headcount`."""
+    return find_spec("mcp") is not None
+
+
+def this_server(env: Mapping[str, str]) -> Server:
+    """This very installation, by absolute paths: an agent's PATH is not this shell's."""
+    passed = {name: value for name in PASSED_ON if (value := env.get(name))}
+    if "HEADCOUNT_HOME" in passed:
+        passed["HEADCOUNT_HOME"] = str(Places.from_environ(env).home)
+    script = Path(sys.executable).with_name("headcount")
+    if script.exists():
+        return Server(str(script), ("mcp",), passed)
+    return Server(sys.executable, ("-P", "-m", "headcount", "mcp"), passed)
+
+
+def targets(env: Mapping[str, str], home: Path, agent: str | None = None) -> list[Target]:
+    """That agent, or all that were used here."""
     config = Path(env.get("XDG_CONFIG_HOME") or home / ".config")
-    claude = Path(env.get("CLAUDE_CONFIG_DIR") or home)
-    codex = Path(env.get("CODEX_HOME") or home / ".codex")
-    return {
-        CLAUDE: Target(CLAUDE, claude / ".claude.json", "mcpServers"),
-        "codex": Target("codex", codex / "config.toml", ""),
-        "opencode": Target("opencode", config / "opencode" / "opencode.json", "mcp"),
-        "gemini": Target("gemini", home / ".gemini" / "settings.json", "mcpServers"),
-    }
+    known = [
+        Target(CLAUDE, "claude", Path(env.get("CLAUDE_CONFIG_DIR") or home) / ".claude.json", "mcpServers"),
+        Target(CODEX, "codex", Path(env.get("CODEX_HOME") or home / ".codex") / "config.toml", "mcp_servers"),
+        Target(OPENCODE, "", config / "opencode" / "opencode.json", "mcp"),
+        Target(GEMINI, "gemini", home / ".gemini" / "settings.json", "mcpServers"),
+    ]
+    return [each for each in known if (each.agent == agent if agent else _is_there(each))]
 
 
-def is_there(target: Target) -> bool:
-    """Whether that agent has been used here."""
+def _is_there(target: Target) -> bool:
     return target.path.exists() if target.agent == CLAUDE else target.path.parent.is_dir()
 
 
 def standing(target: Target) -> str:
     """installed, absent, or why it cannot be told."""
-    content = settings_file.read(target.path)
-    if isinstance(content, Refusal):
-        return content.why
-    try:
-        return "installed" if target.find((content or b"").decode()) is not None else "absent"
-    except (Invalid, NotMergeable, TOMLDecodeError, UnicodeDecodeError, AttributeError) as error:
-        return f"unreadable: {refusal_of(target.path, error).why}"
+    there = target.entry()
+    return there.why if isinstance(there, Refusal) else "absent" if there is None else "installed"
 
 
 def repoints(target: Target, server: Server) -> bool:
-    """Whether an entry of ours is there and leads elsewhere: to another home or another installation."""
-    there = _found(target)
-    return there is not None and not _is_ours(there, target.wanted(server))
+    """Whether an entry is there and leads elsewhere: to another home or another installation."""
+    there = target.entry()
+    return isinstance(there, dict) and not _is_same(there, target.wanted(server))
 
 
-def install(target: Target, server: Server, state: Path, *, dry: bool) -> Done | Refusal:
-    if target.agent == CLAUDE:
-        value = json.dumps(server.usual())
-        words = ("mcp", "add-json", "--scope", "user", mcp_entry.NAME, value)
-        return _by_claude(target, words, server.usual(), dry=dry)
-    return _changed(target, server, state, dry=dry)
-
-
-def uninstall(target: Target, state: Path, *, dry: bool) -> Done | Refusal:
-    if target.agent == CLAUDE:
-        return _by_claude(target, ("mcp", "remove", "--scope", "user", mcp_entry.NAME), None, dry=dry)
-    return _changed(target, None, state, dry=dry)
-
-
-def _by_claude(target: Target, words: tuple[str, ...], wanted: object, *, dry: bool) -> Done | Refusal:
-    """By Claude Code's own command, if there is one and anything is to do."""
-    there = _found(target)
-    program = shutil.which("claude")
-    command = (program or "claude", *words)
-    if _is_ours(there, wanted):
-        return Done(target.agent, target.path, changed=False)
-    if dry or program is None:
-        return Done(target.agent, target.path, changed=True, command=("claude", *words), ran=False)
-    if there is not None and wanted is not None:  # it adds nothing over an entry of that name
-        _run((program, "mcp", "remove", "--scope", "user", mcp_entry.NAME))
-    trouble = _run(command)
-    if trouble is None and not _is_ours(_found(target), wanted):
-        trouble = "it said that it is done, and its settings do not show it"
+def change(target: Target, server: Server | None, *, dry: bool) -> Done | Refusal:
+    """Add the server, or remove it when there is none to add."""
+    there, wanted = target.entry(), target.wanted(server) if server else None
+    if isinstance(there, Refusal):
+        return there
+    if _is_same(there, wanted):
+        return Done(target.path, changed=False)
+    if there is not None and not _is_ours(there):
+        return Refusal(target.path, f'its server "{NAME}" starts something else; rename or remove that first')
+    by_hand = target.by_hand(server)
+    if not target.program:
+        return Done(target.path, changed=True, by_hand=by_hand, ran=False)
+    words = target.words(server)
+    if dry or shutil.which(target.program) is None:
+        return Done(target.path, changed=True, command=words, by_hand=by_hand, ran=False)
+    if target.agent == CLAUDE and there is not None and wanted is not None:  # it adds nothing over an entry
+        _run(target.words(None))
+    trouble = _run(words)
+    if trouble is None and not _is_same(target.entry(), wanted):
+        trouble = "it reported success, and its settings do not show it"
     if trouble is not None:
-        return Refusal(target.path, f"claude mcp failed: {trouble}")
-    return Done(target.agent, target.path, changed=True, command=("claude", *words))
+        return Refusal(target.path, f"`{' '.join(words[:3])}` failed: {trouble}")
+    return Done(target.path, changed=True, command=words)
 
 
-def _is_ours(there: object, wanted: object) -> bool:
-    """It adds fields of its own to an entry."""
+def _is_same(there: object, wanted: object) -> bool:
     if isinstance(there, dict) and isinstance(wanted, dict):
-        return all((there.get(name) or None) == (value or None) for name, value in wanted.items())
+        return all((there.get(name) or None) == (wanted.get(name) or None) for name in COMPARED)
     return there == wanted
 
 
-def _found(target: Target) -> object:
-    content = settings_file.read(target.path)
-    try:
-        return target.find(content.decode()) if isinstance(content, bytes) else None
-    except (Invalid, NotMergeable, TOMLDecodeError, UnicodeDecodeError, AttributeError):
-        return None
+def _is_ours(there: object) -> bool:
+    """Whether it starts `headcount mcp`, of whichever installation."""
+    if not isinstance(there, dict):
+        return False
+    parts = (there.get("command"), there.get("args"))
+    words = [str(word) for part in parts for word in (part if isinstance(part, list) else [part or ""])]
+    words = [word for word in words if word]
+    return words[-1:] == ["mcp"] and any(PurePath(word).name.startswith(NAME) for word in words)
 
 
-def _run(command: tuple[str, ...]) -> str | None:
+def _run(words: tuple[str, ...]) -> str | None:
+    """What went wrong; None: nothing."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("CLAUDE_CODE_")}
     try:
         done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=OTHER_PROGRAM_WITHIN, cwd="/",
-            env={name: value for name, value in os.environ.items() if not name.startswith("CLAUDE_CODE_")},
+            words, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
+            timeout=OTHER_PROGRAM_WITHIN, cwd="/", env={**env, "NO_COLOR": "1"},
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:
         return str(error)
-    said = (done.stderr or done.stdout).strip().splitlines()
-    return None if done.returncode == 0 else (said[-1] if said else f"exit {done.returncode}")
+    said = " ".join((done.stderr or done.stdout).split())
+    return None if done.returncode == 0 else said[-SAID_MOST:] or f"exit {done.returncode}"
 
 
-def _changed(target: Target, server: Server | None, state: Path, *, dry: bool) -> Done | Refusal:
-    before = settings_file.read(target.path)
-    if isinstance(before, Refusal):
-        return before
-    memory = settings_file.memory_path(state, f"mcp-{target.agent}", target.path)
-    known = settings_file.recall(memory)
-    try:
-        after = _after(target, server, before, known)
-    except (Invalid, NotMergeable, TOMLDecodeError, UnicodeDecodeError) as error:
-        return refusal_of(target.path, error)
-    done = Done(target.agent, target.path, before != after, before, after)
-    if dry or not done.changed:
-        return done
-    plan = Plan(target.path, before, after, memory, _remembered(target, server, before, after, known))
-    return carry_out(plan) or done
+def _without_comments(text: str) -> str:
+    """JSON with comments and commas after the last element, as agents accept it, as plain JSON."""
+    plain = LAST_COMMAS.sub(lambda found: found[1] or "", COMMENTS.sub(lambda found: found[1] or "", text))
+    return plain if plain.strip() else "{}"
 
 
-def _after(
-    target: Target, server: Server | None, before: bytes | None, known: Remembered | None
-) -> bytes | None:
-    if server is not None:
-        text = (before or b"").decode()
-        made = target.put(text, server)
-        return before if before is not None and made == text else made.encode()
-    if before is None:
-        return None
-    if known is not None and known.written == settings_file.fingerprint(before):
-        return known.original
-    cleaned = target.take(before.decode())
-    only_ours = known is not None and known.original is None and cleaned.split() in ([], ["{}"], ["{", "}"])
-    return None if only_ours else cleaned.encode()
-
-
-def _remembered(
-    target: Target, server: Server | None, before: bytes | None, after: bytes | None, known: Remembered | None
-) -> Remembered | None:
-    """What an uninstall should give back; None: this is the uninstall."""
-    if server is None or after is None:
-        return None
-    untouched = (
-        before is not None and known is not None and known.written == settings_file.fingerprint(before)
-    )
-    original = known.original if untouched and known is not None else before
-    made = known.made_directory if known is not None else not target.path.parent.exists()
-    return Remembered(original, settings_file.fingerprint(after), made)
+def _toml(value: object) -> str:
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{name} = {_toml(each)}" for name, each in value.items()) + " }"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # JSON's escapes are TOML's too

@@ -7,7 +7,7 @@ Rules of this file
      the end of its pipe and leaves by itself.
   3. Nothing outside the temporary directory is written.
 
-Not here: who plays what and when (play.py), drawing (commands/demo.py).
+Not here: who plays what and when and drawing (commands/demo.py).
 """
 
 import json

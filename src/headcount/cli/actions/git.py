@@ -1,20 +1,18 @@
-"""Git's hooks of one repository: put the guard in, take it out, leave others' hooks alone.
+"""Git, as the guard and the tables need it: hooks, what is about to change, and repositories.
 
-What git is about to do: which paths a commit touches, which branches a commit or push moves.
-
-Repositories as people see them: `api@main`, and whether two directories are in the same one.
+Three parts: install and remove the guard in a repository's hooks; find which paths a commit touches and which branches a
+commit or push moves; show a repository as people see it (`api@main`) and compare two directories.
 
 Rules
-  1. A hook that is not ours is never touched: the line to add by hand is told instead.
-  2. A guard whose program is gone lets git go on (or not, when it was installed strict): an uninstall that
-     was forgotten must not lock a repository.
+  1. A hook that is not ours is never touched: the user is told which line to add by hand.
+  2. If the guard's program is missing, git goes on (or stops, if the guard was installed with --strict): a forgotten
+     uninstall must not lock a repository.
   3. Git is asked, with the environment that it gave its hook: a commit may use an index of its own.
-  4. Names are taken between NUL bytes: a path may hold anything else.
+  4. Paths are separated by NUL bytes: they may contain anything else.
   5. Each directory is read once.
 
-Not here: what the hooks ask (commands/guard.py), what git is about to do (git.py); who has claimed any
-  of it (the daemon); reading (system/git/repository.py), what the directory means (a directory is never
-  identity).
+Not here: what the hooks ask (commands/guard.py), who has claimed what (the daemon), reading a repository
+  (system/git/repository.py).
 """
 
 import os

@@ -1,10 +1,10 @@
-"""Hook lines: what `headcount hooks` says of each file, to people and as a document.
+"""Which settings files of which agents get hooks, how each stands, and the lines that `headcount hooks` prints.
 
 Rules of this file
-  1. One file, one line: the agent, the file, what became of it.
-  2. What its user has still to do (trust it, restart a session) stands in that line.
+  1. One file, one line: the agent, the file, what was done.
+  2. What the user still has to do (trust the hooks, restart a session) is in that line.
 
-Not here: which files, and the change itself (commands/hooks.py).
+Not here: the change itself (agents/installing/), the verb (commands/hooks.py).
 """
 
 import os

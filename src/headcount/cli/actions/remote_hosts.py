@@ -1,17 +1,14 @@
-"""Other hosts over ssh: what `headcount ps --json` says there, and what it said last.
-
-`watch --host`: the events of several hosts in one line of time, each with its host.
+"""Other hosts over ssh: their rows for `ps --host`, their events for `watch --host`.
 
 Rules
-  1. Plain ssh to plain headcount: no agent of ours, no port, no credential. Who may log in may look.
+  1. Plain ssh runs plain headcount there: no server of ours, no port, no credential. Who may log in may look.
   2. A host that does not answer in time is `unknown`; its last rows stay, with their age.
-  3. Nothing that a host says is believed further than its own rows: its answer is foreign text.
+  3. What a host answers is foreign text, and counts for its own rows only.
   4. A host's name is never taken for an option.
-  5. A host that goes silent is told once, and tried again; the others go on.
-  6. Every child is ended with us.
+  5. A host that stops answering is reported once and tried again; the others go on.
+  6. Every process that is started here ends with us.
 
-Not here: drawing (present/table.py), shared claims (a fleet); one host's rows (cli/actions/remote_hosts.py),
-  words (present/event_lines.py).
+Not here: drawing (present/table.py), the words of events (present/event_lines.py), claims shared between hosts (fleet).
 """
 
 import hashlib

@@ -1,9 +1,9 @@
-"""Endings: what became of processes that were to be ended, in sentences; and the question that ends them.
+"""Requests that several verbs share: who holds an item; ending processes, and asking a person first.
 
 Rules of this file
-  1. `7f3a auth-refactor (pid 41377) exited in 0.2 s.`: who, what, what next.
-  2. Whoever survived, or was refused, makes the exit code.
-  3. The answer is waited for as long as the daemon waits for the processes.
+  1. A result is one sentence: who, what, what next (`7f3a auth-refactor (pid 41377) exited in 0.2 s.`).
+  2. The exit code is a fault if a process survived or was refused.
+  3. We wait for the answer as long as the daemon waits for the processes.
   4. A person at a terminal is asked before something ends that works or holds something. The question goes to
      stderr, so that --json on stdout stays one document. Off a terminal nobody is asked.
 
@@ -14,6 +14,7 @@ import sys
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from headcount import times
+from headcount.cli.options import seconds
 from headcount.client.daemon_access import Client, quoted
 from headcount.client.faults import ClientFault, refusal
 from headcount.present import holders, session_words
@@ -94,21 +95,10 @@ def agree(what: str) -> None:
 def add_kill_after(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument(
         "--kill-after",
-        type=_seconds,
+        type=seconds,
         metavar="SECONDS",
         help="send SIGKILL to whoever is still alive after that; without it nobody is killed",
     )
-
-
-def _seconds(text: str) -> float:
-    from argparse import ArgumentTypeError
-
-    from headcount.present.time_text import parse_span
-
-    span = parse_span(text)
-    if span is None:
-        raise ArgumentTypeError(f'"{clean(text)}" is no time; write 5, 30s or 2m')
-    return span
 
 
 def ask(client: Client, path: str, body: "EndingWish", *, rounds: int = 1) -> Any:

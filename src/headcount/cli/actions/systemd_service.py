@@ -1,10 +1,12 @@
-"""The text of the systemd user unit.
+"""The systemd user unit: its text, and whether it is installed and running.
 
 Rules of this file
-  1. Pure: what is to run and where in, text out. What systemd would read as its own (`%`, `$`, quotes) is escaped.
-  2. Type=notify: systemd knows when the daemon has proved its sessions. A daemon that another one keeps from starting
-     (exit 75) is not started again and again.
-  3. Stopping it signals the daemon alone: agents are not its children.
+  1. What systemd would interpret in the text (`%`, `$`, quotes) is escaped.
+  2. Type=notify: systemd knows when the daemon has proved its sessions. A daemon that finds another one running
+     (exit 75) is not restarted again and again.
+  3. Stopping the unit signals the daemon alone: agents are not its children.
+
+Not here: installing and removing it (commands/service.py), starting the daemon through it (client/daemon_process.py).
 """
 
 import os

@@ -7,12 +7,12 @@ Not here: the number's meaning (docs/claims.md).
 """
 
 import sys
-from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from headcount.cli import output
+from headcount.cli.options import fence
 from headcount.client import claims
-from headcount.present.clean_text import clean, said_item
+from headcount.present.clean_text import said_item
 from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
@@ -22,29 +22,12 @@ if TYPE_CHECKING:
     from headcount.client.daemon_access import Client
     from headcount.wire.answer_views import CheckAnswer
 
-DIGITS_MOST = 15
 NOTE = "Exit codes: 0 current, 2 not an item or no number, 3 stale, 4 daemon unavailable."
 
 
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument("item", metavar="ITEM", help="the item, as kind:value")
     parser.add_argument("fence", metavar="FENCE", type=fence, help="the claim's number")
-
-
-def fence(text: str) -> int:
-    from argparse import ArgumentTypeError
-
-    number = _number(text)
-    if number is None:
-        raise ArgumentTypeError(f'"{clean(text)}" is no number of a claim')
-    return number
-
-
-def parse_plain(words: list[str]) -> SimpleNamespace | None:
-    plain = [word for word in words if word != "--json"]
-    if len(plain) != 2 or plain[0].startswith("-") or (number := _number(plain[1])) is None:
-        return None
-    return SimpleNamespace(item=plain[0], fence=number, json="--json" in words)
 
 
 def run(args: "VerbArguments") -> int:
@@ -73,8 +56,3 @@ def _stale(client: "Client", args: "VerbArguments", answer: "CheckAnswer") -> st
         else f"held by {name_of(holder, row_of(client, holder))}"
     )
     return f"{item}: #{args.fence} is stale; now {now}."
-
-
-def _number(text: str) -> int | None:
-    text = text.removeprefix("#")
-    return int(text) if text.isascii() and text.isdecimal() and len(text) <= DIGITS_MOST else None

@@ -1,21 +1,21 @@
 """`headcount claim ITEM`: the exclusive right to an item, for as long as the caller's process lives.
 
 Rules of this file
-  1. Parsed by hand: a claim may cost no more than `ps`. argparse is for --help and for slips.
+  1. A claim may cost no more than `ps`: this file imports little.
   2. Exit 0: it is yours. 3: another holds it, and the words name waiting, never releasing.
 
-Not here: who gets what (the daemon), the words for a holder (holders.py).
+Not here: who gets what (the daemon), the words for a holder (present/holders.py).
 """
 
 import _signal  # type: ignore[import-not-found]  # without the enums of `import signal`
 import os
 import sys
-from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from headcount.cli import output
+from headcount.cli.options import seconds_to_wait
 from headcount.client import claims
-from headcount.client.faults import ClientFault, WrongCall
+from headcount.client.faults import ClientFault
 from headcount.client.transport import connection
 from headcount.present.clean_text import clean, said_item
 from headcount.wire import exit_codes
@@ -32,8 +32,6 @@ NOTE = (
     "--wait is served in the order of asking; a restart of the daemon forgets that order, and no claim.\n"
     "Exit codes: 0 it is yours, 2 not an item, 3 held by another or not allowed, 4 daemon unavailable."
 )
-VALUES = {"--wait": "wait", "--note": "note", "--as": "acting_as"}
-SWITCHES = {"--until-empty": "until_empty", "--json": "json"}
 
 
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
@@ -48,29 +46,8 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     )
 
 
-def parse_plain(words: list[str]) -> SimpleNamespace | None:
-    """The arguments of a well-formed call; None: ask argparse."""
-    args = SimpleNamespace(item=None, wait=None, note=None, acting_as=None, until_empty=False, json=False)
-    rest = iter(words)
-    for word in rest:
-        if word in SWITCHES:
-            setattr(args, SWITCHES[word], True)
-        elif word in VALUES:
-            value = next(rest, None)
-            if value is None:
-                return None
-            setattr(args, VALUES[word], value)
-        elif word.startswith("-") or args.item is not None:
-            return None
-        else:
-            args.item = word
-    return args if args.item is not None else None
-
-
 def run(args: "VerbArguments") -> int:
-    wait = seconds(args.wait)
-    if wait is None:
-        raise no_time(args.wait or "", "claim")
+    wait = seconds_to_wait(args.wait, "claim")
     question = claims.acquire(
         args.item, wait=wait, note=args.note, acting_as=args.acting_as, until_empty=args.until_empty
     )
@@ -102,21 +79,6 @@ def _ask(args: "VerbArguments", question: connection.Question, wait: float) -> i
         lines = held_lines(client, item, answer, "claim", *whom)
         print("\n".join([*waited, *lines]), file=sys.stderr)
     return code
-
-
-def seconds(text: str | None) -> float | None:
-    """0 without a wait; None when it is no time."""
-    if text is None:
-        return 0.0
-    from headcount.present.time_text import parse_span
-
-    return parse_span(text)
-
-
-def no_time(text: str, verb: str) -> WrongCall:
-    return WrongCall(
-        f'headcount: "{clean(text)}" is no time; write 90, 5m or 2h. See: headcount {verb} --help'
-    )
 
 
 def granted_lines(answer: "ClaimAnswer", *, for_another: bool = False) -> list[str]:

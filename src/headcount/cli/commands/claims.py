@@ -9,7 +9,6 @@ Not here: words for a holder (holders.py).
 """
 
 import time
-from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from headcount.cli import output
@@ -50,14 +49,6 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
         "--accept-loss",
         action="store_true",
         help="after a lost store: grant again, though earlier holders are not known (people only)",
-    )
-
-
-def parse_plain(words: list[str]) -> SimpleNamespace | None:
-    return (
-        None
-        if set(words) - {"--json"}
-        else SimpleNamespace(history=None, accept_loss=False, json=bool(words))
     )
 
 

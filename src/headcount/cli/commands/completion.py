@@ -1,17 +1,20 @@
-"""`headcount completion SHELL`: completion scripts, made from the verbs and their parsers.
+"""`headcount completion SHELL`: a stub for the shell, which asks `headcount completion SHELL --words` at every Tab.
 
 Rules of this file
-  1. Nothing is listed twice: verbs come from verbs.py, options from each verb's own parser.
-  2. A Tab never starts a daemon, never prints an error, and offers only names that a shell takes as one word.
+  1. One function answers for all shells: offers(). Verbs come from command_table.py, options from the verb's own parser,
+     and only that one verb is imported.
+  2. A Tab never starts a daemon and never prints an error. It offers only words that need no quotes in a shell.
 
-Not here: the verbs (verbs.py).
+Not here: the list of verbs (command_table.py), what a verb accepts (its own file).
 """
 
 import re
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from headcount.cli import output
-from headcount.client.faults import ClientFault
+from headcount.cli.command_table import VERBS
+from headcount.client.faults import ClientFault, WrongCall
 from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
@@ -19,138 +22,111 @@ if TYPE_CHECKING:
 
     from headcount.cli.arguments import VerbArguments
 
-PLAIN_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/@:+#-]*")
-
-# What a verb's words and an option's value are completed with, beside what its parser knows.
-ASKED = {
-    "show": ("sessions",),
-    "explain": ("sessions",),
-    "peek": ("sessions",),
-    "wait": ("sessions",),
-    "log": ("sessions",),
-    "jump": ("sessions",),
-    "resume": ("sessions",),
-    "leftovers": ("sessions",),
-    "reap": ("sessions",),
-    "stop": ("sessions",),
-    "close": ("sessions",),
-    "release": ("items",),
-    "check": ("items",),
-    "handoff": ("items", "sessions"),
-}
+PLAIN_WORD = re.compile(r"[A-Za-z0-9-][A-Za-z0-9._/@:+#-]*")
+TAKE_SESSIONS = (
+    "show",
+    "explain",
+    "peek",
+    "wait",
+    "log",
+    "jump",
+    "resume",
+    "leftovers",
+    "reap",
+    "stop",
+    "close",
+)
+TAKE_ITEMS = ("release", "check", "handoff")
 VALUES = {"--as": "sessions", "--until": "states", "--type": "types", "--agent": "agents"}
+BEFORE_HELP = {"zsh": ":", "fish": "\t"}  # between a verb and what it is for; bash shows words alone
 
-BASH = """\
-_headcount() {{
-  local line=${{COMP_LINE:0:COMP_POINT}} verb=${{COMP_WORDS[1]}} word before prefix offered
+STUBS = {
+    "bash": """\
+_headcount() {
+  local line=${COMP_LINE:0:COMP_POINT} word prefix
   local -a said; read -ra said <<<"$line"
-  word=${{line##*[[:space:]]}}; [ -n "$word" ] && unset 'said[-1]'
-  before=${{said[-1]}}
-  if [ "${{#said[@]}}" -eq 1 ]; then
-    COMPREPLY=($(compgen -W "{verbs} --help --version" -- "$word")); return
-  fi
-  case "$verb $before" in
-{values}
-  *) case "$verb" in
-{cases}
-    esac;;
-  esac
-  COMPREPLY=($(compgen -W "$offered" -- "$word"))
+  word=${line##*[[:space:]]}; [ -n "$word" ] || said+=("")
+  COMPREPLY=($(headcount completion bash --words -- "${said[@]}" 2>/dev/null))
   if [[ $word == *:* && $COMP_WORDBREAKS == *:* ]]; then  # bash replaces only what follows the colon
-    prefix=${{word%"${{word##*:}}"}}; COMPREPLY=("${{COMPREPLY[@]#"$prefix"}}")
+    prefix=${word%"${word##*:}"}; COMPREPLY=("${COMPREPLY[@]#"$prefix"}")
   fi
-}}
-complete -F _headcount headcount"""
-
-ZSH = """\
+}
+complete -F _headcount headcount""",
+    "zsh": """\
 #compdef headcount
-_headcount() {{
-  local -a verbs; verbs=(
-{described}
-  )
-  if (( CURRENT == 2 )); then _describe verb verbs; return; fi
-  case "$words[2] $words[CURRENT-1]" in
-{values}
-  *) case "$words[2]" in
-{cases}
-    esac;;
-  esac
-}}
-compdef _headcount headcount"""
+_headcount() {
+  local -a found; found=(${(f)"$(headcount completion zsh --words -- "${(@)words[1,CURRENT-1]}" "$PREFIX" 2>/dev/null)"})
+  if (( CURRENT == 2 )); then _describe verb found; else compadd -- $found; fi
+}
+compdef _headcount headcount""",
+    "fish": """\
+function __headcount_words
+  set -l word (commandline -ct)
+  headcount completion fish --words -- (commandline -opc) "$word" 2>/dev/null
+end
+complete -c headcount -f -a '(__headcount_words)'""",
+}
 
 
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
+    from argparse import SUPPRESS
+
+    parser.add_argument("shell", choices=list(STUBS))
     parser.add_argument(
-        "shell",
-        choices=["bash", "zsh", "fish", "sessions", "items"],
-        help="sessions, items: what a script completes S and ITEM with",
-    )
+        "--words", action="store_true", help=SUPPRESS
+    )  # what to offer behind the words after --
 
 
 def run(args: "VerbArguments") -> int:
-    if args.shell in ("sessions", "items"):
-        words = session_words() if args.shell == "sessions" else item_words()
-        plain = [word for word in words if PLAIN_WORD.fullmatch(word)]
-        if args.json:
-            output.print_document({args.shell: plain})
-        else:
-            output.print_lines(plain)
-        return exit_codes.DONE
-    text = {"bash": bash, "zsh": zsh, "fish": fish}[args.shell]()
-    if args.json:
-        output.print_document({"shell": args.shell, "script": text})
+    if args.shell not in STUBS:  # `completion tcsh --`: the quick parser knows no choices
+        raise WrongCall(
+            "headcount: there is completion for bash, zsh and fish. See: headcount completion --help"
+        )
+    if args.words:
+        for offer in offers(args.shell, args.command):
+            print(offer)
+    elif args.json:
+        output.print_document({"shell": args.shell, "script": STUBS[args.shell]})
     else:
-        print(text)
+        print(STUBS[args.shell])
     return exit_codes.DONE
 
 
-def session_words() -> list[str]:
-    from headcount.core.values.session import looks_like_an_id
-    from headcount.present.session_words import short_ids
-
-    try:
-        sessions = output.client(autostart=False).get("/v1/sessions")["sessions"]
-    except ClientFault:
+def offers(shell: str, words: list[str]) -> list[str]:
+    """What may follow; the first word is the program, the last is the one that is being typed."""
+    *before, word = words[1:] or [""]
+    if not before:
+        apart = BEFORE_HELP.get(shell)
+        verbs = [f"{name}{apart}{verb.help}" if apart else name for name, verb in VERBS.items()]
+        return [each for each in (*verbs, "--help", "--version") if each.startswith(word)]
+    verb = before[0]
+    if verb not in VERBS:
         return []
-    names = [name for raw in sessions if (name := raw.get("name")) and not looks_like_an_id(name)]
-    return [*short_ids([raw["id"] for raw in sessions]).values(), *names]
+    known = _options(verb)
+    kind = VALUES.get(before[-1]) if before[-1] in known else None
+    if kind is not None:
+        found = _words_of(kind)
+    else:
+        found = known + (_words_of("items") if verb in TAKE_ITEMS else [])
+        found += _words_of("sessions") if verb in (*TAKE_SESSIONS, "handoff") else []
+    return [each for each in found if each.startswith(word) and PLAIN_WORD.fullmatch(each)]
 
 
-def item_words() -> list[str]:
-    """What is held now."""
-    try:
-        claims = output.client(autostart=False).get("/v1/claims")["claims"]
-    except ClientFault:
-        return []
-    return [str(each["item"]) for each in claims]
+def _options(verb: str) -> list[str]:
+    """A verb's options and fixed words."""
+    from argparse import SUPPRESS
+
+    from headcount.cli.options import parser_of
+
+    actions = parser_of(VERBS[verb], import_module(f"headcount.cli.commands.{verb}"))._actions
+    shown = [each for each in actions if each.help != SUPPRESS]
+    fixed = [str(choice) for each in shown if not each.option_strings for choice in each.choices or ()]
+    return [option for each in shown for option in each.option_strings] + fixed
 
 
-def options() -> dict[str, list[str]]:
-    """Each verb's option strings and fixed words."""
-    from headcount.cli.options import all_parsers
-
-    found = {}
-    for name, parser in all_parsers().items():
-        words = [option for action in parser._actions for option in action.option_strings]
-        words += [
-            str(choice)
-            for action in parser._actions
-            if not action.option_strings
-            for choice in action.choices or ()
-        ]
-        found[name] = words
-    return found
-
-
-def _quoted(text: str) -> str:
-    """In single quotes, in the one way that bash, zsh and fish all read."""
-    return "'" + text.replace("'", "'\\''") + "'"
-
-
-def fixed(kind: str) -> list[str] | None:
-    """The words of a kind that does not change; None: it has to be asked for."""
+def _words_of(kind: str) -> list[str]:
     if kind == "states":
-        from headcount.cli.commands.wait import STATES
+        from headcount.cli.options import STATES
 
         return list(STATES)
     if kind == "types":
@@ -160,63 +136,21 @@ def fixed(kind: str) -> list[str] | None:
     if kind == "agents":
         from headcount.agents.catalog import AGENTS
 
-        return [name for name in AGENTS if PLAIN_WORD.fullmatch(name)]
-    return None
+        return list(AGENTS)
+    try:
+        return _held() if kind == "items" else _sessions()
+    except ClientFault:
+        return []
 
 
-def values() -> dict[tuple[str, str], str]:
-    """Verb and option -> what its value is completed with."""
-    return {
-        (name, word): VALUES[word] for name, words in options().items() for word in words if word in VALUES
-    }
+def _held() -> list[str]:
+    return [str(each["item"]) for each in output.client(autostart=False).get("/v1/claims")["claims"]]
 
 
-def bash() -> str:
-    def offered(words: list[str], kinds: tuple[str, ...]) -> str:
-        asked = [" ".join(fixed(kind) or [f"$(headcount completion {kind} 2>/dev/null)"]) for kind in kinds]
-        return f'offered="{" ".join([*words, *asked])}";;'
+def _sessions() -> list[str]:
+    from headcount.core.values.session import looks_like_an_id
+    from headcount.present.session_words import short_ids
 
-    cases = [f"    {name}) {offered(words, ASKED.get(name, ()))}" for name, words in options().items()]
-    after = [f'  "{name} {option}") {offered([], (kind,))}' for (name, option), kind in values().items()]
-    return BASH.format(verbs=" ".join(options()), cases="\n".join(cases), values="\n".join(after))
-
-
-def zsh() -> str:
-    from headcount.cli.command_table import VERBS
-
-    def offered(words: list[str], kinds: tuple[str, ...]) -> str:
-        asked = [
-            " ".join(fixed(kind) or [f"${{(f)$(headcount completion {kind} 2>/dev/null)}}"]) for kind in kinds
-        ]
-        return f"compadd -- {' '.join([*words, *asked])};;"
-
-    described = "\n".join(f"    {_quoted(f'{verb.name}:{verb.help}')}" for verb in VERBS.values())
-    cases = [f"    {name}) {offered(words, ASKED.get(name, ()))}" for name, words in options().items()]
-    after = [f'  "{name} {option}") {offered([], (kind,))}' for (name, option), kind in values().items()]
-    return ZSH.format(described=described, cases="\n".join(cases), values="\n".join(after))
-
-
-def fish() -> str:
-    from headcount.cli.command_table import VERBS
-
-    def offered(kind: str) -> str:
-        return "-a " + _quoted(" ".join(fixed(kind) or [f"(headcount completion {kind} 2>/dev/null)"]))
-
-    lines = ["complete -c headcount -f"]
-    for name, words in options().items():
-        lines.append(
-            f"complete -c headcount -n __fish_use_subcommand -a {name} -d {_quoted(VERBS[name].help)}"
-        )
-        of = f"complete -c headcount -n '__fish_seen_subcommand_from {name}'"
-        lines += [f"{of} {_fish_word(word)}" for word in words if (name, word) not in values()]
-        lines += [f"{of} {offered(kind)}" for kind in ASKED.get(name, ())]
-    for (name, option), kind in values().items():
-        of = f"complete -c headcount -n '__fish_seen_subcommand_from {name}'"
-        lines.append(f"{of} {_fish_word(option)} -x {offered(kind)}")
-    return "\n".join(lines)
-
-
-def _fish_word(word: str) -> str:
-    if word.startswith("--"):
-        return f"-l {word[2:]}"
-    return f"-s {word[1:]}" if word.startswith("-") else f"-a {word}"
+    sessions = output.client(autostart=False).get("/v1/sessions")["sessions"]
+    names = [name for raw in sessions if (name := raw.get("name")) and not looks_like_an_id(name)]
+    return [*short_ids([raw["id"] for raw in sessions]).values(), *names]

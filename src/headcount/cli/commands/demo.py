@@ -1,17 +1,13 @@
-"""`headcount demo`: harmless stand-ins work, wait and die, watched by a daemon of their own.
-
-The play: who does what and when, in about twenty seconds.
+"""`headcount demo`: harmless stand-ins work, wait and die, watched by a daemon of their own, in about twenty seconds.
 
 Rules
   1. On a terminal the table is redrawn in place; in a pipe every event is a line; --json is NDJSON.
-  2. Whatever happens, what was started is ended: the stage is closed in `finally`. A closed terminal (SIGHUP)
-     and SIGTERM end it as Ctrl-C does.
-  3. To the kernel the stand-ins are agents, so a daemon of the house sees them too: where one runs, that is
-     said.
-  4. Cues are a table: a fraction of the whole, an actor, and what it reports. Nothing sleeps here.
+  2. Whatever happens, what was started is ended: the sandbox is closed in `finally`. A closed terminal (SIGHUP) and
+     SIGTERM end it as Ctrl-C does.
+  3. To the kernel the stand-ins are agents, so a daemon of your own sees them too. If one runs, the demo says so.
+  4. The script is a table: a fraction of the whole, an actor, and what it reports.
 
-Not here: the stand-ins (stage.py), the play (demo.py), words and table (story.py, table.py); how a stand-in
-  is made (cli/actions/demo_sandbox.py), drawing and waiting (commands/demo.py).
+Not here: how a stand-in is made (actions/demo_sandbox.py), words and table (present/).
 """
 
 import json

@@ -3,7 +3,7 @@
 Rules of this file
   1. Starts nothing and changes nothing. Exit 0: nothing to do; 1: there are findings.
 
-Not here: the daemon and its files (examine.py, findings.py), what is around it (surroundings.py).
+Not here: the daemon and its files (doctor/facts.py, doctor/findings.py), what is around it (doctor/environment_checks.py).
 """
 
 import os

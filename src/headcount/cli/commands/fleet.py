@@ -4,7 +4,7 @@ Rules of this file
   1. For people: an agent does not decide with whom its host shares work.
   2. An address goes to the daemon and is never printed. `-` reads it from stdin, where no list of processes shows it.
 
-Not here: what joining does (the daemon), other hosts over ssh (remote.py).
+Not here: what joining does (the daemon), other hosts over ssh (actions/remote_hosts.py).
 """
 
 import sys

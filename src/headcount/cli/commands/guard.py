@@ -5,7 +5,7 @@ Rules of this file
   2. A guard that cannot ask lets git go on, with a warning; --strict does not.
   3. Taking the guard out, or weakening it, is for people.
 
-Not here: what git is about to do (git_intent.py), git's hook files (git_hooks.py), who may what (the daemon).
+Not here: what git is about to do and git's hook files (actions/git.py), who may what (the daemon).
 """
 
 import os

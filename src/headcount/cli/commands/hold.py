@@ -7,7 +7,7 @@ Rules of this file
   3. The exit code is the command's. Before it runs: 3 held by another, 4 unavailable, 126 it cannot
      be run, 127 no such command.
 
-Not here: watching for the loss (keeping.py), words for a holder (holders.py).
+Not here: watching for the loss (actions/claim_keeper.py), words for a holder (present/holders.py).
 """
 
 import os
@@ -15,13 +15,13 @@ import signal
 import subprocess
 import sys
 from functools import partial
-from types import FrameType, SimpleNamespace
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from headcount.cli import output
 from headcount.cli.actions.claim_keeper import BY_SIGNAL, Keeper, end_with
 from headcount.cli.actions.shared_requests import held_lines
-from headcount.cli.commands.claim import no_time, seconds
+from headcount.cli.options import seconds_to_wait
 from headcount.client import claims
 from headcount.client.faults import ClientFault, WrongCall
 from headcount.wire import exit_codes
@@ -49,29 +49,8 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument("command", nargs="*", metavar="CMD", help="the command and its words, after --")
 
 
-def parse_plain(words: list[str]) -> SimpleNamespace | None:
-    """Everything after `--` is the command's, also what looks like an option of ours."""
-    if "--" not in words:
-        return None
-    at = words.index("--")
-    args = SimpleNamespace(item=None, wait=None, note=None, json=False, command=words[at + 1 :])
-    rest = iter(words[:at])
-    for word in rest:
-        if word in ("--wait", "--note"):
-            setattr(args, word[2:], next(rest, None))
-        elif word == "--json":
-            args.json = True
-        elif word.startswith("-") or args.item is not None:
-            return None
-        else:
-            args.item = word
-    return args if args.item is not None else None
-
-
 def run(args: "VerbArguments") -> int:
-    wait = seconds(args.wait)
-    if wait is None:
-        raise no_time(args.wait or "", "hold")
+    wait = seconds_to_wait(args.wait, "hold")
     if not args.command:
         raise WrongCall("headcount: hold needs a command after --. See: headcount hold --help")
     client = output.client()

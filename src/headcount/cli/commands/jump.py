@@ -5,7 +5,7 @@ Rules of this file
   2. Whoever was shown a session that is done has visited it: the daemon is told. That it cannot be told, or not by an
      agent, changes nothing of the going.
 
-Not here: how one gets there (going.py).
+Not here: how one gets there (actions/jump_to_terminal.py).
 """
 
 import os

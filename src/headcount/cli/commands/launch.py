@@ -4,12 +4,11 @@ Rules of this file
   1. A conversation that is alive elsewhere is not opened twice, unless --anyway.
   2. With --tmux the agent runs in a window of its own, which is remembered as ours: `close` closes it.
 
-Not here: how it is started (starting.py), resuming what ended (resume.py).
+Not here: how it is started (actions/start_agent.py), resuming what ended (resume.py).
 """
 
 import os
 import shutil
-from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from headcount.cli import output
@@ -31,8 +30,6 @@ AGENTS = {
     "gemini": "gemini",
 }
 CONVERSATION_OPTIONS = ("--resume", "-r", "--session-id")
-SWITCHES = ("--anyway", "--window", "--json")
-VALUES = ("--name", "--role", "--agent", "--group", "--launched-by")
 
 NOTE = (
     "The command becomes this process. It finds the path of its token in HEADCOUNT_TOKEN_FILE.\n"
@@ -56,33 +53,6 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument("--window", action="store_true", help="this terminal was opened for it")
     parser.add_argument("--launched-by", metavar="S", help="the session that opened this terminal")
     parser.add_argument("command", nargs="*", metavar="CMD", help="the command and its words, after --")
-
-
-def parse_plain(words: list[str]) -> SimpleNamespace | None:
-    """Everything after `--` is the command's."""
-    if "--" not in words:
-        return None
-    at = words.index("--")
-    args = SimpleNamespace(
-        name=None, role=None, group=[], agent=None, tmux=None, launched_by=None, command=words[at + 1 :]
-    )
-    rest = words[:at]
-    for switch in SWITCHES:
-        setattr(args, switch[2:], switch in rest)
-    rest = [word for word in rest if word not in SWITCHES]
-    while rest:
-        word = rest.pop(0)
-        if word == "--tmux":
-            args.tmux = rest.pop(0) if rest and not rest[0].startswith("-") else ""
-        elif word in VALUES and rest:
-            value = rest.pop(0)
-            if word == "--group":
-                args.group.append(value)
-            else:
-                setattr(args, word[2:].replace("-", "_"), value)
-        else:
-            return None
-    return args
 
 
 def run(args: "VerbArguments") -> int:

@@ -11,6 +11,7 @@ import time
 from typing import TYPE_CHECKING
 
 from headcount.cli import output
+from headcount.cli.options import KINDS
 from headcount.client.daemon_access import quoted
 from headcount.present.leftovers import table
 from headcount.present.screen import standard
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 
     from headcount.cli.arguments import VerbArguments
     from headcount.wire.views import Leftovers
-
-KINDS = ("process", "second-writer", "pane", "worktree", "record")
 
 
 def add_arguments(parser: "argparse.ArgumentParser") -> None:

@@ -3,7 +3,7 @@
 Rules of this file
   1. The newest N in the order in which they happened. --json is one event a line, all types.
 
-Not here: the words of an event (story.py), the journal (store/).
+Not here: the words of an event (present/event_lines.py), the journal (store/).
 """
 
 import time

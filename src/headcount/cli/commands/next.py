@@ -4,7 +4,7 @@ Rules of this file
   1. Only those that wait for their user: at a permission, a question or a plan. Whoever is done or stopped is in `ps`.
   2. Exit codes are those of `jump`; 5 when nobody waits.
 
-Not here: how one gets there (going.py).
+Not here: how one gets there (actions/jump_to_terminal.py).
 """
 
 import time

@@ -1,14 +1,10 @@
-"""`headcount ps`: the living, what needs you first.
+"""`headcount ps`: list the running agents, those that need you first.
 
-Rules of this file
-  1. The plain forms are parsed by hand: argparse would be a tenth of the whole call.
-
-Not here: words (rows.py), drawing (table.py).
+Not here: words (present/session_words.py), drawing (present/table.py).
 """
 
 import os
 import time
-from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from headcount.cli import output
@@ -23,9 +19,6 @@ if TYPE_CHECKING:
     from headcount.wire.views import HostRow, Sessions
 
 NOTE = "A host that does not answer is unknown, with its last rows and why; the others are shown, and the exit code is 0."
-SWITCHES = {
-    "--all": "all", "-a": "all", "--json": "json", "--wide": "wide", "-w": "wide", "--fleet": "fleet",
-}  # fmt: skip
 
 
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
@@ -39,19 +32,6 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument("-w", "--wide", action="store_true", help="every column and row, uncut")
     parser.add_argument("--host", metavar="H,…", help="these hosts too, over ssh")
     parser.add_argument("--fleet", action="store_true", help="all hosts of the fleet that this one joined")
-
-
-def parse_plain(words: list[str]) -> SimpleNamespace | None:
-    """The arguments, when they are switches and a directory only; None: ask argparse."""
-    args = SimpleNamespace(where=None, all=False, json=False, wide=False, fleet=False, host=None)
-    for word in words:
-        if word in SWITCHES:
-            setattr(args, SWITCHES[word], True)
-        elif word.startswith("-") or not word or args.where is not None:
-            return None
-        else:
-            args.where = word
-    return args
 
 
 def run(args: "VerbArguments") -> int:

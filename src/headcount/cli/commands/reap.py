@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.cli.actions import shared_requests
-from headcount.cli.commands.leftovers import KINDS
+from headcount.cli.options import KINDS
 from headcount.present import event_lines
 from headcount.present.clean_text import clean
 from headcount.wire import exit_codes

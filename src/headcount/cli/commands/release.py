@@ -3,11 +3,10 @@
 Not here: who may (the daemon decides), asking for one (claim.py).
 """
 
-from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from headcount.cli import output
-from headcount.cli.commands.check import fence
+from headcount.cli.options import fence
 from headcount.client import claims
 from headcount.client.daemon_access import Client
 from headcount.present.clean_text import clean, said_item
@@ -32,13 +31,6 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument("--force", action="store_true", help="another's claim (people only)")
     parser.add_argument("--yes", action="store_true", help="with --force: do not ask")
     parser.add_argument("--as", dest="acting_as", metavar="S", help="for that live session (people only)")
-
-
-def parse_plain(words: list[str]) -> SimpleNamespace | None:
-    item = [word for word in words if not word.startswith("-")]
-    if len(item) != 1 or set(words) - {item[0], "--json"}:
-        return None
-    return SimpleNamespace(item=item[0], fence=None, force=False, acting_as=None, json="--json" in words)
 
 
 def run(args: "VerbArguments") -> int:

@@ -6,7 +6,7 @@ Rules of this file
      without a shell.
   3. What it held before is not its own again: claims were freed at the death.
 
-Not here: how it is started (starting.py), who has it (daemon/routes/terminals.py).
+Not here: how it is started (actions/start_agent.py), who has it (daemon/routes/terminals.py).
 """
 
 import os

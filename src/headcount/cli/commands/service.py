@@ -6,7 +6,7 @@ Rules of this file
   2. A unit of that name that we did not write is left alone.
   3. Sessions are not lost: the daemon that ran before is stopped in order, and the new one proves all of them again.
 
-Not here: the unit's text (unit_text.py), systemctl and starting through the unit (client/daemon_process.py).
+Not here: the unit's text (actions/systemd_service.py), systemctl and starting through the unit (client/daemon_process.py).
 """
 
 import os

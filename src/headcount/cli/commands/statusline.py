@@ -10,7 +10,6 @@ Not here: the characters (present/summary.py).
 
 import os
 import sys
-from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from headcount import times
@@ -28,12 +27,6 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
     return None
-
-
-def parse_plain(words: list[str]) -> SimpleNamespace | None:
-    if words not in ([], ["--json"]):
-        return None
-    return SimpleNamespace(json=bool(words))
 
 
 def run(args: "VerbArguments") -> int:

@@ -11,10 +11,10 @@ Not here: the screen (tui/).
 import os
 import sys
 from importlib import import_module
-from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from headcount.cli import output
+from headcount.cli.options import quick
 from headcount.client.faults import ClientFault
 from headcount.wire import exit_codes
 
@@ -28,10 +28,6 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     return None
 
 
-def parse_plain(words: list[str]) -> SimpleNamespace | None:
-    return None if words else SimpleNamespace(json=False)
-
-
 def is_possible() -> bool:
     """Whether there is a terminal that can be drawn on, both ways."""
     return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
@@ -40,7 +36,7 @@ def is_possible() -> bool:
 def run(args: "VerbArguments") -> int:
     if args.json:
         ps = import_module("headcount.cli.commands.ps")
-        return int(ps.run(ps.parse_plain(["--json"])))
+        return int(ps.run(quick("ps", ["--json"])))
     if not is_possible():
         raise NoTerminal("There is no terminal to draw on.", "See: headcount ps, or headcount watch")
     client = output.client()

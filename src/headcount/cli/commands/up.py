@@ -7,7 +7,6 @@ import os
 import sys
 import time
 from functools import cache
-from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from headcount import __version__
@@ -28,11 +27,6 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument(
         "--foreground", action="store_true", help="stay in this terminal, for a service or a look"
     )
-
-
-def parse_plain(words: list[str]) -> SimpleNamespace | None:
-    """The bare verb, as people type it; None: ask argparse."""
-    return None if words else SimpleNamespace(foreground=False, json=False)
 
 
 def run(args: "VerbArguments") -> int:

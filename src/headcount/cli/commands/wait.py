@@ -5,7 +5,7 @@ Rules of this file
   2. Waiting is on the event stream, not by asking again and again.
   3. Exit 0: reached. 1: the time was up. 5: the session ended and that was not what was waited for.
 
-Not here: the stream (following.py).
+Not here: the stream (client/event_stream.py).
 """
 
 import sys
@@ -13,6 +13,7 @@ import time
 from typing import TYPE_CHECKING
 
 from headcount.cli import output
+from headcount.cli.options import STATES, seconds
 from headcount.client.daemon_access import Client, quoted
 from headcount.client.event_stream import follow
 from headcount.client.faults import TimedOut
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
 
     from headcount.cli.arguments import VerbArguments
     from headcount.wire.views import SessionRow, StreamEvent
-
-ACTIVITIES = ("working", "waiting", "done", "failed", "idle", "unknown")
-STATES = (*ACTIVITIES, "permission", "question", "plan", "limit", "error", "alive", "ended")
 
 NOTE = (
     f"STATE is one of {', '.join(STATES)}; several with commas.\n"
@@ -53,15 +51,6 @@ def states(text: str) -> frozenset[str]:
             f'no state "{clean(strange[0] if strange else text)}"; there are {", ".join(STATES)}'
         )
     return wanted
-
-
-def seconds(text: str) -> float:
-    from argparse import ArgumentTypeError
-
-    span = time_text.parse_span(text)
-    if span is None:
-        raise ArgumentTypeError(f'"{clean(text)}" is no time; write 90, 5m or 2h')
-    return span
 
 
 def run(args: "VerbArguments") -> int:

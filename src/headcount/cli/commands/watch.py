@@ -6,7 +6,7 @@ Rules of this file
   2. It goes on when the daemon is back; that it was away is said on stderr. --once ends with it.
   3. A death is told at once; what it freed and left is the line under it, when that was looked for.
 
-Not here: resuming (following.py), words (story.py).
+Not here: resuming (client/event_stream.py), words (present/event_lines.py).
 """
 
 import time

@@ -9,7 +9,6 @@ Not here: the rungs themselves (daemon/identity/caller.py).
 """
 
 import sys
-from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from headcount.cli import output
@@ -29,19 +28,12 @@ NOTE = (
     "5 no agent above this process."
 )
 SAYS = {"peer": "the kernel", "token": "the token", "environment": "the environment"}
-SWITCHES = {"--explain": "explain", "--json": "json"}
 
 
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument(
         "--explain", action="store_true", help="every way that was tried, and what came of it"
     )
-
-
-def parse_plain(words: list[str]) -> SimpleNamespace | None:
-    if set(words) - set(SWITCHES):
-        return None
-    return SimpleNamespace(explain="--explain" in words, json="--json" in words)
 
 
 def run(args: "VerbArguments") -> int:

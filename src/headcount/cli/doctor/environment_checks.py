@@ -1,18 +1,15 @@
-"""The surroundings: what `doctor` says of settings, the cost of a hook, MCP, the service, the page and notices.
-
-The cost of a hook, measured where it is paid: on this machine, by the exact line that agents run.
+"""What `doctor` checks around the daemon: settings, the cost of a hook, MCP, the service, the page, notifications.
 
 Rules
-  1. Looks, then concludes; changes nothing. What is not used is a note with the way to it, never a finding.
-  2. What was installed and does not work any more is a finding with its next step.
-  3. Each check stands alone: one that fails is said, and the others are made.
-  4. The line is the installed one in all but its directory, which is a fresh one beside the mailbox, on the
-     same disk: nobody reads the trial as a report. It is removed.
-  5. Beside it the same shell doing nothing, so that one sees what of it is ours.
-  6. A median: one slow run on a busy machine says nothing.
+  1. The checks read and change nothing. What is not used is a note that says how to use it, never a finding.
+  2. What was installed and no longer works is a finding with its next step.
+  3. Each check stands alone: if one fails, that is reported and the others are made.
+  4. The hook's cost is measured with the installed line, but in a fresh directory beside the mailbox, on the same disk, so
+     that nobody reads the trial as a report. The directory is removed.
+  5. An empty shell is measured beside it, so that one sees our share. Both are medians, since one slow run proves nothing.
 
-Not here: the daemon, its files and the agents' hooks (facts.py, findings.py), the measuring (environment_checks.py);
-  the line (agents/installing/mailbox_line.py), what is concluded (cli/doctor/environment_checks.py).
+Not here: the daemon, its files and the agents' hooks (facts.py, findings.py), the line itself
+  (agents/installing/mailbox_line.py).
 """
 
 import os
@@ -101,11 +98,10 @@ def cost_finding(cost: HookCost | None) -> Finding:
 
 def _mcp() -> list[Finding]:
     from headcount.agents.installing import mcp_server
-    from headcount.cli.commands.mcp import EXTRA, is_possible
 
-    targets = mcp_server.targets(os.environ, Path.home()).values()
-    states = {each.agent: mcp_server.standing(each) for each in targets if mcp_server.is_there(each)}
-    return [mcp_finding(states, is_possible(), EXTRA)]
+    targets = mcp_server.targets(os.environ, Path.home())
+    states = {each.agent: mcp_server.standing(each) for each in targets}
+    return [mcp_finding(states, mcp_server.is_possible(), mcp_server.EXTRA)]
 
 
 def mcp_finding(states: Mapping[str, str], is_possible: bool, extra: str) -> Finding:

@@ -1,7 +1,7 @@
-"""Examining: what `doctor` looks at, collected once, without starting or changing anything.
+"""Facts: what `doctor` looks at, collected once, without starting or changing anything.
 
 Rules of this file
-  1. Looks only: no directory is made, no daemon started, no file touched.
+  1. Reading only: no directory is made, no daemon started, no file touched.
   2. What cannot be seen is None, which is not the same as nothing.
 
 Not here: what it means (findings.py).

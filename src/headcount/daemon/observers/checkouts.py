@@ -5,7 +5,7 @@ Rules of this file
      for every open session at a start. Never by a timer.
   2. Off the loop, with a limit, by daemon/intake/edited_paths.py; what could not be read in time changes nothing.
 
-Not here: git's files (system/git/repository.py), what is kept of them (core/located.py).
+Not here: git's files (system/git/repository.py), what is kept of them (core/values/evidence.py).
 """
 
 import asyncio
