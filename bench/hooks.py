@@ -21,7 +21,7 @@ from pathlib import Path
 from bench.figure import Figure, Ratio, Row
 from bench.home import scratch
 from bench.numbers import median
-from headcount.agents.claude_code.hooks import OBSERVED
+from headcount.agents.claude_code.reports import EVENTS
 from tests.rig.daemon.real_daemon import Daemon, eventually
 from tests.rig.fake_apis.anthropic_messages import FakeAnthropic
 from tests.rig.fake_apis.scripted_api import script
@@ -120,7 +120,7 @@ def _figure(none: Way, ways: list[Way], hung: Way, per_event: float, came_back: 
     spread = (max(none.taken) - min(none.taken)) / base
     notes = (
         f"Claude Code {NEWEST} in `-p` mode, {CALLS} calls of its Read tool against a local stand-in of the API: "
-        f"{len(OBSERVED)} events are hooked, {2 * CALLS + 4} hooks run. {ROUNDS} rounds, interleaved; medians of the runs, and of the ratios within a round.",
+        f"{len(EVENTS.installed)} events are hooked, {2 * CALLS + 4} hooks run. {ROUNDS} rounds, interleaved; medians of the runs, and of the ratios within a round.",
         f"The runs without hooks differ by {spread:.0%} among themselves, and what lies below that is noise, a negative cost too; load of the machine {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores.",
         f"The stopped daemon with curl was measured with {HUNG_CALLS} calls: each event costs curl's whole patience of 1 s.",
     )
@@ -175,7 +175,9 @@ def _curl(way: Way) -> Way:
     assert way.daemon is not None
     way.daemon.ready()
     handler = {"type": "command", "command": curl_line(way.daemon.socket), "timeout": 5}
-    way.claude.prepare({"hooks": {row.name: [{"hooks": [handler]}] for row in OBSERVED}}, allow=("Read",))
+    way.claude.prepare(
+        {"hooks": {row.name: [{"hooks": [handler]}] for row in EVENTS.installed}}, allow=("Read",)
+    )
     return way
 
 
@@ -188,7 +190,9 @@ def _script(way: Way, program: str, name: str, text: str) -> Way | None:
     script.write_text(text)
     command = shlex.join([path, str(script), str(script.with_suffix(".log"))])
     handler = {"type": "command", "command": command, "timeout": 5}
-    way.claude.prepare({"hooks": {row.name: [{"hooks": [handler]}] for row in OBSERVED}}, allow=("Read",))
+    way.claude.prepare(
+        {"hooks": {row.name: [{"hooks": [handler]}] for row in EVENTS.installed}}, allow=("Read",)
+    )
     return way
 
 

@@ -14,13 +14,15 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable
 from dataclasses import fields
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 
-from headcount.agents.claude_code.hooks import EVENTS
-from headcount.agents.codex import hooks as codex
-from headcount.agents.gemini import hooks as gemini
-from headcount.agents.opencode import hooks as opencode
+from headcount.agents.claude_code import reports as claude_code
+from headcount.agents.codex import reports as codex
+from headcount.agents.gemini import reports as gemini
+from headcount.agents.kit.hook_events import HookTable
+from headcount.agents.opencode import reports as opencode
 from headcount.cli.command_table import VERBS
 from headcount.cli.options import parser_of
 from headcount.core.values.activity import ALL, BY_STATUS, BY_TURN, HELD, HOOK_STANDS, RESTED
@@ -332,25 +334,9 @@ def _plain(value: object) -> str:
     return f'"{value}"' if isinstance(value, str) else f"{value:g}"
 
 
-def hook_events() -> str:
-    return table(
-        ["event", "use", "why"], ([code(row.name), row.use.value, row.why] for row in EVENTS.values())
-    )
-
-
-def codex_events() -> str:
-    rows = codex.EVENTS.values()
-    return table(["event", "use", "why"], ([code(row.name), row.use.value, row.why] for row in rows))
-
-
-def opencode_events() -> str:
-    rows = opencode.EVENTS.values()
-    return table(["event", "use", "why"], ([code(row.name), row.use.value, row.why] for row in rows))
-
-
-def gemini_events() -> str:
-    rows = gemini.EVENTS.values()
-    return table(["event", "use", "why"], ([code(row.name), row.use.value, row.why] for row in rows))
+def hook_events(events: HookTable) -> str:
+    rows = ([code(row.name), row.use.value, row.since or "", row.why] for row in events.values())
+    return table(["event", "use", "since", "why"], rows)
 
 
 # --- the track record --------------------------------------------------------------------------------
@@ -420,10 +406,10 @@ PARTS: dict[str, dict[str, Callable[[], str]]] = {
         "metrics": metrics,
     },
     "docs/cli.md": {"commands": commands, "settings": settings},
-    "docs/claude-code.md": {"hook-events": hook_events},
-    "docs/codex.md": {"codex-events": codex_events},
-    "docs/opencode.md": {"opencode-events": opencode_events},
-    "docs/gemini.md": {"gemini-events": gemini_events},
+    "docs/claude-code.md": {"hook-events": partial(hook_events, claude_code.EVENTS)},
+    "docs/codex.md": {"codex-events": partial(hook_events, codex.EVENTS)},
+    "docs/opencode.md": {"opencode-events": partial(hook_events, opencode.EVENTS)},
+    "docs/gemini.md": {"gemini-events": partial(hook_events, gemini.EVENTS)},
     "docs/trackrecord.md": {"accidents": accidents},
 }
 

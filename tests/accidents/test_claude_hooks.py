@@ -16,7 +16,8 @@ from typing import Any
 
 import pytest
 
-from headcount.agents.claude_code.hooks import EVENTS, HOOKS, OBSERVED
+from headcount.agents.claude_code.hooks import HOOKS
+from headcount.agents.claude_code.reports import EVENTS
 from headcount.agents.claude_code.transcript import TAIL, read_tail
 from headcount.agents.installing import mailbox_line
 from headcount.agents.installing.mailbox_line import SHELL, line
@@ -108,7 +109,7 @@ def test_H6_only_observing_events_are_registered(tmp_path: Path) -> None:
     settings = json.loads((tmp_path / "user/.claude/settings.json").read_text())
     replacing = {name for name, row in EVENTS.items() if row.use is Use.NEVER}
     assert "WorktreeCreate" in replacing
-    assert set(settings["hooks"]) == {row.name for row in OBSERVED}
+    assert set(settings["hooks"]) == {row.name for row in EVENTS.installed}
     assert not replacing & set(settings["hooks"])
     assert replacing < set(naive.settings_for_all(EVENTS, "x")["hooks"])
 

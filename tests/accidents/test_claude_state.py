@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from headcount.agents.claude_code.hooks import OBSERVED
+from headcount.agents.claude_code.reports import EVENTS
 from headcount.core.values.activity import Doing
 from headcount.core.values.evidence import Evidence
 from headcount.core.values.session import Session
@@ -25,7 +25,7 @@ from tests.rig.naive_ways import naive_claude as naive
 
 Make = Callable[..., Agent]
 Entry = dict[str, Any]
-WATCHED = frozenset(row.name for row in OBSERVED)
+WATCHED = frozenset(row.name for row in EVENTS.installed)
 
 
 def until(name: str, stop: Callable[[Entry], bool]) -> list[Entry]:

@@ -21,7 +21,7 @@ AGENTS: dict[str, Agent] = {
     **{agent.name: agent for agent in (*OWN, toy.adapter())},
     "toy, guarded": Guarded(toy.adapter()),
 }
-NO_PAYLOADS = {"hook-process", "registry-file", "records-2.1.197", "records-2.1.325"}
+NO_PAYLOADS = {"hook-process", "registry-file"}
 PAYLOADS = [
     pytest.param(agent.name, path, id=f"{agent.name}-{path.stem}")
     for agent in OWN

@@ -1,13 +1,9 @@
-"""The wide table, `show` with its sources, and what doctor says of drift."""
+"""The wide table, and `show` with its sources."""
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from headcount.agents.interface import Scanned, Strange
-from headcount.cli import strangers
 from headcount.cli.commands import show
 from headcount.cli.reboot_notice import lines_of as reboot_lines
 from headcount.present import table
@@ -154,37 +150,3 @@ def test_a_crowd_is_cut() -> None:
 def test_a_hostile_directory_reaches_no_terminal() -> None:
     [_, line] = reboot_lines([session(cwd="/x\x1b]0;y\x07", resume="claude --resume x")])
     assert "\x1b" not in line and "\x07" not in line
-
-
-# --- drift --------------------------------------------------------------------------------------------
-
-
-def test_drift_is_told_by_name_count_and_place() -> None:
-    strange = Strange("transcript", "type", "hologram", 3, "/x.jsonl byte 12")
-    assert strangers.lines_of("claude-code", Scanned(7, (strange,))) == [
-        "claude-code: 7 files, 1 strange (harmless; a newer headcount may know them):",
-        "  transcript type hologram (3)  /x.jsonl byte 12",
-    ]
-    assert strangers.lines_of("codex", Scanned(1, ())) == ["codex: 1 file, nothing strange."]
-    assert strangers.lines_of("codex", Scanned(0, ())) == ["codex: no files here."]
-
-
-def test_one_adapter_that_fails_does_not_hide_the_others(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    class Broken:
-        name = "broken"
-
-        def drift(self, env: object, home: object, on_file: object) -> Scanned:
-            raise PermissionError("no")
-
-    class Sound(Broken):
-        name = "sound"
-
-        def drift(self, env: object, home: object, on_file: object) -> Scanned:
-            return Scanned(2, ())
-
-    monkeypatch.setattr(strangers, "AGENTS", {"broken": Broken(), "sound": Sound()})
-    assert strangers.report(as_json=True) == 0
-    [broken, sound] = json.loads(capsys.readouterr().out)["agents"]
-    assert (broken["fault"], sound["files"], sound["fault"]) == ("PermissionError: no", 2, None)

@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 
-from headcount.agents.codex.adapter import CODEX
 from headcount.system.processes.procfs import has_terminal
 from tests.real.conftest import there_or_skipped
-from tests.real.screen_and_unknown_fields import check_nothing_strange, check_peek
+from tests.real.screen_and_unknown_fields import check_every_name_is_known, check_peek
 from tests.rig.daemon.real_daemon import Daemon, eventually
 from tests.rig.fake_apis.openai_responses import FakeResponses
 from tests.rig.fake_apis.scripted_api import script
@@ -127,7 +126,7 @@ def test_a_terminals_conversation_lives_in_the_app_server_and_hooks_say_what_it_
         row(daemon, id=done["id"], activity="failed")
         assert daemon.explain(done["id"])["activity"]["source"] == "transcript"
         check_peek(daemon, done["id"], ("agent", "hello"), ("tool", "Bash: touch /tmp/x"))
-        check_nothing_strange(CODEX, codex.home)
+        check_every_name_is_known("codex", codex.home)
         os.kill(server, signal.SIGKILL)
         assert row(daemon, id=done["id"], liveness="ended")["ended"]["signal"] == 9
 

@@ -12,7 +12,7 @@ import pytest
 
 from headcount.agents.gemini.adapter import GEMINI
 from tests.real.conftest import there_or_skipped
-from tests.real.screen_and_unknown_fields import check_nothing_strange, check_peek
+from tests.real.screen_and_unknown_fields import check_every_name_is_known, check_peek
 from tests.real.test_opencode import WITHIN, install
 from tests.rig.fake_apis.gemini_api import FakeGemini
 from tests.rig.fake_apis.scripted_api import script
@@ -99,7 +99,7 @@ def test_with_hooks_in_a_terminal(cli: Gemini, tmp_path: Path) -> None:
                 os.kill(each, signal.SIGKILL)
             tui.close()
         assert scene.daemon.get("/v1/status")["unknown_events"] == {}
-        check_nothing_strange(GEMINI, cli.home)
+        check_every_name_is_known("gemini", cli.home)
 
 
 def test_two_in_one_directory_and_a_resume(cli: Gemini, tmp_path: Path) -> None:

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from headcount.agents.opencode.adapter import OPENCODE
 from tests.real.conftest import there_or_skipped
-from tests.real.screen_and_unknown_fields import check_nothing_strange, check_peek
+from tests.real.screen_and_unknown_fields import check_every_name_is_known, check_peek
 from tests.rig.fake_apis.chat_completions import FakeChat
 from tests.rig.fake_apis.scripted_api import script
 from tests.rig.real_agents import opencode
@@ -121,7 +120,7 @@ def test_several_sessions_in_one_process_with_the_plugin(cli: OpenCode, tmp_path
         check_peek(
             scene.daemon, resumed["id"], ("tool", "bash: touch a"), ("agent", "touched"), ("agent", "again")
         )
-        check_nothing_strange(OPENCODE, cli.home)
+        check_every_name_is_known("opencode", cli.home)
         assert scene.daemon.get("/v1/status")["unknown_events"] == {}
 
 

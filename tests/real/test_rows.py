@@ -1,4 +1,4 @@
-"""Rows of the real Claude Code: model, context, branch, version and cost as its own files say, and nothing strange."""
+"""Rows of the real Claude Code: model, context, branch, version and cost as its own files say, and no unknown names."""
 
 import json
 import subprocess
@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from headcount.agents.catalog import AGENTS
-from headcount.agents.interface import Scanned
+from tests.real.screen_and_unknown_fields import check_every_name_is_known, unknown_names
 from tests.rig.agents.callers import Errand, Request, detached
 from tests.rig.daemon.real_daemon import eventually
 from tests.rig.fake_apis.scripted_api import lasting, script
@@ -18,10 +17,6 @@ from tests.rig.real_agents.cli_with_daemon import Stage
 def git(directory: Path, *words: str) -> None:
     identity = ("-c", "user.name=t", "-c", "user.email=t@t", "-c", "init.defaultBranch=main")
     subprocess.run(["git", *identity, *words], cwd=directory, check=True, capture_output=True)
-
-
-def drift(claude: Claude) -> Scanned:
-    return AGENTS["claude-code"].drift({}, claude.home, lambda read, of: None)
 
 
 def test_a_row_says_model_context_branch_version_and_at_its_end_the_cost(bare: Stage, tmp_path: Path) -> None:
@@ -54,16 +49,15 @@ def test_a_row_says_model_context_branch_version_and_at_its_end_the_cost(bare: S
         bare.ended(row["id"])
     ended = eventually(lambda: [each for each in bare.daemon.sessions(id=row["id"]) if each["cost_usd"]])[0]
     assert ended["cost_usd"] > 0 and ended["tokens"]["input"] > 1_000 and ended["tokens"]["output"] > 0
-    assert drift(bare.claude).strange == ()
+    check_every_name_is_known("claude-code", bare.claude.home)
 
 
 @pytest.mark.parametrize("version", ["newest", "older"])
-def test_nothing_that_it_writes_is_strange(request: pytest.FixtureRequest, version: str) -> None:
+def test_every_name_that_it_writes_is_known(request: pytest.FixtureRequest, version: str) -> None:
     claude: Claude = request.getfixturevalue("claude" if version == "newest" else "older")
     claude.run_print(script({"bash": "echo hi"}, {"say": "finished"}))
-    scanned = drift(claude)
-    assert scanned.files >= 2 and scanned.strange == ()
+    check_every_name_is_known("claude-code", claude.home)
     [path] = claude.root.glob("projects/*/*.jsonl")
     with path.open("a") as file:  # the control: what a newer one might write
         file.write(json.dumps({"type": "hologram"}) + "\n")
-    assert [each.name for each in drift(claude).strange] == ["hologram"]
+    assert unknown_names("claude-code", claude.home) == {("record", "hologram")}

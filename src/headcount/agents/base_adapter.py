@@ -1,17 +1,17 @@
-"""An adapter to begin with: it answers every word of the port with "nothing", but who it is and what it recognises.
+"""A base class for adapters: it answers every method of the interface with "nothing".
 
-Rules of this file
+Rules
   1. Each default is the answer of an agent that has nothing of the kind; interface.py says what follows from it.
   2. `name`, `label` and `recognise` have no default: without them there is no agent.
 
-Not here: what the words mean (interface.py), a whole adapter (docs/adapters.md).
+Not here: what the methods mean (interface.py), an example of a whole adapter (docs/adapters.md).
 """
 
 from collections.abc import Mapping
 from pathlib import Path
 
 from headcount.agents.installing.file_change import HookFiles
-from headcount.agents.interface import Hosted, OnFile, Place, Registry, Scanned, Unread
+from headcount.agents.interface import Hosted, Place, Registry, Unread
 from headcount.agents.kit.transcripts import Said
 from headcount.core.values.evidence import Glimpse
 from headcount.core.values.process import OpenFiles, ProcessFacts
@@ -44,9 +44,6 @@ class Adapter:
 
     def peek(self, path: Path, conversation: str, lines: int) -> list[Said] | None:
         return None
-
-    def drift(self, env: Mapping[str, str], home: Path, on_file: OnFile) -> Scanned:
-        return Scanned(0, ())
 
     def branches(self, path: Path, conversation: str) -> list[dict[str, str]]:
         return []

@@ -1,12 +1,12 @@
-"""The agents that headcount knows: its own, and those that installed packages bring.
+"""The agents that Headcount knows: its own, and those of installed packages.
 
-Rules of this file
-  1. One line an agent of our own. Whoever needs "all agents" walks this table; whose a process is, it answers.
-  2. A package brings one by the entry point group `headcount.agents`: an object that fulfils the port, or
-     something without arguments that makes one. They are loaded at the first use of the table, not at import.
-  3. One that cannot be loaded, or takes a name that is taken, is left out and named in `broken`. It hurts nobody.
+Rules
+  1. One line per agent of our own. This table lists all agents, and says to which one a process belongs.
+  2. A package adds one by the entry point group `headcount.agents`: an object that fulfils the interface, or a class
+     without arguments that makes one. They are loaded at the first use of the table, not at import.
+  3. One that cannot be loaded, or has a name that is taken, is left out and named in `broken`. The others still work.
 
-Not here: the port (interface.py), what keeps a foreign adapter's faults from us (plugin_guard.py).
+Not here: the interface (interface.py), containing the faults of a package's adapter (plugin_guard.py).
 """
 
 import sys
@@ -51,9 +51,6 @@ class Table(Mapping[str, Agent]):
     def broken(self) -> tuple[Broken, ...]:
         self._loaded()
         return tuple(self._broken)
-
-    def is_own(self, name: str) -> bool:
-        return name in self._own
 
     def agent_of(self, facts: ProcessFacts) -> Agent | None:
         """Whose session that process is by itself; None: nobody's."""

@@ -1,17 +1,16 @@
-"""The port to an agent: what an adapter must be able to say, and nothing of how.
+"""The interface of an adapter: what it must be able to say about an agent, and nothing of how.
 
-Rules of this file
+Rules
   1. Everything an agent sends is hostile until it was read: no method here raises on bad input.
   2. An adapter translates. It never decides who is alive, and it never asks the kernel itself.
-  3. Reports leave with an empty anchor: which process sent one is for the edge to establish.
+  3. Reports leave with an empty anchor: the edge establishes which process sent one.
+  4. What an agent cannot do is None or empty; no caller asks which agent it is.
 
-  4. What an agent cannot do is None or empty; nobody asks which agent it is.
-
-Implementations: claude_code/, codex/, opencode/, gemini/, and whatever the entry point `headcount.agents` names;
-the table of them is catalog.py, the contract with an example is docs/adapters.md.
+Implementations: claude_code/, codex/, opencode/, gemini/, and those that the entry point `headcount.agents` names. The
+table of them is catalog.py; docs/adapters.md has the contract with an example.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -52,24 +51,6 @@ class Entry(Struct, frozen=True):
     tmux: str | None = None
     transcript: str | None = None  # where the conversation is written, if it is
     unknown: tuple[str, ...] = ()  # fields and statuses that no table knows
-
-
-class Strange(Struct, frozen=True):
-    """Something in an agent's own files that no table of ours knows: its name and where, never its content."""
-
-    file: str  # "registry", "transcript", "settings"
-    kind: str  # "type", "field", "block", "status", "event"
-    name: str
-    count: int
-    example: str  # a path, and where in the file
-
-
-class Scanned(Struct, frozen=True):
-    files: int
-    strange: tuple[Strange, ...]
-
-
-OnFile = Callable[[int, int], None]  # how many were read, of how many
 
 
 class Place(Struct, frozen=True):
@@ -170,10 +151,6 @@ class Agent(Protocol):
 
     def peek(self, path: Path, conversation: str, lines: int) -> list[Said] | None:
         """The last lines of that conversation, for a person; a bounded read. None: nothing to read."""
-        ...
-
-    def drift(self, env: Mapping[str, str], home: Path, on_file: OnFile) -> Scanned:
-        """What the agent's own files hold that no table knows; the newest files only, the end of each."""
         ...
 
     def branches(self, path: Path, conversation: str) -> list[dict[str, str]]:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from headcount.agents.installing.file_change import HookFiles
-from headcount.agents.interface import Agent, Hosted, OnFile, Place, Registry, Scanned, Unread
+from headcount.agents.interface import Agent, Hosted, Place, Registry, Unread
 from headcount.agents.kit.labels import one_line
 from headcount.agents.kit.transcripts import Said
 from headcount.bounded_thread import BoundedThreads, Late
@@ -43,7 +43,6 @@ WORDS = (
     "translate",
     "glimpse",
     "peek",
-    "drift",
     "branches",
     "home_of",
     "resume",
@@ -117,10 +116,6 @@ class Guarded:
     def peek(self, path: Path, conversation: str, lines: int) -> list[Said] | None:
         made = self._said("peek", object, lambda: self._agent.peek(path, conversation, lines), None)
         return [each for each in made if isinstance(each, Said)] if isinstance(made, list) else None
-
-    def drift(self, env: Mapping[str, str], home: Path, on_file: OnFile) -> Scanned:
-        """Asked by a person at a terminal, who sees how far it is and can end it: no time limit."""
-        return self._agent.drift(env, home, on_file)
 
     def branches(self, path: Path, conversation: str) -> list[dict[str, str]]:
         none: list[dict[str, str]] = []

@@ -42,7 +42,6 @@ class VerbArguments:
     explain: bool
     bundle: str | Literal[True] | None  # True: a file whose name is made up
     paths: bool
-    drift: bool
     # claims
     wait: str | None
     note: str | None

@@ -237,7 +237,7 @@ VERBS = {
             "doctor",
             "Run",
             "find what is wrong, with the next step for each",
-            ("headcount doctor", "headcount doctor --json", "headcount doctor --drift"),
+            ("headcount doctor", "headcount doctor --json"),
         ),
         Verb(
             "hooks",

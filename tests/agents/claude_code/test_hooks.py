@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headcount.agents.claude_code.hooks import HOOKS, OBSERVED
+from headcount.agents.claude_code.hooks import HOOKS
+from headcount.agents.claude_code.reports import EVENTS
 from headcount.agents.installing import file_change, hook_entries, mailbox_line, settings_file
 from headcount.agents.installing.file_change import Installed, Plan
 from headcount.agents.installing.json_edit import Invalid, parse
@@ -66,8 +67,8 @@ def ours_in(settings: Any) -> dict[str, int]:
 def test_every_observed_event_gets_one_well_formed_entry(root: Path, state: Path) -> None:
     plan = installed(root, state)
     settings = json.loads((root / "settings.json").read_text())
-    assert set(settings["hooks"]) == {row.name for row in OBSERVED}
-    assert plan.added == len(OBSERVED)
+    assert set(settings["hooks"]) == {row.name for row in EVENTS.installed}
+    assert plan.added == len(EVENTS.installed)
     for groups in settings["hooks"].values():
         assert len(groups) == 1
         assert set(groups[0]) == {"hooks"}
@@ -185,7 +186,7 @@ def test_an_earlier_line_is_brought_up_to_date_where_it_stands(root: Path, state
     installed(root, state, "old-mailbox")
     assert HOOKS.standing(root, state / "mailbox").state is Installed.OUTDATED
     plan = installed(root, state)
-    assert (plan.added, plan.renewed) == (0, len(OBSERVED))
+    assert (plan.added, plan.renewed) == (0, len(EVENTS.installed))
     settings = json.loads(path.read_text())
     assert set(ours_in(settings).values()) == {1, 0}  # 0: Custom, which is not ours
     assert "old-mailbox" not in path.read_text()
@@ -267,7 +268,7 @@ def test_mode_stays_and_a_link_stays_a_link(root: Path, state: Path, tmp_path: P
     installed(root, state)
     assert (root / "settings.json").is_symlink()
     assert real.stat().st_mode & 0o777 == 0o640
-    assert len(json.loads(real.read_text())["hooks"]) == len(OBSERVED)
+    assert len(json.loads(real.read_text())["hooks"]) == len(EVENTS.installed)
     removed(root, state)
     assert (root / "settings.json").is_symlink() and real.read_text() == "{}"
 
@@ -327,7 +328,7 @@ def test_the_standing_is_told(root: Path, state: Path) -> None:
     del settings["hooks"]["Stop"]
     path.write_text(json.dumps({**settings, "disableAllHooks": True}))
     partial = HOOKS.standing(root, mailbox)
-    assert (partial.state, partial.events) == (Installed.PARTIAL, len(OBSERVED) - 1)
+    assert (partial.state, partial.events) == (Installed.PARTIAL, len(EVENTS.installed) - 1)
     assert "switched off" in partial.note
 
 

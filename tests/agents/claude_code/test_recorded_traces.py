@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from headcount.agents.claude_code.hooks import OBSERVED
 from headcount.agents.claude_code.registry import Sessions, parse
-from headcount.agents.claude_code.reports import translate, unknown_fields
+from headcount.agents.claude_code.reports import EVENTS, translate, unknown_fields
 from headcount.core.values.evidence import Evidence
 from headcount.core.values.process import ProcessIdentity
 from headcount.core.values.report import Anchor, Record, Report
@@ -22,7 +21,7 @@ TRACES = {
     path.stem: json.loads(path.read_text())
     for path in (Path(__file__).parents[2] / "rig" / "traces").glob("*.json")
 }
-INSTALLED = {row.name for row in OBSERVED}
+INSTALLED = {row.name for row in EVENTS.installed}
 LATER = 2e9
 SEEN_LATE = 0.06  # the recorder looks at the registry beside the person at the screen, and may be second
 

@@ -34,6 +34,7 @@ def test_a_prompt_is_work() -> None:
 def test_a_tool_is_named() -> None:
     tail = until('"type": "tool_use"')
     assert (tail.turn, tail.doing, tail.model) == (Turn.TOOL, "Bash: echo hi", "claude-opus-5-5")
+    assert tail.model_at == tail.turn_at
     assert tail.context_tokens is not None and tail.context_tokens > 10_000
 
 

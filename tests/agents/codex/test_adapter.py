@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from headcount.agents.codex import open_conversations, transcript
 from headcount.agents.codex.adapter import CODEX, is_helper, recognise
-from headcount.agents.codex.hooks import EVENTS, FIELDS, HOOKS, OBSERVED, inactive
+from headcount.agents.codex.hooks import HOOKS, inactive
+from headcount.agents.codex.reports import EVENTS
 from headcount.agents.installing.file_change import Installed, Plan
 from headcount.agents.interface import Hosted, Unread
 from headcount.core.values.process import OpenFile, ProcessFacts, ProcessIdentity
@@ -151,7 +152,7 @@ def test_each_event_says_what_it_says() -> None:
 @pytest.mark.parametrize("path", sorted((SAMPLES / "hooks").iterdir()), ids=lambda path: path.stem)
 def test_recorded_payloads_have_nothing_unknown_and_no_prompt_leaves(path: Path) -> None:
     payload = path.read_bytes()
-    assert path.stem in EVENTS and set(json.loads(payload)) <= FIELDS
+    assert path.stem in EVENTS and set(json.loads(payload)) <= EVENTS.fields
     assert CODEX.unknown_fields(payload) == ()
     report = CODEX.translate(payload, 1.0, "hook")
     assert (
@@ -185,7 +186,7 @@ def test_trust_is_read_from_codexs_own_hashes(tmp_path: Path) -> None:
     root, mailbox = tmp_path / ".codex", tmp_path / "mailbox" / "codex"
     mailbox.mkdir(parents=True)
     plan = HOOKS.install(root, mailbox, tmp_path / "state")
-    assert isinstance(plan, Plan) and plan.added == len(OBSERVED)
+    assert isinstance(plan, Plan) and plan.added == len(EVENTS.installed)
     assert plan.note == "inactive until trusted: run /hooks in Codex"
     text = HOOKS.settings_of(root).read_text()
     from headcount.agents.codex.hooks import _ours

@@ -7,7 +7,8 @@ import pytest
 
 from headcount.agents.gemini import transcript
 from headcount.agents.gemini.adapter import GEMINI
-from headcount.agents.gemini.hooks import EVENTS, HOOKS
+from headcount.agents.gemini.hooks import HOOKS
+from headcount.agents.gemini.reports import EVENTS
 from headcount.agents.installing.file_change import Installed, Plan
 from headcount.agents.interface import Unread
 from headcount.core.values.process import ProcessFacts
@@ -89,7 +90,7 @@ def test_every_recorded_payload_is_read(sample):
     assert isinstance(report, Report) and len(report.conversation) == 36
     assert report.details.cwd == "/home/dev/project" and not report.beside
     assert GEMINI.unknown_fields(sample.read_bytes()) == ()
-    assert report.event in EVENTS and (report.says is None or EVENTS[report.event].is_observed)
+    assert report.event in EVENTS and (report.says is None or EVENTS[report.event].is_installed)
 
 
 def test_a_turn_from_start_to_end():
@@ -243,7 +244,7 @@ def test_its_limits_are_in_milliseconds_and_its_settings_come_back_byte_for_byte
     (root / "settings.json").write_bytes(before)
     assert isinstance(HOOKS.install(root, mailbox, state), Plan)
     hooks = json.loads((root / "settings.json").read_text())["hooks"]
-    assert set(hooks) == {row.name for row in EVENTS.values() if row.is_observed}
+    assert set(hooks) == {row.name for row in EVENTS.values() if row.is_installed}
     assert {group["hooks"][0]["timeout"] for groups in hooks.values() for group in groups} == {5000}
     assert HOOKS.standing(root, mailbox).state is Installed.INSTALLED
     assert isinstance(HOOKS.uninstall(root, state), Plan)

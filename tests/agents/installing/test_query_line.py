@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from headcount.agents.claude_code.hooks import HOOKS, OBSERVED, QUESTIONS
+from headcount.agents.claude_code.hooks import HOOKS, QUESTIONS
+from headcount.agents.claude_code.reports import EVENTS
 from headcount.agents.installing import query_line
 from headcount.agents.installing.file_change import Plan
 from headcount.agents.installing.mailbox_line import Unquotable, is_ours
@@ -89,7 +90,7 @@ def test_guard_and_context_stand_beside_the_observing_lines_for_the_editing_tool
         (CONTEXT, "SessionStart", None),
         (GUARD, "PreToolUse", "Edit|Write|MultiEdit|NotebookEdit"),
     ]
-    observed = [row.name for row in OBSERVED]
+    observed = [row.name for row in EVENTS.installed]
     assert sum(
         is_ours(h["command"]) for groups in settings["hooks"].values() for g in groups for h in g["hooks"]
     ) == len(observed)

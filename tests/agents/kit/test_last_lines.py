@@ -171,6 +171,13 @@ def test_codex_says_how_full_how_large_and_how_much_in_all(tmp_path: Path) -> No
     assert seen.spent == Spent(3600, 102) and seen.version == "0.166.0"
 
 
+@pytest.mark.parametrize(("agent", "sample"), EACH)
+def test_a_model_has_the_time_of_its_answer(agent: Agent, sample: Sample, tmp_path: Path) -> None:
+    seen = agent.glimpse(*sample(tmp_path))
+    assert seen is not None and seen.model and seen.turned is not None
+    assert seen.model_at is not None and 0 <= seen.turned.at - seen.model_at < 60
+
+
 def test_opencode_says_how_much_in_all_also_when_it_is_over(tmp_path: Path) -> None:
     path, id = opencode(tmp_path)
     seen = OPENCODE.glimpse(path, id)

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from headcount.agents.opencode.adapter import OPENCODE
-from headcount.agents.opencode.hooks import EVENTS, FIELDS, plugin
+from headcount.agents.opencode.hooks import plugin
+from headcount.agents.opencode.reports import EVENTS
 from headcount.core.values.report import Report, Turn
 from headcount.daemon.intake.mailbox_format import split
 
@@ -79,7 +80,7 @@ def test_what_it_drops_is_what_the_tables_know(tmp_path: Path, mailbox: Path) ->
     assert {payload["event"] for _, payload in told} <= EVENTS.keys()
     assert len({pid for pid, _ in told}) == 1
     for _, payload in told:
-        assert payload.keys() <= FIELDS
+        assert payload.keys() <= EVENTS.fields
         assert OPENCODE.unknown_fields(json.dumps(payload).encode()) == ()
     times = [payload["at"] for _, payload in told]
     assert times == sorted(set(times))

@@ -52,6 +52,24 @@ def test_a_word_that_changes_nothing_keeps_the_origin() -> None:
     assert origins(scene.only())["cwd"] == ("hook", T0)
 
 
+def test_an_older_model_from_a_transcript_does_not_replace_a_newer_one() -> None:
+    """A daemon that starts reads every open transcript again; its last answer may be from before the last hook."""
+    scene = Scene()
+    scene.hear(start(anchor=bound(process()), details=Details(model="newer")))
+    scene.hear(Glimpse("claude-code", "conv-a", model="older", model_at=T0 - 10), now=T0 + 5)
+    assert (scene.only().model, origins(scene.only())["model"]) == ("newer", ("hook", T0))
+    scene.hear(Glimpse("claude-code", "conv-a", model="newest", model_at=T0 + 6), now=T0 + 9)
+    assert (scene.only().model, origins(scene.only())["model"]) == ("newest", ("transcript", T0 + 6))
+
+
+def test_a_model_with_a_time_to_come_counts_as_now_and_gives_way_to_the_next() -> None:
+    scene = Scene()
+    scene.hear(start(anchor=bound(process())))
+    scene.hear(Glimpse("claude-code", "conv-a", model="early", model_at=T0 + 1e9), now=T0 + 5)
+    scene.hear(Glimpse("claude-code", "conv-a", model="next", model_at=T0 + 6), now=T0 + 7)
+    assert scene.only().model == "next"
+
+
 # --- where it works -----------------------------------------------------------------------------------
 
 

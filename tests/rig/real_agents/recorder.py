@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from headcount.agents.claude_code.hooks import EVENTS
+from headcount.agents.claude_code.reports import EVENTS
 from headcount.agents.installing.mailbox_line import line
 from headcount.agents.kit.hook_events import Use
 from tests.rig.real_agents.claude import NEWEST, Claude
@@ -24,15 +24,12 @@ from tests.rig.real_agents.claude import NEWEST, Claude
 LONGEST = 160
 
 
-NOT_IN_OLDER = {"PreModelSwitch", "PostModelSwitch", "DirectoryAdded"}
-
-
 def recording_settings(mailbox: Path, version: str = NEWEST) -> dict[str, Any]:
     """Settings that drop every event that may be registered, also those that we ignore, at all times. An event
     that a CLI does not know makes it open a warning at its start, before anything else."""
     handler = {"type": "command", "command": line(mailbox, only_while_listening=False), "timeout": 5}
-    left_out = {"FileChanged"} | (NOT_IN_OLDER if version != NEWEST else set())
-    events = [name for name, row in EVENTS.items() if row.use is not Use.NEVER and name not in left_out]
+    known = [row for row in EVENTS.values() if row.since is None or version == NEWEST]
+    events = [row.name for row in known if row.use is not Use.NEVER and row.name != "FileChanged"]
     return {"hooks": {name: [{"hooks": [handler]}] for name in events}}
 
 

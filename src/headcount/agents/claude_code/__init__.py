@@ -1,7 +1,7 @@
-"""Claude Code: processes, hook events, registry files, transcripts, settings file.
+"""Claude Code: recognise its processes, read its registry and transcripts, translate and install its hooks.
 
-Enters: its processes, hook payloads and files under its configuration directories.
-Leaves: reports, registry records, conversation lines.
+Enters: process facts, hook payloads, and files below its configuration directories.
+Leaves: reports, registry records, glimpses and lines of conversations, the branches of a transcript.
 """
 
 NAME = "claude-code"

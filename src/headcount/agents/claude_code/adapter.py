@@ -1,12 +1,10 @@
-"""Claude Code as the port wants it: one object that holds nothing.
-
-Which processes are Claude Code, and which of those are sessions.
+"""Claude Code's adapter, and which processes are Claude Code's sessions and helpers.
 
 Rules
-  1. It only points: what it says is decided in the modules beside it.
-  2. The executable decides, and the name confirms. A path or an argument with "claude" in it is nothing:
-     scripts, editors and greps have that too.
-  3. A helper runs the same executable. What it is called with tells it apart (accidents I9, I10).
+  1. The adapter holds nothing and only delegates to the modules beside it.
+  2. The executable decides, and the name confirms. A path or an argument with "claude" in it proves nothing: scripts,
+     editors and greps have that too.
+  3. A helper runs the same executable. Its arguments tell it apart (accidents I9, I10).
   4. A claimed spare looks like an idle one; only the registry knows. By the process alone it is a helper.
   5. The command line may hold a prompt: it is looked at here and goes no further.
 
@@ -14,14 +12,14 @@ Not here: the registry (registry.py), walking up from a hook (daemon/).
 """
 
 import re
-from collections.abc import Mapping
 from pathlib import Path
 
+from headcount.agents.base_adapter import Adapter
 from headcount.agents.claude_code import NAME, reports, transcript
 from headcount.agents.claude_code.hooks import HOOKS
 from headcount.agents.claude_code.registry import Sessions, home_of
 from headcount.agents.installing.file_change import HookFiles
-from headcount.agents.interface import Hosted, OnFile, Place, Registry, Scanned, Unread
+from headcount.agents.interface import Hosted, Registry, Unread
 from headcount.agents.kit.programs import base, name_of, path_of
 from headcount.agents.kit.safe_reading import UUID
 from headcount.agents.kit.transcripts import Said
@@ -30,7 +28,7 @@ from headcount.core.values.process import OpenFiles, ProcessFacts
 from headcount.core.values.report import Report
 
 
-class ClaudeCode:
+class ClaudeCode(Adapter):
     name = NAME
     label = "claude"
     marks = frozenset({"CLAUDE_CODE_SESSION_ID", "CLAUDE_PID"})
@@ -44,12 +42,6 @@ class ClaudeCode:
     def is_helper(self, facts: ProcessFacts) -> bool:
         return is_helper(facts)
 
-    def is_launcher(self, facts: ProcessFacts) -> bool:
-        return False  # its programs are the session's process themselves
-
-    def places(self, env: Mapping[str, str], home: Path) -> list[Place]:
-        return []  # its registry names the process of each session
-
     def hosted(self, facts: ProcessFacts, files: OpenFiles) -> tuple[Hosted, ...]:
         return ()  # it opens its transcript for each line and closes it again
 
@@ -60,17 +52,10 @@ class ClaudeCode:
         return transcript.glimpse(path, conversation)
 
     def peek(self, path: Path, conversation: str, lines: int) -> list[Said] | None:
-        from headcount.agents.claude_code import transcript  # seldom asked for, and dear to load
-
         return transcript.peek(path, conversation, lines)
 
-    def drift(self, env: Mapping[str, str], home: Path, on_file: OnFile) -> Scanned:
-        from headcount.agents.claude_code import drift  # seldom asked for, and dear to load
-
-        return drift.drift(env, home, on_file)
-
     def branches(self, path: Path, conversation: str) -> list[dict[str, str]]:
-        from headcount.agents.claude_code import transcript_forks  # seldom asked for, and dear to load
+        from headcount.agents.claude_code import transcript_forks  # lazy import: rarely used, slow
 
         return transcript_forks.branches(path, conversation)
 

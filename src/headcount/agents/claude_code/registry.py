@@ -1,6 +1,6 @@
 """Claude Code's own list of its live sessions: `sessions/<pid>.json` under each of its roots.
 
-Rules of this file
+Rules
   1. A file is a hint: it outlives SIGKILL (L7) and is missing at the trust dialog. Its process decides.
   2. Read only. We never write, lock, move or delete anything there (K8).
   3. Only a regular file of our own user, of a plausible size, whose name is the pid it speaks of.

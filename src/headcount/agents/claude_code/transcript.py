@@ -1,20 +1,16 @@
-"""The end of a transcript: what the conversation is called, which model answers, how the last turn stands.
-
-The last lines of a conversation as people read them: who said what, and which tools were used.
+"""Claude Code's transcripts: how the last turn stands (`glimpse`), and the last lines for a person (`peek`).
 
 Rules
-  1. Only the last TAIL bytes are ever read, and only when asked (accident H5).
-  2. No text leaves this file: of a message only its kind, its time and the label of its tool; of titles only
-     the one that somebody gave.
-  3. A line that is cut, damaged or unknown is passed over.
-  4. The path was named by a payload: only a regular file of our own user that is called as the conversation.
-  5. Only when a person asks, only the end of the file; nothing is kept.
-  6. A tool is told by its label, its result not at all. Reminders and commands of the CLI itself are left
-     out.
-  7. The text is foreign: it leaves here as it was written, and whoever prints it cleans it.
+  1. Only the end of the file is read, and only when asked: TAIL bytes for a glimpse, MOST for a person (accident H5).
+  2. A path comes from a payload: only a regular file of our own user that is named after the conversation is read.
+  3. A line that is cut, damaged or unknown is skipped.
+  4. A glimpse has no text: of a message its kind, its time, its model and the label of its tool; of titles only the one
+     that somebody gave.
+  5. `peek` shows text as it was written, and whoever prints it cleans it. Nothing is kept. A tool is shown by its label,
+     without its result. Reminders and commands of the CLI itself are left out.
 
-Not here: when it is read (daemon/), what follows (core); who may ask (daemon/routes/peek.py), what a session
-  does (transcript.py).
+Not here: when a transcript is read (daemon/observers/transcripts.py), what follows (core), who may ask
+(daemon/routes/peek.py), two writers of one transcript (transcript_forks.py).
 """
 
 from pathlib import Path
@@ -98,7 +94,7 @@ def read_tail(path: Path, conversation: str) -> Tail | None:
     if path.name != f"{conversation}.jsonl":
         return None
     end = read_end(path, TAIL)
-    return None if end is None else parse(end.content)
+    return None if end is None else parse(end)
 
 
 def parse(content: bytes) -> Tail:
@@ -141,7 +137,7 @@ def _answered(tail: Tail, line: Line, message: Message, at: float) -> Tail:
     if line.isApiErrorMessage is True:
         failure = "limit" if text_of(line.error) in LIMITS else "error"
         return tail.after(Turn.FAILED, at, failure=failure)
-    tail = _counted(tail, message)
+    tail = _counted(tail, message, at)
     used = [block for block in message.content if isinstance(block, Block) and block.type == "tool_use"]
     if used and isinstance(used[-1].name, str):
         tool = used[-1].name
@@ -166,15 +162,16 @@ def _given(tail: Tail, message: Message, at: float) -> Tail:
     return tail.after(Turn.PROMPTED, at)
 
 
-def _counted(tail: Tail, message: Message) -> Tail:
+def _counted(tail: Tail, message: Message, at: float) -> Tail:
     model, usage = plain(message.model, 100), message.usage
     if model is None or model.startswith("<"):
         return tail  # the CLI's own words, not a model's
+    tail = replace(tail, model=model, model_at=at)
     if usage is None:
-        return replace(tail, model=model)
+        return tail
     parts = (usage.input_tokens, usage.cache_creation_input_tokens, usage.cache_read_input_tokens)
     used = sum(map(count_of, parts))
-    return replace(tail, model=model, context_tokens=used)
+    return replace(tail, context_tokens=used)
 
 
 def _spent(line: Line) -> Spent | None:
@@ -207,7 +204,7 @@ MOST = 512 * 1024
 def peek(path: Path, conversation: str, lines: int) -> list[Said] | None:
     """The last so many; None: there is no transcript to read."""
     end = read_end(path, MOST) if path.name == f"{conversation}.jsonl" else None
-    return None if end is None else last_spoken(end.content, lines, _said)
+    return None if end is None else last_spoken(end, lines, _said)
 
 
 def _said(row: bytes) -> list[Said]:

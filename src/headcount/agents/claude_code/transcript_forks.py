@@ -1,6 +1,6 @@
 """Forks of a transcript: the branches into which two writers split one conversation.
 
-Rules of this file
+Rules
   1. Only the last TAIL bytes are read, and only their uuids and times: no text.
   2. A branch is told by its leaf: a line that no other follows, of whatever kind: a turn ends with the CLI's own
      notes. One leaf is no fork.
@@ -39,7 +39,7 @@ def branches(path: Path, conversation: str) -> list[dict[str, str]]:
     if end is None:
         return []
     lines: dict[str, Line] = {}
-    for row in end.content.split(b"\n"):
+    for row in end.split(b"\n"):
         line = line_of(_decoder, row)
         uuid = plain(line.uuid, UUID_MOST) if line is not None else None
         if line is not None and uuid is not None and not line.isSidechain:

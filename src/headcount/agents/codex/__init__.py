@@ -1,7 +1,7 @@
-"""Codex: processes, hook events, rollout files and their locks.
+"""Codex: recognise its processes, read its rollouts and their locks, translate and install its hooks.
 
-Enters: its processes, hook payloads and rollout files.
-Leaves: reports, open conversations, conversation lines.
+Enters: process facts with open files, hook payloads, and rollout files.
+Leaves: reports, the conversations that a process has open, glimpses and lines of conversations.
 """
 
 NAME = "codex"

@@ -1,16 +1,14 @@
-"""Codex as the port wants it: one object that holds nothing.
-
-Which processes are Codex, and which of those are sessions.
+"""Codex's adapter, and which processes are Codex's sessions and helpers.
 
 Rules
-  1. It only points: what it says is decided in the modules beside it.
-  2. The native executable decides. npm's `node …/bin/codex` only starts it and waits: it is nobody.
+  1. The adapter holds nothing and only delegates to the modules beside it.
+  2. The native executable decides. npm's `node …/bin/codex` only starts it and waits: it is neither.
   3. `codex exec` and `codex review` are one conversation and its process: a session by the process alone.
   4. Everything else is a helper until its files show what it has open: a terminal may be the window of
      conversations that live in the app server, and an app server may have none or many (decision 0027).
   5. The command line may hold a prompt: it is looked at here and goes no further.
 
-Not here: what a process has open (transcript.py).
+Not here: what a process has open (open_conversations.py).
 """
 
 from collections.abc import Mapping
@@ -19,7 +17,7 @@ from pathlib import Path
 from headcount.agents.base_adapter import Adapter
 from headcount.agents.codex import NAME, open_conversations, reports, transcript
 from headcount.agents.codex.hooks import HOOKS
-from headcount.agents.interface import Hosted, OnFile, Place, Scanned, Unread
+from headcount.agents.interface import Hosted, Place, Unread
 from headcount.agents.kit.programs import base, name_of
 from headcount.agents.kit.safe_reading import UUID
 from headcount.agents.kit.transcripts import Said
@@ -54,14 +52,7 @@ class Codex(Adapter):
         return transcript.glimpse(path, conversation)
 
     def peek(self, path: Path, conversation: str, lines: int) -> list[Said] | None:
-        from headcount.agents.codex import transcript  # seldom asked for, and dear to load
-
         return transcript.peek(path, conversation, lines)
-
-    def drift(self, env: Mapping[str, str], home: Path, on_file: OnFile) -> Scanned:
-        from headcount.agents.codex import drift  # seldom asked for, and dear to load
-
-        return drift.drift(env, home, on_file)
 
     def resume(self, conversation: str) -> tuple[str, ...] | None:
         return ("codex", "resume", conversation) if UUID.fullmatch(conversation) else None
@@ -72,8 +63,6 @@ class Codex(Adapter):
 
 CODEX = Codex()
 
-
-NAME = "codex"
 
 RUNS = frozenset({"exec", "e", "review"})
 """Subcommands that are one conversation from their start to their end."""

@@ -1,6 +1,6 @@
 """Which conversations a Codex process has open: by the writer locks it holds, and its rollout files.
 
-Rules of this file
+Rules
   1. A lock that this very process holds names the conversation, also before the first prompt. A lock file that
      merely exists outlives its process and says nothing (accident L7).
   2. Where the kernel shows no lock file at all (another platform, an older CLI) an open rollout names it.

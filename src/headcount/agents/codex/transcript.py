@@ -1,23 +1,19 @@
-"""The end of a rollout: how the last turn stands, which model answers, how full its context is.
-
-The last lines of a Codex conversation as people read them: who said what, and which tools were used.
+"""Codex's rollouts: how the last turn stands (`glimpse`), and the last lines for a person (`peek`).
 
 Rules
-  1. Only the last TAIL bytes are ever read, and only when asked (accident H5).
-  2. No text leaves this file: of an item only its kind, its time and the label of its tool.
-  3. A line that is cut, damaged or unknown is passed over.
-  4. The path was named by a payload or by the kernel: only a regular file of our own user that is called as
-     the conversation.
-  5. A thread's name is not taken: a client may make it from the first prompt, and the rollout does not say
-     who gave it.
-  6. An approval is not written here: while one is open, the rollout shows the tool it is asked for.
-  7. Only when a person asks, only the end of the rollout; nothing is kept.
-  8. What was said is taken from `item_completed`, which is what the terminal shows: the items beside it also
-     hold what Codex itself tells the model. A tool is told by its label, its result not at all.
-  9. The text is foreign: it leaves here as it was written, and whoever prints it cleans it.
+  1. Only the end of the file is read, and only when asked: TAIL bytes for a glimpse, MOST for a person (accident H5).
+  2. A path comes from a payload or from the kernel: only a regular file of our own user that is named after the
+     conversation is read.
+  3. A line that is cut, damaged or unknown is skipped.
+  4. A glimpse has no text: of an item its kind, its time and the label of its tool. A thread's name is not taken: a
+     client may make it from the first prompt, and the rollout does not say who gave it.
+  5. An approval is not written here: while one is open, the rollout shows the tool that it is asked for.
+  6. `peek` takes what was said from `item_completed`, which is what the terminal shows: the items beside it also hold
+     what Codex itself tells the model. A tool is shown by its label, without its result.
+  7. `peek` shows text as it was written, and whoever prints it cleans it. Nothing is kept.
 
-Not here: when it is read (daemon/), what follows (core), its first line (open_conversations.py); who may ask
-  (daemon/routes/peek.py), what a session does (transcript.py).
+Not here: when a rollout is read (daemon/observers/transcripts.py), its first line (open_conversations.py), what follows
+(core), who may ask (daemon/routes/peek.py).
 """
 
 from pathlib import Path
@@ -100,7 +96,7 @@ def is_of(path: Path, conversation: str) -> bool:
 
 def read_tail(path: Path, conversation: str) -> Tail | None:
     end = read_end(path, TAIL) if is_of(path, conversation) else None
-    return None if end is None else parse(end.content)
+    return None if end is None else parse(end)
 
 
 def parse(content: bytes) -> Tail:
@@ -124,7 +120,8 @@ def item_of(line: Line) -> Item | None:
 
 def _after(tail: Tail, kind: str, item: Item, at: float | None) -> Tail:
     if kind == "turn_context":
-        return replace(tail, model=plain(item.model, 100) or tail.model)
+        model = plain(item.model, 100)
+        return tail if model is None else replace(tail, model=model, model_at=at)
     if kind == "session_meta":
         return replace(tail, version=plain(item.cli_version, 40) or tail.version)
     if item.type == "token_count":
@@ -207,7 +204,7 @@ _event = Reader(Event)
 def peek(path: Path, conversation: str, lines: int) -> list[Said] | None:
     """The last so many; None: there is no rollout to read."""
     end = read_end(path, MOST) if is_of(path, conversation) else None
-    return None if end is None else last_spoken(end.content, lines, _said)
+    return None if end is None else last_spoken(end, lines, _said)
 
 
 def _said(row: bytes) -> list[Said]:

@@ -1,7 +1,7 @@
-"""Gemini CLI: a launcher process and its session, hook events, chat files.
+"""Gemini CLI: recognise its launcher and its sessions, read its chats, translate and install its hooks.
 
-Enters: its processes, hook payloads and chat files.
-Leaves: reports, conversation lines.
+Enters: process facts, hook payloads, and chat files.
+Leaves: reports, glimpses and lines of conversations.
 """
 
 NAME = "gemini"

@@ -1,25 +1,21 @@
-"""Gemini CLI as the port wants it: one object that holds nothing.
-
-Which processes are Gemini CLI, and which of those are sessions.
+"""Gemini CLI's adapter, and which processes are Gemini CLI's sessions and launchers.
 
 Rules
-  1. It only points: what it says is decided in the modules beside it.
-  2. It is a script that node runs: the executable must be node, and the first argument that is no option of
-     node's must be the CLI's own script. Its name anywhere else in a command line is nothing.
-  3. The first process only starts a second one and waits: that one, started by the full path of node, is the
-     session.
+  1. The adapter holds nothing and only delegates to the modules beside it.
+  2. Gemini CLI is a script that node runs: the executable must be node, and the first argument that is no option of
+     node's must be the CLI's own script. Its name anywhere else in a command line proves nothing.
+  3. The first process only starts a second one and waits. The second, started by the full path of node, is the session.
   4. The command line may hold a prompt: it is looked at here and goes no further.
 
 Not here: walking up from a hook (daemon/).
 """
 
-from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
 from headcount.agents.base_adapter import Adapter
 from headcount.agents.gemini import NAME, reports, transcript
 from headcount.agents.gemini.hooks import HOOKS
-from headcount.agents.interface import OnFile, Scanned, Unread
+from headcount.agents.interface import Unread
 from headcount.agents.kit.programs import name_of
 from headcount.agents.kit.safe_reading import UUID
 from headcount.agents.kit.transcripts import Said
@@ -51,14 +47,7 @@ class Gemini(Adapter):
         return transcript.glimpse(path, conversation)
 
     def peek(self, path: Path, conversation: str, lines: int) -> list[Said] | None:
-        from headcount.agents.gemini import transcript  # seldom asked for, and dear to load
-
         return transcript.peek(path, conversation, lines)
-
-    def drift(self, env: Mapping[str, str], home: Path, on_file: OnFile) -> Scanned:
-        from headcount.agents.gemini import drift  # seldom asked for, and dear to load
-
-        return drift.drift(env, home, on_file)
 
     def resume(self, conversation: str) -> tuple[str, ...] | None:
         return ("gemini", "--resume", conversation) if UUID.fullmatch(conversation) else None

@@ -1,43 +1,47 @@
-"""From a hook payload of Gemini CLI to a report.
-
-What a tool call of Gemini CLI is called: "Shell: npm test", "Edit: src/app.ts".
+"""Gemini CLI's hook events: all of them in one table, and what each says in a report.
 
 Rules
-  1. Never raises. What names no conversation is Unread; every other payload is a report, also one whose event
-     nobody knows: that one says nothing, and is still a sign of life.
-  2. No prompt, no answer, no tool output leaves this file.
-  3. The payload has the moment at which the CLI spoke; the file that held it was written later, by a shell.
-     The earlier stands, so that hooks and transcript are ordered by one clock.
-  4. A tool that is not in the table shows its name only: nobody knows what its input holds.
-  5. Of an input only the one field in the table is read: no content, no prompt.
+  1. Never raises. What names no conversation is Unread; every other payload is a report. An event that is not in the
+     table says nothing, and is still a sign of life.
+  2. No prompt, answer or tool output leaves this file. Of a tool's input only the one field in `BY_TOOL` is read; a tool
+     that is not there shows its name only: "Shell: npm test", "Edit: src/app.ts".
+  3. A payload carries the time at which the CLI wrote it; the file that holds it was written later, by a shell. The
+     earlier time counts, so that hooks and transcript are ordered by one clock.
+  4. Only events that merely tell, and are small, are installed.
 
-Not here: which events are registered (hooks.py), what follows from a report (core); cutting and redacting
-  (agents/kit/labels.py).
+Not here: installing (hooks.py), what follows from a report (core), cutting and redacting (agents/kit/labels.py).
 """
-
-from collections.abc import Callable
-from typing import Any
 
 import msgspec
 
 from headcount.agents.gemini import NAME
-from headcount.agents.gemini.hooks import EVENTS, FIELDS
 from headcount.agents.interface import Unread
-from headcount.agents.kit.hook_events import NOTHING, Said, event_of, left, report, unknown
+from headcount.agents.kit import hook_events
+from headcount.agents.kit.hook_events import (
+    NOTHING,
+    HookEvent,
+    HookTable,
+    Payload,
+    Said,
+    Use,
+    event_of,
+    left,
+    report,
+)
 from headcount.agents.kit.labels import plain, tool_line, tool_path
-from headcount.agents.kit.safe_reading import NO_RAW, Reader, absolute, below, id_of, moment_of, text_of
+from headcount.agents.kit.safe_reading import Reader, absolute, below, id_of, moment_of, text_of
 from headcount.core.values.report import Details, Opening, Report, Turn, WaitingOn
 
 
 class ToolInput(msgspec.Struct):
-    """The fields that a label may show. `Any`: what a field holds is not trusted."""
+    """The fields that a label may show. `object`: what a field holds is not trusted."""
 
-    command: Any = None
-    file_path: Any = None
-    dir_path: Any = None
-    pattern: Any = None
-    query: Any = None
-    agent_name: Any = None
+    command: object = None
+    file_path: object = None
+    dir_path: object = None
+    pattern: object = None
+    query: object = None
+    agent_name: object = None
 
 
 BY_TOOL: dict[str, tuple[str, str]] = {
@@ -71,131 +75,119 @@ EDITING_TOOLS = frozenset({"write_file", "replace"})
 PERMISSION = "ToolPermission"  # the one kind of Notification that 0.61.0 sends
 
 
-class Payload(msgspec.Struct):
-    hook_event_name: Any = None
-    session_id: Any = None
-    transcript_path: Any = None
-    cwd: Any = None
-    timestamp: Any = None
-    source: Any = None
-    reason: Any = None
-    tool_name: Any = None
-    notification_type: Any = None
-    tool_input: msgspec.Raw = NO_RAW
-    tool_response: msgspec.Raw = NO_RAW
-    details: msgspec.Raw = NO_RAW
-
-
 class Asked(msgspec.Struct):
     """What a permission is asked for: `details` of a Notification."""
 
-    type: Any = None
-    command: Any = None
-    filePath: Any = None
+    type: object = None
+    command: object = None
+    filePath: object = None
 
 
 class Outcome(msgspec.Struct):
     """Of a tool: whether it failed. What it put out is not read."""
 
-    error: Any = None
+    error: object = None
 
 
-_payload = Reader(Payload)
 _input = Reader(ToolInput)
 _asked = Reader(Asked)
 _outcome = Reader(Outcome)
 
 
 def translate(payload: bytes, at: float, source: str) -> Report | Unread:
-    read = _payload.read(payload)
+    read = hook_events.read(payload)
     if isinstance(read, str):
         return Unread(read)
-    conversation = id_of(read.session_id)
+    conversation = id_of(read["session_id"])
     if conversation is None:
         return Unread("no usable session_id")
-    event = event_of(read.hook_event_name)
-    said = SAYS[event](read) if event in SAYS else NOTHING
-    told = moment_of(read.timestamp)
+    event = event_of(read["hook_event_name"])
+    said = EVENTS.said(event, read)
+    told = moment_of(read["timestamp"])
     when = at if told is None else min(told, at)
-    details = Details(cwd=absolute(read.cwd), transcript=absolute(read.transcript_path))
-    edits = _file(read) if event == "AfterTool" and not _failed(read) else None
-    would_edit = _file(read) if event == "BeforeTool" else None
-    return report(NAME, conversation, when, source, event, said, details, edits=edits, would_edit=would_edit)
+    details = Details(cwd=absolute(read["cwd"]), transcript=absolute(read["transcript_path"]))
+    return report(NAME, conversation, when, source, event, said, details)
 
 
 def unknown_fields(payload: bytes) -> tuple[str, ...]:
-    read = _payload.read(payload)
-    return () if isinstance(read, str) else unknown(read.hook_event_name, payload, EVENTS, FIELDS)
+    read = hook_events.read(payload)
+    return () if isinstance(read, str) else EVENTS.unknown(read["hook_event_name"], read)
 
 
 def _session_start(read: Payload) -> Said:
-    return Said(Turn.STARTED, opening=OPENINGS.get(text_of(read.source), Opening.STARTUP))
-
-
-def _before_agent(read: Payload) -> Said:
-    return Said(Turn.PROMPTED)
-
-
-def _after_agent(read: Payload) -> Said:
-    return Said(Turn.STOPPED)
+    return Said(Turn.STARTED, opening=OPENINGS.get(text_of(read["source"]), Opening.STARTUP))
 
 
 def _before_tool(read: Payload) -> Said:
     asks = ASKING_TOOLS.get(_tool(read))
-    return Said(Turn.ASKED if asks else Turn.TOOL, waiting_on=asks, doing=_doing(read))
+    turn = Turn.ASKED if asks else Turn.TOOL
+    return Said(turn, waiting_on=asks, doing=_doing(read), would_edit=_file(read))
 
 
 def _after_tool(read: Payload) -> Said:
-    return Said(Turn.TOOL_DONE)
+    return Said(Turn.TOOL_DONE, edits=None if _failed(read) else _file(read))
 
 
 def _notification(read: Payload) -> Said:
-    if read.notification_type != PERMISSION:
+    if read["notification_type"] != PERMISSION:
         return NOTHING
-    asked = _asked.read_or_empty(read.details)
+    asked = _asked.read_or_empty(read.raw("details"))
     kind = text_of(asked.type)
     waiting_on = ASKING_TOOLS.get(kind, WaitingOn.PERMISSION)
     doing: str | None = None
     if kind == "exec":
         doing = label("run_shell_command", ToolInput(command=asked.command), None)
     elif kind == "edit":
-        doing = label("replace", ToolInput(file_path=asked.filePath), absolute(read.cwd))
+        doing = label("replace", ToolInput(file_path=asked.filePath), absolute(read["cwd"]))
     elif kind in ASKING_TOOLS:
         doing = label(kind, ToolInput(), None)
     return Said(Turn.ASKED, waiting_on=waiting_on, doing=doing)
 
 
-def _session_end(read: Payload) -> Said:
-    return left(read.reason)
-
-
-SAYS: dict[str, Callable[[Payload], Said]] = {
-    "SessionStart": _session_start,
-    "BeforeAgent": _before_agent,
-    "AfterAgent": _after_agent,
-    "BeforeTool": _before_tool,
-    "AfterTool": _after_tool,
-    "Notification": _notification,
-    "SessionEnd": _session_end,
-}
+EVENTS = HookTable(
+    "session_id transcript_path cwd hook_event_name timestamp",
+    (
+        HookEvent("SessionStart", Use.ALWAYS, "a conversation opens in a process: startup, resume, clear",
+                  "source", _session_start),
+        HookEvent("BeforeAgent", Use.ALWAYS, "a turn begins", "prompt", lambda read: Said(Turn.PROMPTED)),
+        HookEvent("AfterAgent", Use.ALWAYS, "a turn ended; also after an error, which only the transcript shows",
+                  "prompt prompt_response stop_hook_active", lambda read: Said(Turn.STOPPED)),
+        HookEvent("SessionEnd", Use.ALWAYS, "the conversation leaves its process, and why",
+                  "reason", lambda read: left(read["reason"])),
+        HookEvent("BeforeTool", Use.LISTENING, "what it is doing now",
+                  "tool_name tool_input mcp_context original_request_name", _before_tool),
+        HookEvent("AfterTool", Use.LISTENING, "the tool ended; a permission asked for it was given",
+                  "tool_name tool_input mcp_context original_request_name tool_response", _after_tool),
+        HookEvent("Notification", Use.LISTENING, "it waits on its user; the dialog is on the screen",
+                  "notification_type message details", _notification),
+        HookEvent("PreCompress", Use.IGNORED, "comes before every request, whether anything is compressed or not",
+                  "trigger"),
+        HookEvent("BeforeModel", Use.IGNORED, "carries the whole conversation, and may replace the request",
+                  "llm_request"),
+        HookEvent("AfterModel", Use.IGNORED, "once for every piece of every answer, with the whole conversation",
+                  "llm_request llm_response"),
+        HookEvent("BeforeToolSelection", Use.IGNORED, "carries the whole conversation, and may change the tools",
+                  "llm_request"),
+    ),
+)  # fmt: skip
 
 
 def _doing(read: Payload) -> str | None:
     tool = _tool(read)
-    return label(tool, _input.read_or_empty(read.tool_input), absolute(read.cwd)) if tool else None
+    return label(tool, _input.read_or_empty(read.raw("tool_input")), absolute(read["cwd"])) if tool else None
 
 
 def _file(read: Payload) -> str | None:
     """The file that an editing tool is given, absolute; None: another tool, or no usable path."""
     if _tool(read) not in EDITING_TOOLS:
         return None
-    return below(read.cwd, plain(_input.read_or_empty(read.tool_input).file_path))
+    return below(read["cwd"], plain(_input.read_or_empty(read.raw("tool_input")).file_path))
 
 
 def _failed(read: Payload) -> bool:
     """AfterTool comes after a tool that failed too; one that was denied has none."""
-    return _outcome.read_or_empty(read.tool_response).error is not None
+    return _outcome.read_or_empty(read.raw("tool_response")).error is not None
 
 
 def _tool(read: Payload) -> str:
-    return text_of(read.tool_name)
+    return text_of(read["tool_name"])

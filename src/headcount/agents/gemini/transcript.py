@@ -1,20 +1,17 @@
-"""The end of a Gemini chat: how its last turn stands, which model answers, how full its context is.
-
-The last lines of a Gemini chat as people read them: who said what, and which tools were used.
+"""Gemini CLI's chats: how the last turn stands (`glimpse`), and the last lines for a person (`peek`).
 
 Rules
-  1. Only the last TAIL bytes are ever read, and only when asked (accident H5).
-  2. No text leaves this file: of a message only its kind, its time and the label of its tool.
-  3. A line that is cut, damaged or unknown is passed over; so is `$set`, which rewrites what was said before.
-  4. The path was named by a payload: only a regular file of our own user that is called as the conversation.
-  5. It is the only witness of an Esc at a dialog and of an error: no hook tells of either (L5).
-  6. Only when a person asks, only the end of the file; nothing is kept.
-  7. An answer is written again, under the same id, when its tools have ended: the later form stands in the
-     place of the earlier. What the CLI itself tells the model, and what a tool gave, is left out.
-  8. The text is foreign: it leaves here as it was written, and whoever prints it cleans it.
+  1. Only the end of the file is read, and only when asked: TAIL bytes for a glimpse, MOST for a person (accident H5).
+  2. A path comes from a payload: only a regular file of our own user that is named after the conversation is read.
+  3. A line that is cut, damaged or unknown is skipped; so is `$set`, which rewrites what was said before.
+  4. A glimpse has no text: of a message its kind, its time, its model and the label of its tool.
+  5. Only the chat shows an Esc at a dialog and an error: no hook reports either (L5).
+  6. An answer is written again, under the same id, when its tools have ended: the later form replaces the earlier. What
+     the CLI itself tells the model, and a tool's result, is left out.
+  7. `peek` shows text as it was written, and whoever prints it cleans it. Nothing is kept.
 
-Not here: when it is read (daemon/), what follows (core); who may ask (daemon/routes/peek.py), what a session
-  does (transcript.py).
+Not here: when a chat is read (daemon/observers/transcripts.py), what follows (core), who may ask
+(daemon/routes/peek.py).
 """
 
 from collections.abc import Iterator
@@ -83,8 +80,7 @@ def parse(content: bytes) -> Tail:
 def read(path: Path, conversation: str, most: int) -> bytes | None:
     if not path.name.startswith("session-") or not path.name.endswith(f"-{conversation[:8]}.jsonl"):
         return None
-    end = read_end(path, most)
-    return None if end is None else end.content
+    return read_end(path, most)
 
 
 def lines_of(content: bytes) -> Iterator[Line]:
@@ -122,7 +118,8 @@ def _answered(tail: Tail, line: Line, at: float) -> Tail:
         return tail  # after an Esc earlier answers are written again, in parts, under the time of the Esc
     model = plain(line.model, 100)
     used = count_of(line.tokens.input) if line.tokens is not None else 0
-    tail = replace(tail, model=model or tail.model)
+    if model is not None:
+        tail = replace(tail, model=model, model_at=at)
     if used:
         tail = replace(tail, context_tokens=used)
     if line.toolCalls:

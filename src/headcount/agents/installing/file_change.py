@@ -1,6 +1,6 @@
 """One change in another tool's file, planned and carried out: what every installer of hooks shares.
 
-Rules of this file
+Rules
   1. Planning only reads. A plan holds what is there and what would be there; carrying it out writes exactly that.
   2. What was there is remembered before anything is written: a crash in between loses nothing (G8).
   3. A file that changed at this very moment is planned anew, a few times; then it is left alone.

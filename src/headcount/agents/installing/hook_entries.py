@@ -1,6 +1,6 @@
 """Our entries in an agent's JSON settings, as text: putting them in, finding them, taking them out.
 
-Rules of this file
+Rules
   1. Merge, never replace: what is not ours is not touched, moved or re-printed.
   2. Doing it twice is doing it once; an entry of an earlier version is brought up to date where it stands.
   3. What comes out is checked before anybody writes it: everything that was not ours is still there and

@@ -1,17 +1,13 @@
-"""JSON as text: reading with positions, so that an edit changes only what it means to change.
-
-Edits of JSON text: put a member in, put an item in, take one out. The rest stays as a person wrote it.
+"""Edit JSON as text: put a member or an item in, or take one out, and keep the rest as a person wrote it.
 
 Rules
   1. Strict: what JSON.parse would refuse, and a key that stands twice, is Invalid with line and column.
-  2. Every node knows where it stands in the text. Nobody re-prints what a person wrote.
+  2. Every node knows its position in the text. What a person wrote is never printed again.
   3. Pure: text in, nodes or text out.
   4. An edit keeps every byte that it does not have to change.
-  5. What is added is laid out like its neighbours: their indentation, their line ends, one line when they
-     are.
+  5. What is added is laid out like its neighbours: the same indentation and line ends, on one line if they are.
 
-Not here: what is edited in it, and why (hook_entries.py), files (settings_file.py); reading
-  (agents/installing/json_edit.py), what is added (agents/installing/hook_entries.py).
+Not here: what is put in or taken out (hook_entries.py), files (settings_file.py).
 """
 
 import json

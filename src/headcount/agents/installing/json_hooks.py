@@ -1,6 +1,6 @@
 """Hooks in an agent's JSON settings: installing our lines there, and taking them out again.
 
-Rules of this file
+Rules
   1. A file that cannot be understood is refused, untouched, with the line and the reason (G8, H9).
   2. Uninstalling gives back what was there before, byte for byte, if nobody else changed the file since;
      if somebody did, only our entries are taken out.

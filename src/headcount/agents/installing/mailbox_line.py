@@ -1,6 +1,6 @@
 """The one shell line that agents' hooks run: drop the event as a file, and leave.
 
-Rules of this file
+Rules
   1. It contacts nobody, waits for nobody, prints nothing and exits 0, whatever is broken (G7, H7, H17).
   2. Its first line of output is the kernel's word on the agent, read by the agent's own child.
   3. Paths stand in it literally, quoted for sh. A path that cannot be quoted on one line is refused.

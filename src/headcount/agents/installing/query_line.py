@@ -1,12 +1,12 @@
 """The two shell lines that ask: may this edit be made, and what should a starting session know. Opt-in.
 
-Rules of this file
+Rules
   1. Only what needs an answer asks. The answer is the daemon's, printed as it came; without one nothing is
      printed, and the exit code is 0: a daemon that is away, slow or broken lets the agent go on (G7).
   2. The question has GUARD_WITHIN in all, goes to the unix socket, through no proxy and by no curlrc.
   3. Paths stand in it literally, quoted for sh. A line is tried before it is installed.
 
-Not here: the observing line (agents/installing/mailbox_line.py), the answers (daemon/routes/guard.py, context.py).
+Not here: the observing line (agents/installing/mailbox_line.py), the answers (daemon/routes/guard.py, session_context.py).
 """
 
 import re

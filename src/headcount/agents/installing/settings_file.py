@@ -1,6 +1,6 @@
 """Other tools' settings files: read whole, written whole, given back.
 
-Rules of this file
+Rules
   1. A file is replaced atomically: written beside its place, synced, renamed. Mode and owner stay; a
      symbolic link stays a link, and what it points at is replaced.
   2. Nothing is written over a change that was not read: a file that changed meanwhile is left alone.

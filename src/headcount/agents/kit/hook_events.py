@@ -1,30 +1,29 @@
-"""What a hook event says, in the words that the translations of all agents share.
-
-A row in an agent's table of hook events: what it is, what we do with it, and why.
+"""Hook events: the rows of an agent's table, reading a payload, and what an event says.
 
 Rules
-  1. `Said` is what one event says beside what all events carry: an agent's table of events makes it, `report`
-     puts it into the report.
-  2. Never raises: types are not trusted, every value may be anything.
-  3. The words only. Each agent has one table of its own (its events.py), in these words.
-  4. Dropped always: what a session cannot be understood without, at most a few a turn. Dropped only while
-     somebody listens: whatever comes with every tool, so that an abandoned install cannot fill the disk.
+  1. Each agent has one table. The installer, the translation and the docs read it; nothing else lists events. A new
+     event is one row, and a translator if it says something.
+  2. Written always: what a session cannot be understood without, at most a few per turn. Written only while the
+     daemon listens: what comes with every tool, so that an abandoned install cannot fill the disk.
+  3. An event that only newer versions of the CLI know carries `since` and is never installed: nobody knows which
+     version will read the settings, and an older one warns its user at every start.
+  4. Never raises. Types are not trusted: a field may hold anything.
+  5. A field is decoded when it is asked for. Prompts, outputs and file contents are never asked for.
 
-Not here: which fields an agent's payloads have, and what its events mean (each agent's translate.py); the
-  line that is installed (agents/installing/mailbox_line.py), what an event means (each agent's translate.py).
+Not here: the tables and their translators (each agent's reports.py), the line that is installed
+(agents/installing/mailbox_line.py).
 """
 
 import re
-from collections.abc import Container
+from collections.abc import Callable, Iterable, Mapping, Set
 from enum import Enum
-from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from headcount.agents.kit import safe_reading
 from headcount.agents.kit.labels import one_line
-from headcount.agents.kit.safe_reading import id_of, text_of
+from headcount.agents.kit.safe_reading import NO_RAW, id_of, text_of
 from headcount.core.values.report import Anchor, Background, Details, Opening, Report, Turn, WaitingOn
 
 EVENT_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]{0,39}", re.ASCII)
@@ -39,9 +38,50 @@ OPENINGS = {
     "fork": Opening.FORK,
 }
 
+_fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
-class Said(msgspec.Struct, frozen=True):
-    """A Struct, since one is made for every event."""
+
+class Payload:
+    """The fields of one payload. The values are Raw, or plain ones where the JSON had to be read leniently."""
+
+    __slots__ = ("_fields",)
+
+    def __init__(self, fields: Mapping[str, object]) -> None:
+        self._fields = fields
+
+    @property
+    def names(self) -> Set[str]:
+        return self._fields.keys()
+
+    def __getitem__(self, name: str) -> object:
+        """What the field holds; None: it is missing, or cannot be read."""
+        value = self._fields.get(name)
+        return safe_reading.value_of(value) if isinstance(value, msgspec.Raw) else value
+
+    def raw(self, name: str) -> msgspec.Raw:
+        """The field as JSON, for a decoder that takes only some of it."""
+        value = self._fields.get(name)
+        if isinstance(value, msgspec.Raw):
+            return value
+        try:
+            return msgspec.Raw(msgspec.json.encode(safe_reading.whole(value)))
+        except RecursionError:
+            return NO_RAW
+
+
+def read(payload: bytes) -> Payload | str:
+    """The payload's fields, or why there are none."""
+    try:
+        return Payload(_fields.decode(payload))
+    except msgspec.ValidationError:
+        return "not a JSON object"
+    except safe_reading.FAULTS:
+        found = safe_reading.document(payload)
+        return found if isinstance(found, str) else Payload(found)
+
+
+class Said(Struct, frozen=True):
+    """What one event says beside what all events carry. A Struct: one is made for every event."""
 
     turn: Turn | None = None
     waiting_on: WaitingOn | None = None
@@ -54,10 +94,51 @@ class Said(msgspec.Struct, frozen=True):
     ended: str | None = None
     name: str | None = None
     model: str | None = None
+    edits: str | None = None
+    would_edit: str | None = None
 
 
 NOTHING = Said()
 NO_ANCHOR = Anchor()  # the edge establishes it
+
+
+class Use(Enum):
+    ALWAYS = "observed, dropped always"
+    LISTENING = "observed, dropped while headcount runs"
+    IGNORED = "ignored"
+    NEVER = "never registered"
+
+
+class HookEvent(Struct, frozen=True):
+    name: str
+    use: Use
+    why: str
+    fields: str = ""  # beside those of every event
+    says: Callable[[Payload], Said] | None = None  # None: only a sign of life
+    since: str | None = None  # the first measured version of the CLI that knows it; None: all of them do
+
+    @property
+    def is_installed(self) -> bool:
+        return self.use in (Use.ALWAYS, Use.LISTENING) and self.since is None
+
+
+class HookTable(dict[str, HookEvent]):
+    """An agent's hook events by their names. `common`: the fields that any event may have."""
+
+    def __init__(self, common: str, rows: Iterable[HookEvent]) -> None:
+        super().__init__((row.name, row) for row in rows)
+        self.installed = tuple(row for row in self.values() if row.is_installed)
+        self.fields = frozenset(common.split()).union(*(row.fields.split() for row in self.values()))
+
+    def said(self, event: str, payload: Payload) -> Said:
+        row = self.get(event)
+        return NOTHING if row is None or row.says is None else row.says(payload)
+
+    def unknown(self, event: object, payload: Payload) -> tuple[str, ...]:
+        """What the payload has that the table does not know, for counting: `event:Name` first, then field names."""
+        known = isinstance(event, str) and event in self
+        named = () if known else (f"event:{one_line(str(event), 40)}",)
+        return named + tuple(sorted(one_line(key, 40) for key in payload.names - self.fields))[:UNKNOWN_MOST]
 
 
 def report(
@@ -70,8 +151,6 @@ def report(
     details: Details,
     *,
     subagent: str | None = None,
-    edits: str | None = None,
-    would_edit: str | None = None,
     beside: bool = False,
 ) -> Report:
     return Report(
@@ -90,55 +169,30 @@ def report(
         background=said.background,
         background_started=said.started,
         background_ended=said.ended,
-        edits=edits,
-        would_edit=would_edit,
+        edits=said.edits,
+        would_edit=said.would_edit,
         beside=beside,
         details=details,
         anchor=NO_ANCHOR,
     )
 
 
-def unknown(event: Any, payload: bytes, events: Container[str], fields: frozenset[str]) -> tuple[str, ...]:
-    """What the payload has that no table knows, for counting: `event:Name` first, then field names."""
-    known = isinstance(event, str) and event in events
-    named = () if known else (f"event:{one_line(str(event), 40)}",)
-    strange = sorted(one_line(key, 40) for key in set(safe_reading.keys(payload)) - fields)
-    return named + tuple(strange)[:UNKNOWN_MOST]
-
-
-def event_of(value: Any, form: re.Pattern[str] = EVENT_NAME) -> str:
+def event_of(value: object, form: re.Pattern[str] = EVENT_NAME) -> str:
     return id_of(value, form) or UNNAMED
 
 
-def code_in_words(error: Any) -> str | None:
+def code_in_words(error: object) -> str | None:
     """A failure's code as words: "server error". A sentence is left out: it may quote what was said."""
     return error.replace("_", " ") if isinstance(error, str) and CODE.fullmatch(error) else None
 
 
-def left(reason: Any) -> Said:
+def left(reason: object) -> Said:
     return Said(leaving=one_line(reason, 40) if isinstance(reason, str) else "other")
 
 
-def subagent_began(subagent: str | None, kind: Any) -> Said:
+def subagent_began(subagent: str | None, kind: object) -> Said:
     return (
         NOTHING
         if subagent is None
         else Said(started=Background(subagent, "subagent", one_line(text_of(kind))))
     )
-
-
-class Use(Enum):
-    ALWAYS = "observed, dropped always"
-    LISTENING = "observed, dropped while headcount runs"
-    IGNORED = "ignored"
-    NEVER = "never registered"
-
-
-class HookEvent(Struct, frozen=True):
-    name: str
-    use: Use
-    why: str
-
-    @property
-    def is_observed(self) -> bool:
-        return self.use in (Use.ALWAYS, Use.LISTENING)

@@ -1,6 +1,6 @@
 """Labels: the one short line of an agent's work that people see.
 
-Rules of this file
+Rules
   1. A label is one line of at most LABEL characters, without control characters, without halves of
      surrogate pairs, without characters that turn the direction of text.
   2. What looks like a secret is replaced before the label is cut, so that half of one cannot remain.

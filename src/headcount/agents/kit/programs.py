@@ -1,15 +1,12 @@
-"""Marks: what agents leave in the environment of everything they start.
-
-The program of a process: where its executable lies, and what it is called.
+"""What shows whose a process is: the variables that agents give to everything they start, and the executable's name.
 
 Rules
-  1. One line a variable that names a conversation, with the one that names the agent's pid where there is
-     one.
-  2. A mark is a hint: whether its process lives and hosts that conversation is for the daemon to ask.
-  3. No terminal, port or directory: those are shared, and name nobody (accident I3).
+  1. One line per variable that names a conversation, with the one that names the agent's pid where there is one.
+  2. Such a mark is a hint: the daemon asks whether that process lives and hosts that conversation.
+  3. No terminal, port or directory: they are shared, and identify nobody (accident I3).
 
-Not here: reading an environment (system/processes), what a mark is worth
-  (daemon/identity/environment_marks.py); whose programs they are (each agent's recognise.py).
+Not here: reading an environment (system/processes), what a mark is worth (daemon/identity/environment_marks.py), which
+programs are an agent's (each agent's adapter.py).
 """
 
 from pathlib import PurePosixPath

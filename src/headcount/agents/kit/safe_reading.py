@@ -1,34 +1,19 @@
-"""Reading JSON that another program wrote: the fields of a type, whatever else is there.
-
-Fields of what another program wrote: an id, a path, a text, or nothing.
-
-A moment as agents write it: an ISO time with its zone.
-
-The end of a file that an agent writes: a bounded read, whatever the file's size is.
-
-A file of an agent's that was named from outside: read only when it is a plain file of our own user.
+"""Read what another program wrote: JSON, its fields, and the end of a file.
 
 Rules
-  1. Never raises. The strict decoder is the fast way; what it refuses is tried again leniently, because
-     agents write with JavaScript, which emits halves of surrogate pairs when it cuts a text (RFC 8259,
-     section 8.2).
-  2. Types are not trusted: a type given here has only `Any` and `Raw` fields with defaults.
-  3. Never raises: types are not trusted, every value may be anything.
-  4. An id must be one before it is kept: ids reach command lines and must never look like an option or a path
-     (I8, K10).
-  5. A field that is compared with known words is read by `text_of`, a number that is stored by `count_of`:
-     what is a list cannot be looked up, and what has a hundred digits cannot be stored.
-  6. At most so many bytes are read, in one read: a file of gigabytes costs what a small one does (accident
-     H5).
-  7. A first line that is cut is left out. None: there is nothing to read, which says nothing.
-  8. What is opened is asked, not the name: it may be swapped under us.
-  9. None: there is nothing to read, which says nothing.
+  1. Never raises. Types are not trusted: a field may hold anything, and a type given to `Reader` has only `object`
+     and `Raw` fields with defaults. None: there is nothing to read, which says nothing.
+  2. The strict decoder is the fast way. What it refuses is read again leniently: agents write with JavaScript, which
+     emits halves of surrogate pairs when it cuts a text (RFC 8259, section 8.2).
+  3. An id is checked before it is kept: ids reach command lines and must not look like an option or a path (I8, K10).
+  4. A field that is compared with known words is read by `text_of`, a number that is stored by `count_of`: a list
+     cannot be looked up, and a number of a hundred digits cannot be stored.
+  5. A file's end is one bounded read, so a file of gigabytes costs what a small one does (accident H5). A first line
+     that is cut is left out.
+  6. Only a plain file of our own user is read. The open file is checked, not its name: the name may be swapped.
 
-Not here: what the fields mean (the adapters); reading JSON (agents/kit/safe_reading.py), text for people
-  (agents/kit/labels.py); milliseconds since the epoch, which two of them write elsewhere
-  (opencode/database.py, registry.py); which files may be opened (safe_reading.py), what the lines mean (each
-  agent's own modules); what a plain file of our own is (private_files.py), how much is read (safe_reading.py and
-  each agent's own modules).
+Not here: what fields and lines mean (the adapters), text for people (agents/kit/labels.py), milliseconds since the epoch
+(opencode/database.py, claude_code/registry.py), opening a plain file of our own (private_files.py).
 """
 
 import json
@@ -40,7 +25,6 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import msgspec
-from msgspec import Struct
 
 from headcount.agents.kit.labels import plain
 from headcount.private_files import open_to_read
@@ -51,7 +35,7 @@ D = TypeVar("D")
 NO_RAW = msgspec.Raw(b"null")
 FAULTS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
-_keys = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_any = msgspec.json.Decoder()
 
 
 class Reader(Generic[T]):
@@ -97,16 +81,22 @@ def line_of(decoder: "msgspec.json.Decoder[D]", row: bytes) -> D | None:
     return decoded(decoder, row) if row.startswith(b"{") else None
 
 
-def keys(data: bytes) -> list[str]:
-    return list(decoded(_keys, data) or ())
+def value_of(data: msgspec.Raw) -> object:
+    """Whatever stands there; None: it cannot be read."""
+    try:
+        return _any.decode(data)
+    except FAULTS:
+        pass
+    try:
+        return _lenient(bytes(data))
+    except (ValueError, RecursionError):
+        return None
 
 
-def document(data: bytes) -> dict[str, Any] | str:
+def document(data: bytes) -> dict[str, object] | str:
     """Whatever can be made of it, without its numbers; or why nothing can."""
     try:
-        found = json.loads(
-            data.decode("utf-8-sig", "replace"), parse_int=_none, parse_float=_none, parse_constant=_none
-        )
+        found = _lenient(data)
     except RecursionError:
         return "nested too deeply"
     except ValueError:
@@ -114,7 +104,12 @@ def document(data: bytes) -> dict[str, Any] | str:
     return found if isinstance(found, dict) else "not a JSON object"
 
 
-def whole(value: Any) -> Any:
+def _lenient(data: bytes) -> Any:
+    text = data.decode("utf-8-sig", "replace")
+    return json.loads(text, parse_int=_none, parse_float=_none, parse_constant=_none)
+
+
+def whole(value: object) -> object:
     """The same value in text that can be encoded: halves of surrogate pairs become question marks."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
@@ -134,26 +129,26 @@ UUID = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
 COUNT_MOST = 2**53  # beyond it no reader of JSON agrees on a number
 
 
-def id_of(value: Any, form: re.Pattern[str] = CONVERSATION) -> str | None:
+def id_of(value: object, form: re.Pattern[str] = CONVERSATION) -> str | None:
     return value if isinstance(value, str) and form.fullmatch(value) else None
 
 
-def text_of(value: Any) -> str:
+def text_of(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def count_of(value: Any) -> int:
+def count_of(value: object) -> int:
     """A number of things; what is none counts as nothing."""
     return value if type(value) is int and 0 < value < COUNT_MOST else 0
 
 
-def absolute(value: Any) -> str | None:
+def absolute(value: object) -> str | None:
     """A path that means the same wherever it is read."""
     path = plain(value)
     return path if path is not None and path.startswith("/") else None
 
 
-def below(directory: Any, path: str | None) -> str | None:
+def below(directory: object, path: str | None) -> str | None:
     """What a tool is given may be relative to where its session is."""
     if path is None or path.startswith("/"):
         return path
@@ -176,19 +171,13 @@ def moment_of(value: object) -> float | None:
     return at if at > 0 else None
 
 
-class End(Struct, frozen=True):
-    content: bytes  # whole lines, and perhaps one that is still being written
-    start: int  # where in the file they begin
+def read_end(path: Path, most: int) -> bytes | None:
+    """Whole lines, and perhaps one that is still being written."""
 
-
-def read_end(path: Path, most: int) -> End | None:
-    def last(fd: int, seen: os.stat_result) -> End:
+    def last(fd: int, seen: os.stat_result) -> bytes:
         start = max(0, seen.st_size - most)
         content = os.pread(fd, most, start)
-        if start == 0:
-            return End(content, 0)
-        cut, newline, rest = content.partition(b"\n")
-        return End(rest, start + len(cut) + len(newline))
+        return content if start == 0 else content.partition(b"\n")[2]
 
     return read_plain(path, last)
 

@@ -1,16 +1,13 @@
-"""What the end of a conversation's file says: how the last turn stands, and what stands beside it.
-
-What somebody said in a conversation, as the lines that a person reads.
+"""The end of a conversation's file: how the last turn stands (`Tail`), and the last lines for a person (`Said`).
 
 Rules
-  1. Read from the oldest line to the newest: the later word stands in the place of the earlier. None: nothing
-     says it.
-  2. No text: of a message only its kind, its time and the label of its tool ever come here.
-  3. The text is foreign: it leaves here as it was written, and whoever prints it cleans it.
-  4. A long text is cut, empty lines are left out.
+  1. Lines are read from the oldest to the newest; a later one replaces what an earlier one said. None: nothing says it.
+  2. A `Tail` holds no text: of a message only its kind, its time and the label of its tool.
+  3. The text of `Said` is foreign and leaves here as it was written; whoever prints it cleans it.
+  4. A long text is cut, and empty lines are left out.
 
-Not here: reading the lines (each agent's own transcript.py, rollout.py), what follows (core); where it is
-  read (each agent's own peek.py), who may ask (daemon/routes/peek.py).
+Not here: reading the lines (each agent's transcript.py, opencode/database.py), what follows (core), who may ask
+(daemon/routes/peek.py).
 """
 
 from collections.abc import Callable
@@ -35,6 +32,7 @@ class Tail(Struct, frozen=True):
     failure: str | None = None
     title: str | None = None
     model: str | None = None
+    model_at: float | None = None
     context_tokens: int | None = None  # what the last answer had before it
     context_window: int | None = None
     spent: Spent | None = None
@@ -73,6 +71,7 @@ class Tail(Struct, frozen=True):
             self.context_window,
             self.spent,
             self.version,
+            self.model_at,
         )
 
 

@@ -1,7 +1,7 @@
-"""OpenCode: one process with many conversations, a plugin of ours, an SQLite file of its own.
+"""OpenCode: recognise its processes, read its database, translate what our plugin reports, install the plugin.
 
-Enters: its processes, what our plugin reports, its database.
-Leaves: reports, open conversations, conversation lines.
+Enters: process facts, the plugin's payloads, and its SQLite file. One process has many conversations.
+Leaves: reports, the conversation that a process was started with, glimpses and lines of conversations.
 """
 
 NAME = "opencode"

@@ -1,9 +1,7 @@
-"""OpenCode as the port wants it: one object that holds nothing.
-
-Which processes are OpenCode, and which of those are sessions.
+"""OpenCode's adapter, and which processes are OpenCode's sessions and helpers.
 
 Rules
-  1. It only points: what it says is decided in the modules beside it.
+  1. The adapter holds nothing and only delegates to the modules beside it.
   2. The executable decides, and the name confirms.
   3. A server has sessions only once somebody opens one in it: until it reports one it is a helper.
   4. The command line may hold a prompt: it is looked at here and goes no further.
@@ -16,11 +14,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from headcount.agents.base_adapter import Adapter
-from headcount.agents.interface import Hosted, OnFile, Place, Scanned, Unread
+from headcount.agents.interface import Hosted, Place, Unread
 from headcount.agents.kit.programs import base, name_of
 from headcount.agents.kit.transcripts import Said
 from headcount.agents.opencode import NAME, database, reports
-from headcount.agents.opencode import database as hosting
 from headcount.agents.opencode.hooks import HOOKS
 from headcount.core.values.evidence import Glimpse
 from headcount.core.values.process import OpenFiles, ProcessFacts
@@ -46,7 +43,7 @@ class OpenCode(Adapter):
         return [Place(database.directory(env, home))]
 
     def hosted(self, facts: ProcessFacts, files: OpenFiles) -> tuple[Hosted, ...] | None:
-        return hosting.hosted(facts, files)
+        return database.hosted(facts, files)
 
     def translate(self, payload: bytes, at: float, source: str) -> Report | Unread:
         return reports.translate(payload, at, source)
@@ -55,14 +52,7 @@ class OpenCode(Adapter):
         return database.glimpse(path, conversation)
 
     def peek(self, path: Path, conversation: str, lines: int) -> list[Said] | None:
-        from headcount.agents.opencode import database  # seldom asked for, and dear to load
-
         return database.peek(path, conversation, lines)
-
-    def drift(self, env: Mapping[str, str], home: Path, on_file: OnFile) -> Scanned:
-        from headcount.agents.opencode import drift  # seldom asked for, and dear to load
-
-        return drift.drift(env, home, on_file)
 
     def resume(self, conversation: str) -> tuple[str, ...] | None:
         return ("opencode", "--session", conversation) if SESSION.fullmatch(conversation) else None

@@ -1,26 +1,21 @@
-"""OpenCode's own database: what a conversation is called, which model answers, how its last turn stands.
-
-Which conversations an OpenCode process has open, without our plugin.
-
-The last lines of an OpenCode conversation as people read them: who said what, and which tools were used.
+"""OpenCode's own database: how the last turn stands, the last lines for a person, what a process was started with.
 
 Rules
-  1. Read-only, by one query a table on the conversation's id, with a short wait for locks and a limit of
-     work: whoever runs OpenCode never notices.
-  2. Reading makes no file beside it: while somebody has it open its -wal is there, and while nobody has it is
-     read as a file that does not change.
-  3. No text leaves this file: of a message only who spoke, when, and how it ended. The title is not read: a
+  1. Read-only, by one query per table on the conversation's id, with a short wait for locks and a limit of work: OpenCode
+     must not notice.
+  2. Reading makes no file beside it: while a process has it open its -wal is there; otherwise it is read as a file that
+     does not change.
+  3. A glimpse has no text: of a message only who spoke, when, by which model, and how it ended. The title is not read: a
      model makes it from the first prompt, and nothing says whether somebody changed it.
-  4. Says nothing of dialogs: a permission that is asked stands in no table.
-  5. Its database is one file for all its processes, and holds no pid: it names nobody's conversation.
-     Directory and "the newest" are not asked (accidents I2, I4).
-  6. What it was started with does: `--session ID`, unless that was to be copied.
-  7. Only when a person asks, only the last messages, and of each part only its beginning; nothing is kept.
-  8. A tool is told by its label, its result not at all. What OpenCode itself added to a prompt is left out.
-  9. The text is foreign: it leaves here as it was written, and whoever prints it cleans it.
+  4. It says nothing of dialogs: a permission that is asked stands in no table.
+  5. The database is one file for all processes and holds no pid, so it names nobody's conversation. Neither does a
+     directory or "the newest" (accidents I2, I4). The command line does: `--session ID`, unless that was to be copied.
+  6. `peek` reads only the last messages, and only the beginning of each part. It shows text as it was written, and
+     whoever prints it cleans it. A tool is shown by its label, without its result. What OpenCode itself added to a
+     prompt is left out.
 
-Not here: which process has it open (database.py), when it is read (daemon/); what the plugin tells
-  (reports.py); who may ask (daemon/routes/peek.py), opening the database (database.py).
+Not here: when it is read (daemon/observers/transcripts.py), what the plugin reports (reports.py), who may ask
+(daemon/routes/peek.py).
 """
 
 import os
@@ -120,6 +115,7 @@ def glimpse(path: Path, conversation: str) -> Glimpse | None:
         _turned(message),
         spent=_spent(given, made, cost),
         version=plain(version, 40),
+        model_at=time_of(message.time.completed) or time_of(message.time.created),
     )
 
 

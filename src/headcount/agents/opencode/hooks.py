@@ -1,17 +1,12 @@
-"""Our plugin in OpenCode: one file of our own beside the user's, put there and taken away.
-
-All that our plugin tells of OpenCode, and why.
+"""Our plugin in OpenCode: one file of our own beside the user's, written and removed.
 
 Rules
-  1. The file is ours when it begins as ours do. One of that name that does not is refused, untouched (G8).
-  2. Uninstalling takes exactly that file, and its directory if we made it.
-  3. OpenCode loads plugins when it starts: a running one tells nothing until then, and the plan says so.
-  4. One table: the plugin's events by their names in OpenCode. The translation, the status of the install and
-     the docs read it.
-  5. What is told always is rare; what comes with every tool is told only while somebody listens.
+  1. The file is ours if it begins as ours do. Another file of that name is refused, untouched (G8).
+  2. Uninstalling removes exactly that file, and its directory if we made it.
+  3. OpenCode loads plugins when it starts: a running one reports nothing until then, and the plan says so.
 
-Not here: what the plugin does (plugin.js), carrying it out (agents/installing/file_change.py); the plugin
-  (plugin.js), what an event means (reports.py).
+Not here: what the plugin does (plugin.js), its events (reports.py), carrying a plan out
+(agents/installing/file_change.py).
 """
 
 import json
@@ -22,37 +17,8 @@ from headcount.agents.installing import settings_file
 from headcount.agents.installing.file_change import Installed, Plan, Standing, written
 from headcount.agents.installing.query_line import AS_IT_IS, Asking
 from headcount.agents.installing.settings_file import Refusal, Remembered
-from headcount.agents.kit.hook_events import HookEvent, Use
 from headcount.agents.opencode import NAME
-
-_ROWS = (
-    HookEvent("session.created", Use.ALWAYS, "a conversation opens, or a subagent's beside it"),
-    HookEvent(
-        "session.updated", Use.ALWAYS, "only the first of a conversation that this process did not create"
-    ),
-    HookEvent("session.deleted", Use.ALWAYS, "its user deleted the conversation"),
-    HookEvent("session.compacted", Use.ALWAYS, "the conversation was made shorter; work goes on"),
-    HookEvent("session.status", Use.ALWAYS, "busy or retry, when that changes"),
-    HookEvent("session.idle", Use.ALWAYS, "a turn ended; once a turn, and not after an error"),
-    HookEvent("session.error", Use.ALWAYS, "a turn ended by an error, a limit, or its user"),
-    HookEvent("chat.message", Use.ALWAYS, "a turn begins; which model"),
-    HookEvent("permission.asked", Use.ALWAYS, "it waits on its user"),
-    HookEvent("permission.replied", Use.ALWAYS, "its user answered"),
-    HookEvent("question.asked", Use.ALWAYS, "it waits on its user"),
-    HookEvent("question.replied", Use.ALWAYS, "its user answered"),
-    HookEvent("question.rejected", Use.ALWAYS, "its user would not answer"),
-    HookEvent("tool.execute.before", Use.LISTENING, "what it is doing now"),
-    HookEvent("tool.execute.after", Use.LISTENING, "the tool ended"),
-)
-
-EVENTS: dict[str, HookEvent] = {row.name: row for row in _ROWS}
-
-FIELDS = frozenset({
-    "event", "session", "subagent", "directory", "at", "database", "agent", "status", "rejected", "error", "code",
-    "tool", "args", "reply", "header", "options", "questions", "model",
-})  # fmt: skip
-"""What the plugin of this version writes. Another version's may write more; that is counted."""
-
+from headcount.agents.opencode.reports import EVENTS
 
 FILE = Path("plugin") / "headcount.js"
 MARK = b"// headcount: "

@@ -1,45 +1,50 @@
-"""From what our plugin tells of OpenCode to a report.
-
-What a tool call of OpenCode is called: "bash: npm test", "edit: src/app.ts".
+"""What our plugin in OpenCode writes: all events in one table, and what each says in a report.
 
 Rules
-  1. Never raises. The plugin is ours, but whoever can write a file can write anything into it.
+  1. Never raises. The plugin is ours, but anything of the user's can write such a file.
   2. One process has many conversations: every report says so (`beside`).
-  3. A subagent is a conversation of its own in OpenCode, and background work of its parent here. Only a
-     dialog in it speaks for the parent: it waits on the user all the same, and nothing else would show it
-     (S3).
-  4. The plugin's own time stands, unless it is later than the file's.
-  5. A tool that is not in the table shows its name only: nobody knows what its input holds.
-  6. Of an input only the one field in the table is read: no content, no prompt.
+  3. A subagent is a conversation of its own in OpenCode, and background work of its parent here. Only a dialog in it
+     speaks for the parent: the user is waited on all the same, and nothing else would show it (S3).
+  4. The plugin's own time counts, unless it is later than the file's.
+  5. Written always: what is rare. Written only while the daemon listens: what comes with every tool.
+  6. Of a tool's input only the one field in `FIELD_OF` is read; a tool that is not there shows its name only:
+     "bash: npm test", "edit: src/app.ts".
 
-Not here: which events there are (hooks.py), what follows from a report (core); cutting and redacting
-  (agents/kit/labels.py).
+Not here: the plugin (plugin.js) and installing it (hooks.py), what follows from a report (core), cutting and redacting
+(agents/kit/labels.py).
 """
 
 import re
-from collections.abc import Callable
-from typing import Any
 
 import msgspec
 
 from headcount.agents.interface import Unread
-from headcount.agents.kit.hook_events import NOTHING, Said, code_in_words, event_of, report, unknown
+from headcount.agents.kit import hook_events
+from headcount.agents.kit.hook_events import (
+    HookEvent,
+    HookTable,
+    Payload,
+    Said,
+    Use,
+    code_in_words,
+    event_of,
+    report,
+)
 from headcount.agents.kit.labels import one_line, plain, tool_line, tool_path
-from headcount.agents.kit.safe_reading import NO_RAW, Reader, absolute, below, count_of, id_of, text_of
+from headcount.agents.kit.safe_reading import Reader, absolute, below, count_of, id_of, text_of
 from headcount.agents.opencode import NAME
-from headcount.agents.opencode.hooks import EVENTS, FIELDS
 from headcount.core.values.report import Background, Details, Opening, Report, Turn, WaitingOn
 
 
 class Args(msgspec.Struct):
-    command: Any = None
-    filePath: Any = None
-    filepath: Any = None
-    pattern: Any = None
-    path: Any = None
-    url: Any = None
-    query: Any = None
-    description: Any = None
+    command: object = None
+    filePath: object = None
+    filepath: object = None
+    pattern: object = None
+    path: object = None
+    url: object = None
+    query: object = None
+    description: object = None
 
 
 FIELD_OF = {
@@ -64,7 +69,7 @@ def args_of(given: msgspec.Raw) -> Args:
     return _args.read_or_empty(given)
 
 
-def label(tool: str, args: msgspec.Raw, directory: Any) -> str:
+def label(tool: str, args: msgspec.Raw, directory: object) -> str:
     """ "bash: npm test"; of a tool that is not in the table only its name."""
     field = FIELD_OF.get(tool)
     given = args_of(args)
@@ -80,116 +85,68 @@ EVENT_NAME = re.compile(r"[a-z]{1,20}(?:\.[a-z]{1,20}){0,3}", re.ASCII)
 EDITING_TOOLS = frozenset({"edit", "write", "multiedit", "patch"})
 ABORTED = "MessageAbortedError"
 TOO_MANY = 429
-
-
-class Payload(msgspec.Struct):
-    event: Any = None
-    session: Any = None
-    subagent: Any = None
-    directory: Any = None
-    at: Any = None
-    database: Any = None
-    agent: Any = None
-    status: Any = None
-    rejected: Any = None
-    error: Any = None
-    code: Any = None
-    tool: Any = None
-    reply: Any = None
-    header: Any = None
-    options: Any = None
-    questions: Any = None
-    model: Any = None
-    args: msgspec.Raw = NO_RAW
-
-
-_payload = Reader(Payload)
+DIALOGS = ("permission.", "question.")
 
 
 def translate(payload: bytes, at: float, source: str) -> Report | Unread:
-    read = _payload.read(payload)
+    read = hook_events.read(payload)
     if isinstance(read, str):
         return Unread(read)
-    conversation = id_of(read.session)
+    conversation = id_of(read["session"])
     if conversation is None:
         return Unread("no usable session id")
-    event = event_of(read.event, EVENT_NAME)
-    said = SAYS[event](read) if event in SAYS else NOTHING
-    when = _time(read.at, at)
-    inner = id_of(read.subagent)
+    event = event_of(read["event"], EVENT_NAME)
+    said = EVENTS.said(event, read)
+    when = _time(read["at"], at)
+    inner = id_of(read["subagent"])
     details = Details(
-        cwd=absolute(read.directory),
-        model=plain(read.model, 100) if inner is None else None,
-        transcript=absolute(read.database),
+        cwd=absolute(read["directory"]),
+        model=plain(read["model"], 100) if inner is None else None,
+        transcript=absolute(read["database"]),
     )
-    edits = _file(read) if event == "tool.execute.after" else None
-    would_edit = _file(read) if event == "tool.execute.before" else None
-    asks = said.turn is Turn.ASKED or event in ANSWERS
-    subagent = None if asks else inner
-    if inner is not None:
-        said = _of_subagent(said, inner, event, read)
-    return report(
-        NAME,
-        conversation,
-        when,
-        source,
-        event,
-        said,
-        details,
-        subagent=subagent,
-        edits=edits,
-        would_edit=would_edit,
-        beside=True,
-    )
+    subagent = None if event.startswith(DIALOGS) else inner
+    return report(NAME, conversation, when, source, event, said, details, subagent=subagent, beside=True)
 
 
 def unknown_fields(payload: bytes) -> tuple[str, ...]:
-    read = _payload.read(payload)
-    return () if isinstance(read, str) else unknown(read.event, payload, EVENTS, FIELDS)
-
-
-def _of_subagent(said: Said, inner: str, event: str, read: Payload) -> Said:
-    """It opens and ends as its parent's background work, not as a conversation."""
-    begun = Background(inner, "subagent", one_line(text_of(read.agent), 40))
-    return msgspec.structs.replace(
-        said,
-        opening=None,
-        leaving=None,
-        started=begun if event in BEGINNINGS else None,
-        ended=inner if event in ENDINGS else None,
-    )
+    read = hook_events.read(payload)
+    return () if isinstance(read, str) else EVENTS.unknown(read["event"], read)
 
 
 def _created(read: Payload) -> Said:
-    return Said(Turn.STARTED, opening=Opening.STARTUP)
+    started = _subagent(read)
+    return Said(Turn.STARTED, started=started, opening=None if started else Opening.STARTUP)
+
+
+def _updated(read: Payload) -> Said:
+    return Said(started=_subagent(read))
 
 
 def _deleted(read: Payload) -> Said:
-    return Said(leaving="deleted")
-
-
-def _compacted(read: Payload) -> Said:
-    return Said(Turn.COMPACTED)
+    inner = id_of(read["subagent"])
+    return Said(ended=inner, leaving=None if inner else "deleted")
 
 
 def _busy(read: Payload) -> Said:
-    return Said(Turn.PROMPTED, doing="retrying" if read.status == "retry" else None)
+    return Said(Turn.PROMPTED, doing="retrying" if read["status"] == "retry" else None)
 
 
 def _idle(read: Payload) -> Said:
     """After a dialog that its user refused there is nothing new to look at."""
-    return Said(Turn.SETTLED if read.rejected is True else Turn.STOPPED)
+    return Said(Turn.SETTLED if read["rejected"] is True else Turn.STOPPED, ended=id_of(read["subagent"]))
 
 
 def _error(read: Payload) -> Said:
-    if read.error == ABORTED:
-        return Said(Turn.SETTLED)
-    failure = "limit" if read.code == TOO_MANY else "error"
-    return Said(
-        Turn.FAILED,
-        failure=failure,
-        doing=code_in_words(read.error),
-    )
+    ended = id_of(read["subagent"])
+    if read["error"] == ABORTED:
+        return Said(Turn.SETTLED, ended=ended)
+    failure = "limit" if read["code"] == TOO_MANY else "error"
+    return Said(Turn.FAILED, failure=failure, doing=code_in_words(read["error"]), ended=ended)
+
+
+def _subagent(read: Payload) -> Background | None:
+    inner = id_of(read["subagent"])
+    return None if inner is None else Background(inner, "subagent", one_line(text_of(read["agent"]), 40))
 
 
 def _permission(read: Payload) -> Said:
@@ -198,8 +155,8 @@ def _permission(read: Payload) -> Said:
 
 def _question(read: Payload) -> Said:
     """The header of the first question and how many answers it offers, never the question itself."""
-    header = one_line(read.header, 50) if isinstance(read.header, str) and read.header.strip() else "question"
-    questions, options = count_of(read.questions), count_of(read.options)
+    header = one_line(text_of(read["header"]), 50) if text_of(read["header"]).strip() else "question"
+    questions, options = count_of(read["questions"]), count_of(read["options"])
     if questions > 1:
         shown = f"{header} ({questions} questions)"
     else:
@@ -212,42 +169,52 @@ def _answered(read: Payload) -> Said:
 
 
 def _before_tool(read: Payload) -> Said:
-    return Said(Turn.TOOL, doing=_doing(read))
+    return Said(Turn.TOOL, doing=_doing(read), would_edit=_file(read))
 
 
-SAYS: dict[str, Callable[[Payload], Said]] = {
-    "session.created": _created,
-    "session.deleted": _deleted,
-    "session.compacted": _compacted,
-    "session.status": _busy,
-    "session.idle": _idle,
-    "session.error": _error,
-    "chat.message": _busy,
-    "permission.asked": _permission,
-    "permission.replied": _answered,
-    "question.asked": _question,
-    "question.replied": _answered,
-    "question.rejected": _answered,
-    "tool.execute.before": _before_tool,
-    "tool.execute.after": _answered,
-}
+def _after_tool(read: Payload) -> Said:
+    return Said(Turn.TOOL_DONE, edits=_file(read))
 
-ANSWERS = frozenset({"permission.replied", "question.replied", "question.rejected"})
-BEGINNINGS = frozenset({"session.created", "session.updated"})
-ENDINGS = frozenset({"session.idle", "session.error", "session.deleted"})
+
+EVENTS = HookTable(
+    "event session subagent directory at database agent",
+    (
+        HookEvent("session.created", Use.ALWAYS, "a conversation opens, or a subagent's beside it", "", _created),
+        HookEvent("session.updated", Use.ALWAYS, "only the first of a conversation that this process did not create",
+                  "", _updated),
+        HookEvent("session.deleted", Use.ALWAYS, "its user deleted the conversation", "", _deleted),
+        HookEvent("session.compacted", Use.ALWAYS, "the conversation was made shorter; work goes on",
+                  "", lambda read: Said(Turn.COMPACTED)),
+        HookEvent("session.status", Use.ALWAYS, "busy or retry, when that changes", "status", _busy),
+        HookEvent("session.idle", Use.ALWAYS, "a turn ended; once a turn, and not after an error", "rejected", _idle),
+        HookEvent("session.error", Use.ALWAYS, "a turn ended by an error, a limit, or its user", "error code", _error),
+        HookEvent("chat.message", Use.ALWAYS, "a turn begins; which model", "model", _busy),
+        HookEvent("permission.asked", Use.ALWAYS, "it waits on its user", "tool args", _permission),
+        HookEvent("permission.replied", Use.ALWAYS, "its user answered", "reply", _answered),
+        HookEvent("question.asked", Use.ALWAYS, "it waits on its user", "header options questions", _question),
+        HookEvent("question.replied", Use.ALWAYS, "its user answered", "", _answered),
+        HookEvent("question.rejected", Use.ALWAYS, "its user would not answer", "", _answered),
+        HookEvent("tool.execute.before", Use.LISTENING, "what it is doing now", "tool args", _before_tool),
+        HookEvent("tool.execute.after", Use.LISTENING, "the tool ended", "tool args", _after_tool),
+    ),
+)  # fmt: skip
+"""Their names are OpenCode's. The fields are those that the plugin of this version writes."""
 
 
 def _doing(read: Payload) -> str | None:
-    return label(read.tool, read.args, read.directory) if isinstance(read.tool, str) and read.tool else None
+    tool = text_of(read["tool"])
+    return label(tool, read.raw("args"), read["directory"]) if tool else None
 
 
 def _file(read: Payload) -> str | None:
     """The file that an editing tool is given, absolute; None: another tool, or no usable path."""
-    if text_of(read.tool) not in EDITING_TOOLS:
+    if text_of(read["tool"]) not in EDITING_TOOLS:
         return None
-    return below(read.directory, plain(args_of(read.args).filePath))
+    return below(read["directory"], plain(args_of(read.raw("args")).filePath))
 
 
-def _time(told: Any, at: float) -> float:
+def _time(told: object, at: float) -> float:
     """The plugin's own, where it is one; compared as it came, since a number may be too large for a float."""
-    return float(told) if type(told) in (int, float) and 0 < told < at else at
+    if isinstance(told, bool) or not isinstance(told, int | float):
+        return at
+    return float(told) if 0 < told < at else at

@@ -28,16 +28,10 @@ NOTE = "Exit codes: 0 nothing to do, 1 there are findings."
 
 
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
-    parser.add_argument(
-        "--drift", action="store_true", help="look into the agents' own files for what no table knows"
-    )
+    del parser  # nothing but --json
 
 
 def run(args: "VerbArguments") -> int:
-    if args.drift:
-        from headcount.cli.strangers import report
-
-        return report(as_json=args.json)
     facts = examine(os.environ)
     checks = [*findings_of(facts), *surroundings(os.environ, facts.status)]
     found = [check for check in checks if check.level == "finding"]

@@ -91,13 +91,13 @@ def hear_glimpse(draft: Draft, glimpse: Glimpse, now: float) -> SessionId | None
     if len(living) != 1:
         return _summed_up(draft, known[-1], glimpse, now) if known and not living else None
     session = living[0]
-    changes = field_changes.seen(session, glimpse)
+    changes = field_changes.seen(session, glimpse, now)
     turned = glimpse.turned
     if turned is not None and session.status is None and newer(turned, session.turned, now):
         changes["turned"] = turned  # where the registry speaks it knows better
     if changes:
         at = _last_heard(session, changes, now)
-        settle(draft, session, changes | traced(session.origins, changes, "transcript", now), at, now)
+        settle(draft, session, changes, at, now)
     return session.id
 
 
@@ -110,10 +110,9 @@ def _last_heard(session: Session, changes: Changes, now: float) -> float:
 
 
 def _summed_up(draft: Draft, session: Session, glimpse: Glimpse, now: float) -> SessionId | None:
-    changes = field_changes.seen(session, glimpse)
+    changes = field_changes.seen(session, glimpse, now)
     if not changes:
         return None
-    changes |= traced(session.origins, changes, "transcript", now)
     return draft.emit(EventType.SESSION_CHANGED, now, session.id, **changes).id
 
 

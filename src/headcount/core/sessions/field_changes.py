@@ -11,8 +11,17 @@ from headcount.core.state.world import Draft
 from headcount.core.values.activity import Turned
 from headcount.core.values.evidence import Glimpse
 from headcount.core.values.process import ProcessIdentity
-from headcount.core.values.report import Anchor, Background, Details, Report, Turn
-from headcount.core.values.session import Changes, Liveness, Note, Session, SessionId, Turnpoint, after
+from headcount.core.values.report import Anchor, Background, Details, Report, Turn, counted
+from headcount.core.values.session import (
+    Changes,
+    Liveness,
+    Note,
+    Session,
+    SessionId,
+    Turnpoint,
+    after,
+    traced,
+)
 
 NOTES_KEPT = 4
 DETAILS = ("cwd", "name", "model", "transcript", "permission_mode", "version")
@@ -74,18 +83,26 @@ def _is_named(session: Session) -> bool:
     return session.registration is not None and session.registration.name is not None
 
 
-def seen(session: Session, glimpse: Glimpse) -> Changes:
+def seen(session: Session, glimpse: Glimpse, now: float) -> Changes:
+    """What a transcript shows beside the turn, with its origins. A model that answered before another was learned
+    changes nothing: a transcript is read again at every start of the daemon."""
+    model_at = now if glimpse.model_at is None else min(glimpse.model_at, now)
+    known_at = next((each.at for each in session.origins if each.field == "model"), 0.0)
     given = {
         "title": glimpse.title,
-        "model": glimpse.model,
+        "model": glimpse.model if model_at >= counted(known_at, now) else None,
         "context_tokens": glimpse.context_tokens,
         "context_window": glimpse.context_window,
         "spent": glimpse.spent,
         "version": glimpse.version,
     }
-    return {
+    changes = {
         key: value for key, value in given.items() if value is not None and getattr(session, key) != value
     }
+    origins = traced(session.origins, changes, "transcript", now)
+    if "model" in changes:
+        origins = traced(origins["origins"], {"model": glimpse.model}, "transcript", model_at)
+    return changes | origins
 
 
 def background(known: tuple[Background, ...], report: Report) -> Changes:

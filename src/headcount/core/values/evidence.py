@@ -86,6 +86,7 @@ class Glimpse(Struct, frozen=True):
     context_window: int | None = None  # None: the agent's files do not say
     spent: Spent | None = None
     version: str | None = None
+    model_at: float | None = None  # when that model answered; None: the file does not say, it counts as now
 
 
 class CheckoutSeen(Struct, frozen=True):

@@ -13,23 +13,13 @@ Not here: choosing the implementation (choose.py).
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Protocol
 
-from msgspec import Struct
-
 from headcount.core.values.process import Locks, OpenFiles, Place, ProcessFacts, ProcessIdentity
 from headcount.core.values.verdict import Verdict
+from headcount.system.processes.procfs import Gone as Gone
+from headcount.system.processes.procfs import Unreadable as Unreadable
 
 if TYPE_CHECKING:
     from headcount.system.processes.pidfds.handle import NotHeld, ProcessHandle
-
-
-class Gone(Struct, frozen=True):
-    """No process has that pid: proven by the kernel, not by an unreadable file."""
-
-
-class Unreadable(Struct, frozen=True):
-    """The kernel would not say. Not a death."""
-
-    why: str
 
 
 Look = ProcessFacts | Gone | Unreadable

@@ -30,6 +30,16 @@ TICKS = os.sysconf("SC_CLK_TCK")
 """Per second: the unit in which a process's start and processor time are counted."""
 
 
+class Gone(Struct, frozen=True):
+    """No process has that pid: proven by the kernel, not by an unreadable file."""
+
+
+class Unreadable(Struct, frozen=True):
+    """The kernel would not say. Not a death."""
+
+    why: str
+
+
 class StatLine(Struct, frozen=True):
     pid: int
     comm: str

@@ -29,7 +29,7 @@ from msgspec import Struct
 
 from headcount.core.values.verdict import Exit
 from headcount.system.processes import descriptor_limits, procfs
-from headcount.system.processes.interface import Gone, Unreadable
+from headcount.system.processes.procfs import Gone, Unreadable
 
 NO_SUCH_PROCESS = frozenset({errno.ESRCH, errno.EINVAL, errno.ENOENT})
 """ESRCH: nothing has that number. EINVAL, since 6.15 ENOENT: the number is only a thread's, a group's or a

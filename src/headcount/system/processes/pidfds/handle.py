@@ -28,9 +28,9 @@ from msgspec import Struct
 from headcount.core.values.process import Match, Place, ProcessIdentity, same_process
 from headcount.core.values.verdict import Exit, Proof, Verdict, dead, unknown
 from headcount.system.processes import procfs
-from headcount.system.processes.interface import Gone, Unreadable
 from headcount.system.processes.pidfds import calls
 from headcount.system.processes.pidfds.kernel_features import Features
+from headcount.system.processes.procfs import Gone, Unreadable
 
 STOPPED = frozenset("Tt")
 
