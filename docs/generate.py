@@ -13,7 +13,6 @@ import ast
 import re
 import tomllib
 from collections.abc import Callable, Iterable
-from dataclasses import fields
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -28,7 +27,7 @@ from headcount.cli.options import parser_of
 from headcount.core.values.activity import ALL, BY_STATUS, BY_TURN, HELD, HOOK_STANDS, RESTED
 from headcount.core.values.events import EventType
 from headcount.core.values.session import LIVENESS, REOPENS, Liveness
-from headcount.daemon.config import Config, setting_name
+from headcount.daemon.config import SETTINGS
 from headcount.daemon.routes.daemon import COUNTERS
 from headcount.daemon.routes.table import ROUTES
 from headcount.daemon.views.session_row import LIVENESS_WORDS
@@ -319,11 +318,16 @@ def _argument(action: argparse.Action) -> list[str]:
 
 
 def settings() -> str:
-    default = Config()
     rows = (
-        [code(setting_name(each.name)), code(_plain(getattr(default, each.name)))] for each in fields(Config)
+        [
+            code(each.name),
+            code(_plain(each.default)),
+            each.meaning,
+            code(each.variable) if each.variable else "",
+        ]
+        for each in SETTINGS
     )
-    return table(["setting", "default"], rows)
+    return table(["setting", "default", "meaning", "variable, which wins"], rows)
 
 
 def _plain(value: object) -> str:

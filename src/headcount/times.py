@@ -58,9 +58,6 @@ STILL_SHARE: Final = 0.1
 """Of one processor's time between two looks: less is no work. A terminal that only shows that it waits takes 0.03 to
 0.05 (Claude Code 2.1.325, measured), one at rest 0.016."""
 
-QUIET_MOST: Final = 1_800.0
-"""The longest silence that can be declared at once: half an hour, after which somebody should say so again."""
-
 # --- store ---------------------------------------------------------------------------------------
 
 RETENTION: Final = 30 * 86_400.0
@@ -387,16 +384,11 @@ NOTICE_FRESH: Final = 600.0
 """What happened while headcount was away and is older than this is not told of: by then it is history."""
 
 NOTICE_GATHER: Final = 0.3
-"""Notices of one webhook or command are gathered for this long and sent as one: a reboot of tmux ends ten
+"""Notices are gathered for this long and sent as one: a reboot of tmux ends ten
 agents at once."""
 
 NOTICE_WITHIN: Final = 10.0
-"""One attempt to deliver a notice; a webhook that takes longer is busy, and is tried again."""
-
-NOTICE_RETRY_FIRST: Final = 1.0
-NOTICE_RETRY_MOST: Final = 60.0
-"""A webhook that failed is tried again soon, then ever slower, so that one that restarts misses nothing and
-one that is gone is left alone."""
+"""A notification program that takes longer is ended, and its notices count as not delivered."""
 
 GLANCE_WITHIN: Final = 0.5
 """A tmux server that does not say within this what is on its screen is left alone, and the notice is sent."""

@@ -6,16 +6,12 @@ from pathlib import Path
 import pytest
 
 from headcount.cli.main import main
-from tests.rig.agents.commands_inside import outside
-from tests.rig.daemon.real_daemon import Daemon
 
 
 @pytest.mark.parametrize(
     "words",
     [
         ["ps", "/dev/null/none", "--json"],
-        ["quiet", "--json"],
-        ["quiet", "soon", "--json"],
         ["claim", "task:K", "--wait", "x", "--json"],
         ["hold", "task:K", "--json", "--"],
         ["hooks", "status", "--json", "--agent", "foo"],
@@ -43,10 +39,3 @@ def test_without_json_nothing_is_on_stdout(
     monkeypatch.setenv("HEADCOUNT_HOME", str(tmp_path))
     assert main(["ps", "/dev/null/none"]) == 2
     assert capsys.readouterr().out == ""
-
-
-def test_quiet_outside_every_agent_repeats_the_duration_that_was_typed(daemon: Daemon) -> None:
-    said = outside(daemon, "quiet", "5m", "--json")
-    assert said.code == 3
-    error = json.loads(said.out)["error"]
-    assert "quiet 5m --as S" in error["hint"]

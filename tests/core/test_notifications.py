@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from headcount.core.notifications import Kind, Memory, Notice, begin, hushed, judge
+from headcount.core.notifications import Kind, Memory, Notice, begin, is_unattended_turn, judge
 from headcount.core.state.world import World
 from headcount.core.values.claim import Claim, Freed
 from headcount.core.values.events import Event, EventType
@@ -147,16 +147,17 @@ def test_a_subagents_words_are_no_transition_of_the_session() -> None:
 
 
 @pytest.mark.parametrize("change", [{"entrypoint": "sdk-cli"}, {"parent": SessionId("above")}])
-def test_turns_of_runs_and_of_sessions_inside_others_are_hushed_but_not_their_deaths(
+def test_turns_of_runs_and_of_sessions_inside_others_are_not_sent_but_their_deaths_are(
     change: dict[str, Any],
 ) -> None:
     scene = scene_of((1, Turn.PROMPTED, {}), (2, Turn.ASKED, PERMISSION))
     (notice,) = told(scene)
     session = scene.only()
-    assert hushed(notice, session) is None
-    assert hushed(notice, replace(session, **change)) is not None
-    assert hushed(replace(notice, kind=Kind.DIED_HOLDING), replace(session, **change)) is None
-    assert hushed(replace(notice, kind=Kind.COLLISION), replace(session, **change)) is None
+    assert not is_unattended_turn(notice, session)
+    unattended = replace(session, **change)
+    assert is_unattended_turn(notice, unattended)
+    assert not is_unattended_turn(replace(notice, kind=Kind.DIED_HOLDING), unattended)
+    assert not is_unattended_turn(replace(notice, kind=Kind.COLLISION), unattended)
 
 
 def released(seq: int, item: str, session: SessionId, because: Freed = Freed.DIED) -> Event:

@@ -52,9 +52,6 @@ MORE = [
     ),
     session("b100", activity="idle", background=[{"id": "1", "kind": "", "label": ""}]),
     session("b200", activity="failed", failure=None, doing="x"),
-    session("b300", activity="working", doing="make", quiet_until=at(-900), quiet_why="a long build"),
-    session("b301", activity="working", quiet_until=at(-900)),
-    session("b302", activity="working", doing="make", quiet_until=at(60), quiet_why="over"),
     session("b303", activity="unknown", stalled=True),
     session("b201", activity="working", background=[{"id": "1", "kind": "shell", "label": "y"}] * 3),
 ]

@@ -15,7 +15,7 @@ from tests.present.sample_rows import NOW, at, session
 
 PLAIN = Screen(None, False, True)
 DEAD = session(
-    "02b7aaaa", name="i18n", liveness="ended", started_at=at(7560), claims=["task:I18N-4"],
+    "02b7aaaa", name="i18n", liveness="ended", started_at=at(7560), resume="claude --resume x",
     ended={"at": at(0), "kind": "killed", "because": "killed (SIGKILL)", "signal": 9, "exit_code": None},
 )  # fmt: skip
 
@@ -25,7 +25,7 @@ def test_a_death_is_told_as_documented() -> None:
     told = clock(NOW, NOW)
     assert lines_of(event, PLAIN, NOW) == [
         f"{told} ✗ 02b7 i18n killed (SIGKILL) after 2h06m",
-        f"{' ' * len(told)} freed task:I18N-4",
+        f"{' ' * len(told)} resume: claude --resume x",
     ]
 
 
@@ -118,7 +118,7 @@ def test_an_explanation_names_each_source_and_what_lost() -> None:
 
 def test_show_tells_what_is_known_and_leaves_out_what_is_not() -> None:
     text = "\n".join(shown(DEAD, time.time()))
-    assert "killed (SIGKILL)" in text and "task:I18N-4" in text
+    assert "killed (SIGKILL)" in text and "claude --resume x" in text
     assert "model" not in text and "None" not in text
 
 

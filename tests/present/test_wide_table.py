@@ -102,13 +102,6 @@ def test_a_stall_is_a_question_mark_and_no_other_word() -> None:
     assert row.group == "working"
 
 
-def test_a_silence_is_shown_while_it_lasts() -> None:
-    [row] = rows_of([session(quiet_until=at(-60), quiet_why="bench", doing="make bench")], NOW)
-    assert row.doing == "make bench (quiet: bench)"
-    [row] = rows_of([session(quiet_until=at(60), quiet_why="bench", doing="make bench")], NOW)
-    assert row.doing == "make bench"
-
-
 def test_show_names_the_source_and_age_of_each_fact() -> None:
     told = {"model": {"source": "transcript", "at": at(252)}, "repo": {"source": "git", "at": at(5)}}
     lines = show.lines_of({**session(**FULL), "sources": told, "resume": "claude --resume x"}, NOW)

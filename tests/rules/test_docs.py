@@ -116,9 +116,13 @@ def test_every_code_of_a_claim_has_its_words() -> None:
     )
 
 
-def test_no_fault_is_answered_with_a_code_that_is_not_documented() -> None:
+def test_no_code_of_a_fault_or_a_reason_is_undocumented() -> None:
     """Codes are found by how they are written; one that is written in another way would be missed."""
     listed = set(re.findall(r"^\| `([a-z-]+)` \| [45]\d\d", generator().error_codes(), re.MULTILINE))
+    reasons = re.findall(
+        r"^\| `(?:liveness|activity|binding|context)` \| .*", (ROOT / "docs/service.md").read_text(), re.M
+    )
+    listed |= set(re.findall(r"[a-z-]+", " ".join(reasons)))
     for path in sorted((ROOT / "src/headcount/daemon").rglob("*.py")):
         for node in ast.walk(tree(path)):
             if isinstance(node, ast.Call):

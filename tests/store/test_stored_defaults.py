@@ -6,6 +6,7 @@ import pytest
 from headcount.core.state.claims import Remembered
 from headcount.core.values.activity import Activity, Doing, Status, Turned
 from headcount.core.values.claim import Claim
+from headcount.core.values.events import EventType
 from headcount.core.values.leftover import Find, Leftover
 from headcount.core.values.process import ProcessIdentity
 from headcount.core.values.session import (
@@ -14,13 +15,12 @@ from headcount.core.values.session import (
     Leaving,
     Note,
     Origin,
-    Quiet,
     Registration,
     Session,
     Spent,
     Stall,
 )
-from headcount.store.codec import encode_session
+from headcount.store.codec import decode_event, decode_session, encode_session
 from tests.store.sample_values import session
 
 NONE = dict.fromkeys
@@ -46,7 +46,6 @@ PINNED: dict[type[msgspec.Struct], dict[str, object]] = {
             "entrypoint",
             "checkout",
             "stall",
-            "quiet",
             "parent",
             "predecessor",
             "leaving",
@@ -60,7 +59,7 @@ PINNED: dict[type[msgspec.Struct], dict[str, object]] = {
     | {"background": (), "groups": (), "origins": (), "alarms": (), "notes": (), "activity": Activity()},
     Ended: {"exit_code": None, "signal": None, "away": False, "successor": None, "told": True},
     Leaving: {},
-    Note: {},
+    Note: {"code": ""},
     Registration: {"name": None, "role": None, "groups": (), "window": False},
     Turned: {"source": "hook", "waiting_on": None, "label": None, "failure": None},
     Status: {"waiting_on": None, "source": "registry", "rested": 0.0},
@@ -70,7 +69,6 @@ PINNED: dict[type[msgspec.Struct], dict[str, object]] = {
     Checkout: {"worktree": None},
     Spent: {"cost_usd": None},
     Stall: {"transcript_at": None},
-    Quiet: {},
     ProcessIdentity: {"started": None, "inode": None},
     Claim: NONE(["session", "conversation", "note", "request", "freed", "freed_at", "host"])
     | {"since": 0.0, "until_empty": False},
@@ -92,4 +90,14 @@ def test_the_defaults_of_what_is_stored_are_those_of_the_rows_of_before(kind: ty
 
 
 def test_a_row_says_nothing_of_what_is_default() -> None:
-    assert b"null" not in encode_session(session(title=None, quiet=None))
+    assert b"null" not in encode_session(session(title=None, stall=None))
+
+
+def test_rows_of_before_with_a_field_that_was_removed_still_load() -> None:
+    """`quiet` was a field of a session, and of the events that changed it."""
+    quiet = b'"quiet":{"at":1.0,"until":2.0,"why":"bench","by":"operator"}'
+    before = session(name="api")
+    assert decode_session(encode_session(before)[:-1] + b"," + quiet + b"}") == before
+    body = b'{"delta":{"name":"api",' + quiet + b"}}"
+    event = decode_event((7, 1.0, EventType.SESSION_CHANGED.value, before.id, None, body))
+    assert event is not None and event.delta == {"name": "api"}

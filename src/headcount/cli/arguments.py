@@ -51,9 +51,6 @@ class VerbArguments:
     history: str | None
     accept_loss: bool
     command: list[str]
-    duration: float | None
-    why: str | None
-    off: bool
     # ending
     kind: str | None
     pid: list[int] | None

@@ -151,16 +151,6 @@ VERBS = {
             ("headcount whoami", "headcount whoami --explain", "headcount whoami --json"),
         ),
         Verb(
-            "quiet",
-            "Run",
-            "say that an agent will be silent for a while",
-            (
-                "headcount quiet 20m --why 'long benchmark'",
-                "headcount quiet --off",
-                "headcount quiet 10m --as auth-refactor",
-            ),
-        ),
-        Verb(
             "launch",
             "Run",
             "start an agent that is known from its first moment",

@@ -29,7 +29,7 @@ CODES = {
 
 DO = frozenset({
     "claim", "release", "hold", "handoff", "up", "down", "stop", "close", "reap", "launch", "resume",
-    "hooks", "mcp", "service", "fleet", "notify", "quiet", "guard", "jump",
+    "hooks", "mcp", "service", "fleet", "notify", "guard", "jump",
 })  # fmt: skip
 """Verbs that do something, so that their exit code says whether it was done. Of the others what they print is all."""
 

@@ -31,7 +31,7 @@ from headcount.core.sessions.apply_report import (
 from headcount.core.sessions.end_reason import ending
 from headcount.core.sessions.location import hear_checkout, locate, visit
 from headcount.core.sessions.registration import register, unregister
-from headcount.core.sessions.stalls import declare, weigh_look
+from headcount.core.sessions.stalls import weigh_look
 from headcount.core.state.world import NOT_ASKED, Draft, Verdicts, World
 from headcount.core.values import evidence as values_evidence
 from headcount.core.values.claim import (
@@ -49,7 +49,6 @@ from headcount.core.values.evidence import (
     Awake,
     CheckoutSeen,
     Closed,
-    Declared,
     Ending,
     Evidence,
     FleetNews,
@@ -266,7 +265,6 @@ DECIDERS: dict[type, Callable[[Draft, Any, float], Any]] = {
     Glimpse: hear_glimpse,
     CheckoutSeen: hear_checkout,
     Looked: weigh_look,
-    Declared: declare,
     Visited: visit,
     Told: _told,
     Judged: _judged,

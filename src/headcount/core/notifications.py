@@ -9,7 +9,7 @@ Rules of this file
      one of them died with a claim, or met another, still is.
   4. Words are cleaned here: they go to desktops and to other programs.
 
-Not here: quiet hours, panes, channels (daemon/observers/notifications.py), when a turn is over (core/values/activity.py).
+Not here: panes, channels (daemon/observers/notifications.py), when a turn is over (core/values/activity.py).
 """
 
 from collections.abc import Iterable
@@ -97,18 +97,11 @@ def judge(memory: Memory, event: Event, session: Session | None, long_turn: floa
     return made or (_of_stall(memory, event, session) if "stall" in event.delta else None)
 
 
-def hushed(notice: Notice, session: Session | None) -> str | None:
-    """Why nobody is to be told; None: somebody is."""
+def is_unattended_turn(notice: Notice, session: Session | None) -> bool:
+    """A turn of a session inside another, or of a run without a person, is not sent."""
     if session is None or notice.kind not in OF_TURNS:
-        return None
-    if session.parent is not None:
-        return "it runs inside another session"
-    if session.entrypoint in RUNS:
-        return "nobody sits at it"
-    quiet = getattr(session, "quiet", None)
-    if quiet is not None and notice.at < getattr(quiet, "until", 0.0) and notice.kind is Kind.STALLED:
-        return "it said that it would be silent"
-    return None
+        return False
+    return session.parent is not None or session.entrypoint in RUNS
 
 
 # --- by what happened ------------------------------------------------------------------------------

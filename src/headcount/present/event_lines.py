@@ -78,7 +78,7 @@ def lines_of(event: "EventRow", screen: Screen, now: float) -> list[str]:
     killed = (raw.get("ended") or {}).get("signal") is not None
     mark = screen.paint(marks[group], "killed" if killed else group)
     line = f"{clock} {mark} {session_words.who(raw)} {_what(event, raw, moment)}".rstrip()
-    return [line, *(f"{' ' * len(clock)} {more}" for more in _more(event, raw, group))]
+    return [line, *(f"{' ' * len(clock)} {more}" for more in _more(event, raw))]
 
 
 def _of_an_ending(event: "EventRow") -> str:
@@ -142,15 +142,13 @@ def _what(event: "EventRow", raw: "SessionRow", moment: float) -> str:
     return ": ".join(part for part in (session_words.state_of(raw, moment), doing) if part)
 
 
-def _more(event: "EventRow", raw: "SessionRow", group: str) -> list[str]:
+def _more(event: "EventRow", raw: "SessionRow") -> list[str]:
     if event.get("type") == "alarm.raised":
         return [f"! {clean(alarm)}" for alarm in raw.get("alarms") or ()]
-    held = [said_item(item) for item in raw.get("claims") or ()]
-    more = [f"freed {', '.join(held)}"] if group == "ended" and held else []
     if event.get("type") == "session.ended" and (raw.get("ended") or {}).get("kind") in CUT_SHORT:
         resume = clean(raw.get("resume"))
-        more += [f"resume: {resume}"] if resume else []
-    return more
+        return [f"resume: {resume}"] if resume else []
+    return []
 
 
 def sentence(result: "Signalled") -> str:

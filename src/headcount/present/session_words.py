@@ -96,7 +96,7 @@ def row_of(raw: "SessionRow", short: str, now: float) -> Row:
         agent=agent_name(raw),
         name=clean(raw.get("name")) or "-",
         repo=repo_of(raw),
-        doing=doing_of(raw, group, now),
+        doing=doing_of(raw, group),
         where=clean(raw.get("where")) or "-",
         alarms=tuple(clean(alarm) for alarm in raw.get("alarms") or ()),
         liveness=clean(raw.get("liveness")),
@@ -178,7 +178,7 @@ def agent_name(raw: "SessionRow") -> str:
     return AGENT_NAMES.get(agent, agent)
 
 
-def doing_of(raw: "SessionRow", group: str, now: float | None = None) -> str:
+def doing_of(raw: "SessionRow", group: str) -> str:
     doing = clean(raw.get("doing"))
     background = raw.get("background") or []
     if group == "ended":
@@ -186,24 +186,11 @@ def doing_of(raw: "SessionRow", group: str, now: float | None = None) -> str:
         return "" if because == end_of(raw.get("ended") or {}) else because
     if group == "idle" and background:
         return f"{len(background)} background: {clean(background[0].get('label')) or clean(background[0].get('kind'))}"
-    if is_quiet(raw, now):
-        doing = " ".join(part for part in (doing, f"(quiet{_why(raw)})") if part)
     if not doing and group == "done":
         doing = "finished, not visited"
     if not doing and group == "unknown" and raw.get("liveness") == "alive":
         doing = "alive; nothing heard yet"
     return " ".join(part for part in (doing, beside(background)) if part)
-
-
-def is_quiet(raw: "SessionRow", now: float | None) -> bool:
-    """Whether a declared silence still holds."""
-    until = time_text.parse(raw.get("quiet_until"))
-    return until is not None and now is not None and now < until
-
-
-def _why(raw: "SessionRow") -> str:
-    why = clean(raw.get("quiet_why"))
-    return f": {why}" if why else ""
 
 
 def beside(background: "list[BackgroundWork]") -> str:

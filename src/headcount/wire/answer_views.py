@@ -84,12 +84,6 @@ class Peek(TypedDict, total=False):
     lines: list[PeekLine]
 
 
-class QuietAnswer(TypedDict, total=False):
-    session: SessionRow
-    until: str | None
-    capped: bool
-
-
 class ClaimHistory(TypedDict, total=False):
     item: str
     history: list[EventRow]

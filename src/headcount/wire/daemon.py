@@ -1,7 +1,7 @@
 """The messages of notifications.
 
 Rules of this file
-  1. The rules of sessions.py: fields are only ever added, absent facts are null. No address, no secret.
+  1. The rules of sessions.py: fields are only ever added, absent facts are null.
 """
 
 from typing import Any
@@ -10,7 +10,7 @@ import msgspec
 
 
 class ChannelOutcome(msgspec.Struct, kw_only=True):
-    channel: str  # desktop, webhook, command
+    channel: str  # desktop, command
     ok: bool
     because: str | None  # with ok=false: why it did not arrive
 

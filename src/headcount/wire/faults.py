@@ -20,7 +20,6 @@ REFUSALS: Final[dict[str, tuple[int, ...]]] = {
     "bad-body": (400,),
     "bad-code": (401,),
     "bad-conversation": (400,),
-    "bad-duration": (400,),
     "bad-item": (400,),
     "bad-label": (400,),
     "bad-name": (400,),

@@ -83,8 +83,6 @@ class SessionRow(msgspec.Struct, kw_only=True):
     version: str | None = None  # of the agent's program
     resume: str | None = None  # the agent's own command that goes on with the conversation
     stalled: bool = False  # working, and nothing stirs: a hint
-    quiet_until: str | None = None  # a declared silence; over when that time has come
-    quiet_why: str | None = None
     archived_at: str | None = None  # closed for good
     where: str | None = None  # the terminal, as people name it: work:3.1, vscode
     tmux: TmuxPane | None = None
@@ -97,6 +95,7 @@ class Sessions(msgspec.Struct, kw_only=True):
 
 class EvidenceLine(msgspec.Struct, kw_only=True):
     says: str  # alive, dead, unknown, working, waiting, ...
+    code: str  # the reason, for programs: stable, while the sentence may change
     because: str
     source: str  # kernel, hook, http, registry, clock
     at: str | None
@@ -106,6 +105,7 @@ class EvidenceLine(msgspec.Struct, kw_only=True):
 
 class Belief(msgspec.Struct, kw_only=True):
     value: str
+    code: str  # the reason, for programs: stable, while the sentence may change
     because: str
     source: str
     at: str | None
@@ -154,18 +154,6 @@ class Peek(msgspec.Struct, kw_only=True):
     session: str
     source: str  # transcript, pane
     lines: list[PeekLine]
-
-
-class QuietWish(msgspec.Struct, kw_only=True):
-    seconds: float = 0.0
-    why: str | None = None
-    off: bool = False
-
-
-class QuietAnswer(msgspec.Struct, kw_only=True):
-    session: SessionRow
-    until: str | None
-    capped: bool  # less than was asked for
 
 
 class Rung(msgspec.Struct, kw_only=True):

@@ -99,8 +99,6 @@ class SessionRow(TypedDict, total=False):
     version: str | None
     resume: str | None
     stalled: bool
-    quiet_until: str | None
-    quiet_why: str | None
     archived_at: str | None
     where: str | None
     tmux: TmuxPane | None
@@ -126,6 +124,7 @@ class Sessions(TypedDict, total=False):
 
 class EvidenceLine(TypedDict, total=False):
     says: str
+    code: str
     because: str
     source: str
     at: str | None
@@ -135,6 +134,7 @@ class EvidenceLine(TypedDict, total=False):
 
 class Belief(TypedDict, total=False):
     value: str
+    code: str
     because: str
     source: str
     at: str | None

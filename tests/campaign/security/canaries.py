@@ -1,8 +1,8 @@
 """Secrets planted in every place where one comes in, and looked for in every place that is kept or told.
 
 A canary is a word that is nowhere else. It is planted in a prompt, a tool's input or output, a command in the forms that secrets
-have, an environment, a command line, a header, a body, the password of a database, a webhook's settings, a transcript, a field
-that nobody knows. Afterwards, and again after a kill -9 and a restart, every file of ours, every answer of every route, the
+have, an environment, a command line, a header, a body, the password of a database, the arguments of `notify.command`, a
+transcript, a field that nobody knows. Afterwards, and again after a kill -9 and a restart, every file of ours, every answer of every route, the
 stream, the log, the command line's output and the bundle are searched, also for a part of one.
 
 The control is a store that keeps payloads as they came.
@@ -81,7 +81,7 @@ def run(
     with tempfile.TemporaryDirectory(prefix="headcount-campaign-") as directory:
         campaign = Campaign(Path(directory), seed)
         try:
-            campaign.stage.open(campaign.canary("a webhook's address and secret"))
+            campaign.stage.open(campaign.canary("the arguments of notify.command"))
             campaign.plant(canaries, time.monotonic() + seconds, progress)
             progress("canaries: looking for them")
             campaign.search()

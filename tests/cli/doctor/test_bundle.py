@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from headcount.cli.doctor.bundle import path_of, redacted, sentence
+from headcount.cli.doctor.bundle import path_of, redacted
 from tests.present.test_hostile_strings import EXPLANATION, STATUS
 from tests.rig.agents.commands_inside import inside, outside, settled
 from tests.rig.agents.stand_in import Agent
@@ -34,28 +34,17 @@ def test_what_people_wrote_is_a_shape_also_when_it_is_hostile() -> None:
         assert word_of(string) not in json.dumps(redacted(row)), repr(string)
 
 
-@pytest.mark.parametrize(
-    ("text", "kept"),
-    [
-        ("pidfd of 41022 open; boot, start, inode the same", True),
-        ("killed (SIGKILL)", True),
-        ("continued as 5e61 (/clear)", True),
-        ('status=waiting "permission"', True),
-        ("the registry is rewritten at every change", True),
-        ("its process still lives, and only that ends it", True),
-        ("pid 4711 of then is not here: it ended, or it is in another pid namespace", True),
-        ("no claude-code process above pid 17", True),
-        ("PermissionRequest", True),
-        ("rm -rf /srv/me", False),
-        ("pid 4711 cannot be read: /srv/me/secret", False),
-    ],
-)
-def test_our_own_sentences_stay_and_others_do_not(text: str, kept: bool) -> None:
-    assert (sentence(text) == text) is kept
+def test_a_code_stays_and_its_sentence_leaves_as_its_length() -> None:
+    line = {"code": "other-namespace", "because": "killed (SIGKILL)", "why_not": "the hook is newer"}
+    assert redacted(line) == {
+        "code": "other-namespace",
+        "because": "<text, 16 characters>",
+        "why_not": "<text, 17 characters>",
+    }
+    assert redacted({"code": "not a code of ours"}) == {"code": "<text, 18 characters>"}
 
 
-def test_of_a_report_the_events_name_stays_without_its_label() -> None:
-    assert sentence("PermissionRequest Bash: make deploy") == "PermissionRequest <text, 17 characters>"
+def test_of_a_path_the_last_part_stays() -> None:
     assert path_of("/srv/me/secret/api", paths=False) == "…/api"
     assert path_of("/srv/me/secret/api", paths=True) == "/srv/me/secret/api"
 
@@ -87,7 +76,8 @@ def test_the_report_of_a_real_session_has_its_evidence_and_no_canary(
     assert path.stat().st_mode & 0o777 == 0o600
     report = json.loads(text)
     assert report["explanation"]["liveness"]["value"] == "alive"
-    assert report["explanation"]["activity"]["because"].startswith("PermissionRequest")
+    codes = {part: report["explanation"][part]["code"] for part in ("liveness", "activity", "binding")}
+    assert codes == {"liveness": "alive", "activity": "turn-asked", "binding": "bound"}
     assert report["explanation"]["session"]["cwd"] == "…/api"
     assert {"session.started", "session.activity"} <= {each["type"] for each in report["events"]}
     assert {"check": "store", "level": "ok"} in report["doctor"]

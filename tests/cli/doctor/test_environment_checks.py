@@ -28,7 +28,6 @@ UNIT = {"installed": True, "systemd": True, "enabled": "enabled", "active": "act
         (environment_checks.mcp_finding({"codex": "absent"}, True, "x"), "note"),
         (environment_checks.mcp_finding({"codex": "absent"}, False, "x"), "note"),
         (environment_checks.notices_finding(Config(), NONE.get), "ok"),
-        (environment_checks.notices_finding(Config(notify_webhook_url="http://x"), NONE.get), "ok"),
         (environment_checks.notices_finding(Config(notify_command=("say",)), NONE.get), "finding"),
         (environment_checks.notices_finding(Config(notify_command=("say",)), {"say": "/bin/say"}.get), "ok"),
         (environment_checks.notices_finding(Config(notify_desktop=True), NONE.get), "finding"),

@@ -4,11 +4,11 @@ import pytest
 
 from headcount.core.values.activity import Doing
 from headcount.core.values.events import EventType
-from headcount.core.values.evidence import Declared, Glimpse, Looked
-from headcount.core.values.report import Opening, Turn
+from headcount.core.values.evidence import Glimpse, Looked
+from headcount.core.values.report import Turn
 from headcount.core.values.session import Liveness, SessionId
 from headcount.core.values.verdict import unknown
-from tests.rig.core_values import T0, Scene, bound, death, judged, process, record, report, start
+from tests.rig.core_values import T0, Scene, bound, death, judged, process, record, report
 
 PATIENCE = 600.0
 LATER = T0 + 1000
@@ -137,56 +137,3 @@ def test_a_look_at_a_session_that_ended_or_never_was_changes_nothing() -> None:
     scene.hear(death(process(), T0 + 1))
     assert scene.hear(Looked(id, LATER, T0, T0, PATIENCE)).is_blank
     assert scene.hear(Looked(SessionId("zz"), LATER, T0, T0, PATIENCE)).is_blank
-
-
-# --- declared silence -----------------------------------------------------------------------------------
-
-
-def declare(scene: Scene, until: float | None, at: float = LATER) -> None:
-    scene.hear(Declared(scene.only().id, at, until, "benchmark", "operator"), now=at)
-
-
-def test_a_declared_silence_is_believed_until_its_time_is_over() -> None:
-    scene = working()
-    declare(scene, LATER + 100, LATER - 1)
-    look(scene, LATER)
-    assert scene.only().stall is None
-    look(scene, LATER + 100)
-    assert scene.only().stall is not None
-
-
-def test_declaring_silence_takes_a_mark_away() -> None:
-    scene = working()
-    look(scene)
-    declare(scene, LATER + 100)
-    session = scene.only()
-    assert session.stall is None and session.quiet is not None
-    assert (session.quiet.why, session.quiet.by) == ("benchmark", "operator")
-    assert scene.events[-1].type is EventType.SESSION_ACTIVITY
-
-
-def test_silence_is_over_when_it_is_said_so_or_with_the_first_word_after_its_time() -> None:
-    scene = working()
-    declare(scene, LATER + 100)
-    declare(scene, None, LATER + 1)
-    assert scene.only().quiet is None
-    declare(scene, LATER + 100, LATER + 2)
-    scene.hear(report("a", LATER + 50, anchor=bound(process())), now=LATER + 50)
-    assert scene.only().quiet is not None  # it may speak before
-    scene.hear(report("b", LATER + 101, anchor=bound(process())), now=LATER + 101)
-    assert scene.only().quiet is None
-
-
-def test_the_ended_declare_nothing() -> None:
-    scene = working()
-    scene.hear(death(process(), T0 + 1))
-    declare(scene, LATER + 100)
-    assert scene.only().quiet is None
-
-
-def test_a_new_conversation_in_the_process_is_not_quiet_by_the_old_ones_word() -> None:
-    scene = working()
-    declare(scene, LATER + 100)
-    scene.hear(start(LATER + 1, "conv-b", opening=Opening.CLEAR, anchor=bound(process())))
-    [new] = scene.of("conv-b")
-    assert new.quiet is None

@@ -47,12 +47,6 @@ def rows(victim: str, harmless_pid: int) -> list[Row]:
         ),  # another's
         (
             "POST",
-            "/v1/sessions/{id}/quiet",
-            Request("POST", f"/v1/sessions/{victim}/quiet", {"seconds": 60}),
-            OPERATOR,  # another's
-        ),
-        (
-            "POST",
             "/v1/sessions/{id}/visited",
             Request("POST", f"/v1/sessions/{victim}/visited", {}),
             OPERATOR,

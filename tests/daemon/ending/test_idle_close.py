@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from headcount.core.values.report import Turn
-from headcount.daemon.config import BadSetting, Config, parse_span
+from headcount.daemon.config import Config
 from headcount.daemon.ending.idle_close import IdleClose, may_be_closed
 from headcount.daemon.ending.signal_process import Wish
 from tests.rig.agents.stand_in import Agent
@@ -137,30 +137,3 @@ async def test_a_word_that_comes_before_the_very_signal_calls_it_off() -> None:
 
 def test_without_the_setting_nobody_is_closed() -> None:
     assert Config().idle_limit is None
-
-
-@pytest.mark.parametrize(
-    ("text", "seconds"), [("12h", 43_200.0), ("30m", 1_800.0), ("2d", 172_800.0), ("90", 90.0), ("1s", 1.0)]
-)
-def test_spans_are_read_as_people_write_them(text: str, seconds: float) -> None:
-    assert parse_span(text) == seconds
-
-
-@pytest.mark.parametrize(
-    "line", ['close.idle_after = "soon"', "close.idle_after = 12", 'close.idle_after = "-1h"']
-)
-def test_a_span_that_is_none_is_a_clear_error(tmp_path: Path, line: str) -> None:
-    path = tmp_path / "config.toml"
-    path.write_text(line + "\n")
-    with pytest.raises(BadSetting, match=r"close.idle_after must be a span of time"):
-        Config.read(path, {})
-
-
-def test_settings_in_tables_are_known_by_their_whole_name(tmp_path: Path) -> None:
-    path = tmp_path / "config.toml"
-    path.write_text('[tmux]\nsessions = ["work"]\nreserved_windows = ["0"]\n')
-    config = Config.read(path, {})
-    assert (config.tmux_sessions, config.tmux_reserved_windows) == (("work",), ("0",))
-    path.write_text("[tmux]\nsession = 1\n")
-    with pytest.raises(BadSetting, match=r"unknown setting 'tmux.session'"):
-        Config.read(path, {})

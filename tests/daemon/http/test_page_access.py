@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from headcount.daemon.config import BadSetting, Config
 from headcount.daemon.http.page_access import Credentials
 from headcount.daemon.routes.table import ROUTES
 from headcount.times import PAGE_CODE_WITHIN, PAGE_CREDENTIAL
@@ -406,17 +405,3 @@ def test_every_route_is_in_the_matrix_of_the_page() -> None:
     assert {(route.method, route.path) for route in ROUTES} == {
         (method, template) for method, template, _, _ in rows("x", 1)
     }
-
-
-@pytest.mark.parametrize("port", ["99999", "-1", "22.5", "true", '"80"'])
-def test_what_is_no_port_is_refused_at_the_start(tmp_path: Path, port: str) -> None:
-    path = tmp_path / "config.toml"
-    path.write_text(f"web_port = {port}\n")
-    with pytest.raises(BadSetting, match=r"web_port must be a port, 1 to 65535"):
-        Config.read(path, {})
-
-
-def test_port_0_is_any_free_one(tmp_path: Path) -> None:
-    path = tmp_path / "config.toml"
-    path.write_text("web_port = 0\n")
-    assert Config.read(path, {}).web_port == 0

@@ -11,9 +11,9 @@ import pytest
 
 from tests.rig.agents.commands_inside import outside, settled
 from tests.rig.agents.stand_in import Agent
-from tests.rig.daemon.notification_setup import SECRET, ask, configure, kinds
+from tests.rig.daemon.notification_receiver import Receiver
+from tests.rig.daemon.notification_setup import ask, configure, kinds
 from tests.rig.daemon.real_daemon import Daemon, eventually
-from tests.rig.network.webhook_receiver import Receiver
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="stand-ins need Linux's /proc")
 
@@ -84,7 +84,7 @@ def test_nothing_is_told_of_the_pane_that_somebody_looks_at(
 ) -> None:
     """Two agents in two panes' windows; one is on the screen, the other is not."""
     home = tmp_path / "headcount"
-    configure(home, webhook_url=receiver.url, webhook_secret=SECRET)
+    configure(home, command=receiver.command)
     program = Path(agent().process.args[0])  # type: ignore[index]  # makes the stand-in's program
     assert program.name == "claude"
     script = tmp_path / "stand-in.sh"

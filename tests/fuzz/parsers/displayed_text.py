@@ -165,7 +165,7 @@ def answers() -> list[bytes]:
         "id": "4f2a11223344", "agent": "claude-code", "conversation": "c", "pid": 5, "liveness": "alive", "activity": "working",
         "waiting_on": None, "failure": None, "doing": "Bash: npm test", "since": "2026-11-16T02:20:00.000Z", "name": "api",
         "cwd": "/nowhere/at/all", "repo": "api", "branch": "main", "alarms": ["a"], "background": [{"kind": "shell", "label": "x"}],
-        "started_at": "2026-11-16T02:20:00.000Z", "last_event_at": "2026-11-16T02:20:00.000Z", "quiet_until": None, "where": "w:1.2",
+        "started_at": "2026-11-16T02:20:00.000Z", "last_event_at": "2026-11-16T02:20:00.000Z", "where": "w:1.2",
     }  # fmt: skip
     ended = {
         **row,
@@ -173,13 +173,7 @@ def answers() -> list[bytes]:
         "liveness": "ended",
         "ended": {"at": row["since"], "because": "exited", "kind": "exited", "signal": 9},
     }
-    idle = {
-        **row,
-        "id": "cd",
-        "activity": "idle",
-        "quiet_until": "2027-11-16T02:20:00.000Z",
-        "quiet_why": "x",
-    }
+    idle = {**row, "id": "cd", "activity": "idle"}
     return [json.dumps({"sessions": rows}).encode() for rows in ([], [row], [row, ended, idle])]
 
 

@@ -85,7 +85,7 @@ def naive_config(data: bytes) -> None:
 def configs() -> list[bytes]:
     return [
         b"retention_days = 30\nstore_max_mb = 64.5\nsessions_kept = 10\nweb_port = 8080\n", b'claude_roots = ["/a"]\n[tmux]\nsessions = ["a"]\n',
-        b'[close]\nidle_after = "12h"\n', b"[notify]\ndesktop = true\nkinds = []\nquiet_hours = \"22:00-07:00\"\nwebhook_url = \"https://x\"\n",
+        b'[close]\nidle_after = "12h"\n', b"[notify]\ndesktop = true\nkinds = []\nlong_turn_minutes = 2\ncommand = [\"x\"]\n",
         b"sessions_kept = inf\n", b"retention_days = nan\n", b"web_port = 70000\n", b"x = 1\n", b"stall_minutes = 1e308\n",
     ]  # fmt: skip
 

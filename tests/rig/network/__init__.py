@@ -1,1 +1,1 @@
-"""Servers and lines: PostgreSQL, sshd, webhooks, raw requests, lines that can be cut."""
+"""Servers and lines: PostgreSQL, sshd, raw requests, lines that can be cut."""

@@ -39,11 +39,9 @@ class Stage:
         self._mine: set[int] = set()  # a machine has other agents, and the census finds them
         self._ends = contextlib.ExitStack()
 
-    def open(self, webhook_secret: str) -> "Stage":
+    def open(self, secret: str) -> "Stage":
         config = self.daemon.home / "config.toml"
-        config.write_text(
-            f'[notify]\nwebhook_url = "http://me:{webhook_secret}@127.0.0.1:9/{webhook_secret}"\nwebhook_secret = "{webhook_secret}"\n'
-        )
+        config.write_text(f'[notify]\ncommand = ["/bin/false", "https://me:{secret}@127.0.0.1:9/{secret}"]\n')
         config.chmod(0o600)
         self.daemon.ready()
         self._ends.callback(self.daemon.stop)

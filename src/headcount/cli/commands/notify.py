@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 NOTE = """\
 Channels are set in config.toml, below [notify]; the daemon reads it when it starts:
   desktop = true
-  webhook_url = "https://…"      webhook_secret = "…"      (then the file must be 0600)
   command = ["/path/to/program"]    it gets the notices as JSON on its stdin
-  quiet_hours = "22:00-07:00"      long_turn_minutes = 2      kinds = ["needs-you", "died-holding"]
+  command = ["curl", "-sf", "-H", "Content-Type: application/json", "--data-binary", "@-", "https://example.org/hook"]
+  long_turn_minutes = 2      kinds = ["needs-you", "died-holding"]
 Exit codes: 0 all arrived, 1 one did not, 2 usage, 3 refused, 4 daemon unavailable, 5 no channel is set."""
 
 
@@ -31,7 +31,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
 
 
 def run(args: "VerbArguments") -> int:
-    within = times.NOTICE_WITHIN + times.CALL_WITHIN  # a slow webhook is an answer too
+    within = times.NOTICE_WITHIN + times.CALL_WITHIN  # a slow program is an answer too
     said = output.client().answer("POST", "/v1/notify/test", {}, within=within)
     if said.status >= 400:
         raise refusal(said.status, said.data)

@@ -62,13 +62,11 @@ def _now(raw: "SessionDetail", row: session_words.Row, now: float) -> list[Fact]
         " ".join(part for part in (clean(work.get("kind")), clean(work.get("label"))) if part)
         for work in raw.get("background") or ()
     ]
-    quiet = f"until {_moment(raw.get('quiet_until'), now)}" if session_words.is_quiet(raw, now) else ""
     return [
         Fact("id", row.full_id),
         Fact("state", f"{row.state} for {row.age}", "ended" if raw.get("ended") else "activity"),
         Fact("liveness", row.liveness, "liveness"),
         Fact("doing", row.doing, "doing"),
-        Fact("quiet", quiet, "quiet_until"),
         Fact("background", ", ".join(background)),
         Fact("claims", ", ".join(said_item(claim) for claim in raw.get("claims") or ())),
     ]

@@ -1,22 +1,16 @@
-"""Redaction: what of the wire's documents may leave the machine in a report.
-
-The bundle: a redacted report of one session's row, for whoever is to find out why it is wrong.
+"""`explain --bundle`: a redacted report of one session's row, for whoever is to find out why it is wrong.
 
 Rules
   1. An allow-list: a field that is not named here leaves as its shape (`<text, 27 characters>`), never as
      itself.
-  2. Our own words, numbers, times and ids stay: they are what a wrong row is explained by. What an agent or a
-     person wrote (titles, commands, prompts, notes, names) never does.
-  3. Of a path the last part stays, or all of it when that was asked for. Sentences stay when they are ours,
-     known by their form.
-  4. Pure.
-  5. Everything in it went through cli/doctor/bundle.py but what is made here of our own words.
-  6. It holds: versions and kernel, the daemon's health, what doctor finds, the explanation, the session's own
-     events.
-  7. The file is private (0600) and never overwrites another.
+  2. Reason codes, fixed words, numbers, times and ids stay: they explain a wrong row. Sentences leave as their
+     length, because an agent's or a person's words (titles, commands, prompts, notes, names) may be in them.
+  3. Of a path the last part stays, or all of it when that was asked for.
+  4. It holds: versions and kernel, the daemon's health, the levels of doctor's checks, the explanation, the
+     session's own events.
+  5. The file is private (0600) and never overwrites another.
 
-Not here: what is collected (bundle.py); what may leave (cli/doctor/bundle.py), printing
-  (commands/explain.py).
+Not here: what the codes mean (daemon/views/explain.py), printing (commands/explain.py).
 """
 
 import os
@@ -46,7 +40,7 @@ def collect(client: Client, explanation: "Explanation", *, paths: bool) -> dict[
     return {
         "report": "headcount explain --bundle",
         "made_at": time_text.stamp(time.time()),
-        "redacted": "titles, names, commands, prompts and notes are shapes; paths are "
+        "redacted": "titles, names, commands, prompts, notes and sentences are lengths; paths are "
         + ("whole" if paths else "their last part"),
         "about": {
             "headcount": __version__,
@@ -100,7 +94,8 @@ def _event(event: "EventRow") -> dict[str, object]:
     row = event.get("session") or {}
     kept = ("liveness", "activity", "waiting_on", "source", "pid", "since", "ended")
     return {
-        **{name: event.get(name) for name in ("seq", "at", "type", "because", "fence")},
+        **{name: event.get(name) for name in ("seq", "at", "type", "fence")},
+        "code": event.get("because"),  # of a release: why
         "session": {name: row.get(name) for name in kept},
     }
 
@@ -116,39 +111,19 @@ PLAIN = frozenset({
 """Fields whose text is ours, or one of a few words; checked by form all the same."""
 
 PATHS = frozenset({"cwd", "socket", "mailbox", "path", "repo", "unit", "set_aside"})
-SENTENCES = frozenset({"because", "why_not", "would_change", "warnings"})
 
-FOREIGN = {
+FORMS = {
+    "code": re.compile(r"[a-z]{1,16}(?:-[a-z]{1,16}){0,4}"),
     "entrypoint": re.compile(r"[A-Za-z_-]{1,20}"),
     "permission_mode": re.compile(r"[A-Za-z_-]{1,20}"),
     "model": re.compile(r"(?:claude|gpt|gemini|codex)[a-z0-9.-]{0,40}"),
 }
-"""What agents say of themselves in a few words of their own: only in the form that those words have."""
+"""Codes, and what agents say of themselves in a few words of their own: only in the form that those have."""
 
 _WORD = re.compile(
     r"[A-Za-z._ -]{1,32}|[0-9a-f]{4,32}|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{5,16}Z|[0-9][0-9A-Za-z.+-]{0,31}|pid [0-9]{1,10}"
 )  # a word, an id, a time, a version, a process
 _NAME = re.compile(r"[A-Za-z_.]{1,40}")  # of an event or a field, without digits: no secret looks like it
-_STATUS = re.compile(r"status=[a-z_-]{1,20}(?: \"[a-z]{1,12}\")?")
-_EVENT = re.compile(r"([A-Z][A-Za-z]{2,24})(?: (.+))?", re.DOTALL)
-_CUT = re.compile(r"[^\s();,:'\"/-]+")
-_NUMBER = re.compile(r"[0-9]{1,10}|[0-9a-f]{4}|SIG[A-Z0-9]{2,8}")
-
-VOCABULARY = frozenset(
-    """a above ago agent agents all already an and another any are as asked at away be because before being belongs
-    belonged below binding boot booted bound busy by caller cannot change changed claude clear closed code codex
-    continued conversation could dead death descriptor did differ different does done dropped each end ended ending ends
-    error Esc event every evidence exit exited file first for forked found from gemini gone had has have headcount header
-    heard helper here hook hooks host hosts http idle if in inode instead is it its kernel killed known learned leaving
-    limit line lives lost machine match minutes more named names namespace never new newer newest next no nobody not
-    nothing now of old older on one only open opencode or other out over peer permission pid pidfd place plan portable
-    process processes prompt proof proved proven question read readable reboot recognised recorded registry reported
-    report request restarted result resume rewritten running said same says SessionEnd session since so source stale
-    standing stands start started stat state status still stopped superseded swapped taken ten than that the then there
-    this ticks time to token tool transport tree turn unknown unreadable until user waiting was were what when which while
-    who with without word working written yet zombie silence""".split()  # noqa: SIM905 (a text of words is what it is)
-)
-"""The words of our own sentences. One that is not here makes its sentence a shape."""
 
 
 def redacted(value: object, *, paths: bool = False, field: str = "") -> object:
@@ -177,26 +152,10 @@ def _text(text: str, field: str, paths: bool) -> str:
         return f"{text[:8]}…" if re.fullmatch(r"[0-9a-f-]{8,64}", text) else shape(text)
     if field in PATHS:
         return path_of(text, paths=paths)
-    if field in SENTENCES:
-        return sentence(text)
-    form = FOREIGN.get(field, _WORD if field in PLAIN else None)
+    form = FORMS.get(field, _WORD if field in PLAIN else None)
     if form is not None and form.fullmatch(text):
         return text
     return shape(text)
-
-
-def sentence(text: str) -> str:
-    """Ours stay; of a report its event's name does, and its label leaves as a shape."""
-    if _STATUS.fullmatch(text) or all(_is_ours(word) for word in _CUT.findall(text)):
-        return text
-    event = _EVENT.fullmatch(text)
-    if event is None:
-        return shape(text)
-    return f"{event.group(1)} {shape(event.group(2))}" if event.group(2) else event.group(1)
-
-
-def _is_ours(word: str) -> bool:
-    return word.lower() in VOCABULARY or word in VOCABULARY or _NUMBER.fullmatch(word) is not None
 
 
 def path_of(text: str, *, paths: bool) -> str:

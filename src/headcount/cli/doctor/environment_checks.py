@@ -165,7 +165,7 @@ def _notices(places: Places, env: Mapping[str, str]) -> Finding:
 
 
 def notices_finding(config: "Config", find: Callable[[str], str | None]) -> Finding:
-    """Which ways are set up, and whether their programs are there. A webhook's address is nobody else's business."""
+    """Which channels are set, and whether their programs are there."""
     command = config.notify_command
     missing = [command[0]] if command and find(command[0]) is None else []
     if config.notify_desktop and not any(map(find, DESKTOP)):
@@ -177,8 +177,7 @@ def notices_finding(config: "Config", find: Callable[[str], str | None]) -> Find
             f"{', '.join(missing)} cannot be found",
             "install it, then: headcount notify test",
         )
-    ways = {"desktop": config.notify_desktop, "webhook": config.notify_webhook_url, "command": command}
-    told = [way for way, is_set in ways.items() if is_set]
+    told = [way for way, is_set in {"desktop": config.notify_desktop, "command": command}.items() if is_set]
     return Finding("notices", "ok", f"by {', '.join(told)}" if told else "none are sent")
 
 

@@ -252,21 +252,12 @@ def settle(
     if "liveness" in changes:
         changes.setdefault("liveness_because", "heard again")
         changes["liveness_at"] = at
-    changes |= stirred(session, changes, now)
+    if session.stall is not None and "last_event_at" in changes:
+        changes["stall"] = None
     if not changes:
         draft.count("repeated_reports")
         return session
     return draft.emit(_kind(session, changes, activity), at, session.id, **changes)
-
-
-def stirred(session: Session, changes: Changes, now: float) -> Changes:
-    """A new word ends a stall, and a declared silence whose time is over."""
-    ends: Changes = {}
-    if session.stall is not None and "last_event_at" in changes:
-        ends["stall"] = None
-    if session.quiet is not None and now >= session.quiet.until and changes:
-        ends["quiet"] = None
-    return ends
 
 
 def _kind(session: Session, changes: Changes, activity: Activity) -> EventType:

@@ -122,7 +122,7 @@ def noted(session: Session, report: Report) -> Changes:
     if not anchor.why or session.process is not None:
         return {}
     known = {(note.source, note.what) for note in session.notes}
-    note = Note(report.at, anchor.by or "binding", anchor.why)
+    note = Note(report.at, anchor.by or "binding", anchor.why, anchor.code)
     if (note.source, note.what) in known:
         return {}
     return {"notes": (*session.notes, note)[-NOTES_KEPT:]}

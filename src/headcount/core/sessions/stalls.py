@@ -5,7 +5,6 @@ Rules of this file
   2. All three sources must be quiet: no event, no growth of the transcript, no processor time of the process and
      what it started. One that cannot be read is doubt, and doubt marks nothing.
   3. Whatever stirs ends it: an event (apply_report.py), or a later look.
-  4. A declared silence is believed until its time is over.
 
 Not here: looking (daemon/observers/stalls.py), how long is long (times.py).
 """
@@ -13,8 +12,8 @@ Not here: looking (daemon/observers/stalls.py), how long is long (times.py).
 from headcount.core.state.world import Draft
 from headcount.core.values.activity import Doing
 from headcount.core.values.events import EventType
-from headcount.core.values.evidence import Declared, Looked
-from headcount.core.values.session import Liveness, Quiet, Session, SessionId, Stall
+from headcount.core.values.evidence import Looked
+from headcount.core.values.session import Liveness, Session, SessionId, Stall
 
 
 def is_watched(session: Session) -> bool:
@@ -28,7 +27,7 @@ def is_watched(session: Session) -> bool:
 
 def find_stall(session: Session, looked: Looked) -> Stall | None:
     """The stall that this look shows; None: something stirs, or it cannot be told."""
-    if not is_watched(session) or looked.cpu_at is None or _is_quiet(session, looked.at):
+    if not is_watched(session) or looked.cpu_at is None:
         return None
     newest = max(session.last_event_at, looked.cpu_at, looked.transcript_at or 0.0)
     if looked.at - newest < looked.patience:
@@ -44,19 +43,3 @@ def weigh_look(draft: Draft, looked: Looked, now: float) -> SessionId | None:
     if (stall is None) != (session.stall is None):
         draft.emit(EventType.SESSION_ACTIVITY, looked.at, session.id, stall=stall)
     return looked.session
-
-
-def declare(draft: Draft, declared: Declared, now: float) -> SessionId | None:
-    """None: it has ended, or was never there."""
-    session = draft.sessions.get(declared.session)
-    if session is None or not session.is_open:
-        return None
-    quiet = None
-    if declared.until is not None:
-        quiet = Quiet(declared.at, declared.until, declared.why, declared.by)
-    kind = EventType.SESSION_ACTIVITY if session.stall else EventType.SESSION_CHANGED
-    return draft.emit(kind, declared.at, session.id, quiet=quiet, stall=None).id
-
-
-def _is_quiet(session: Session, at: float) -> bool:
-    return session.quiet is not None and at < session.quiet.until

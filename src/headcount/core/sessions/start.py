@@ -44,7 +44,7 @@ def begin(
         liveness, because = Liveness.ALIVE, f"bound by {anchor.by}"
     else:
         liveness, because = Liveness.DOUBTED, f"named by {anchor.by}, to be asked"
-    fields |= {"notes": (Note(at, anchor.by or "binding", anchor.why),)} if anchor.why else {}
+    fields |= {"notes": (Note(at, anchor.by or "binding", anchor.why, anchor.code),)} if anchor.why else {}
     fields |= carried(seat.supersedes)
     session = draft.start(
         at,

@@ -108,16 +108,6 @@ class Looked(Struct, frozen=True):
     patience: float  # how long nothing may stir before it is called still
 
 
-class Declared(Struct, frozen=True):
-    """A session said that it will be silent, or that it no longer is."""
-
-    session: SessionId
-    at: float
-    until: float | None  # None: silence is over
-    why: str
-    by: str
-
-
 class Visited(Struct, frozen=True):
     """A person was shown the session's terminal."""
 
@@ -192,7 +182,6 @@ Evidence = (
     | Glimpse
     | CheckoutSeen
     | Looked
-    | Declared
     | Visited
     | Told
     | Judged

@@ -88,6 +88,7 @@ class Anchor(Struct, frozen=True):
     alive: bool = False
     by: str = ""  # "peer", "registry", "stat line", "header"
     why: str = ""
+    code: str = ""  # of `why`, for programs
     parent: ProcessIdentity | None = None  # the nearest agent process above it
     began_at: float | None = None  # when the process was started
     elsewhere: bool = False  # its pid is another's here since before: of another pid namespace

@@ -57,15 +57,6 @@ class Stall(Struct, frozen=True, omit_defaults=True):
     transcript_at: float | None = None
 
 
-class Quiet(Struct, frozen=True, omit_defaults=True):
-    """A declared silence."""
-
-    at: float
-    until: float
-    why: str
-    by: str  # "operator", or the session itself
-
-
 TRACED = frozenset({
     "cwd", "name", "title", "model", "context_tokens", "context_window", "transcript", "permission_mode", "entrypoint",
     "version", "spent", "checkout",
@@ -200,6 +191,7 @@ class Note(Struct, frozen=True, omit_defaults=True):
     at: float
     source: str
     what: str
+    code: str = ""  # of `what`, for programs; empty in rows of before
 
 
 class Registration(Struct, frozen=True, omit_defaults=True):
@@ -247,7 +239,6 @@ class Session(Struct, frozen=True, omit_defaults=True):
     checkout: Checkout | None = None
     origins: tuple[Origin, ...] = ()
     stall: Stall | None = None
-    quiet: Quiet | None = None
     parent: SessionId | None = None
     predecessor: SessionId | None = None
     leaving: Leaving | None = None

@@ -40,6 +40,7 @@ class Verdict(Struct, frozen=True):
     because: str
     proof: Proof | None = None
     exit: Exit = Exit()
+    code: str = ""  # the reason, for programs: stable, while the sentence may change
 
     def __post_init__(self) -> None:
         if (self.standing is Standing.DEAD) != (self.proof is not None):
@@ -47,15 +48,15 @@ class Verdict(Struct, frozen=True):
 
 
 def alive(because: str) -> Verdict:
-    return Verdict(Standing.ALIVE, because)
+    return Verdict(Standing.ALIVE, because, code="alive")
 
 
-def unknown(because: str) -> Verdict:
-    return Verdict(Standing.UNKNOWN, because)
+def unknown(because: str, code: str = "unknown") -> Verdict:
+    return Verdict(Standing.UNKNOWN, because, code=code)
 
 
 def dead(proof: Proof, because: str, exit: Exit = Exit()) -> Verdict:  # noqa: B008 (frozen value)
-    return Verdict(Standing.DEAD, because, proof, exit)
+    return Verdict(Standing.DEAD, because, proof, exit, proof.value)
 
 
 def judge_place(identity: ProcessIdentity, here: Place, remembered_machine: str) -> Verdict | None:
@@ -63,7 +64,7 @@ def judge_place(identity: ProcessIdentity, here: Place, remembered_machine: str)
     if identity.boot != here.boot:
         if remembered_machine == here.machine:
             return dead(Proof.REBOOTED, "the machine was restarted since")
-        return unknown("it ran on another machine")
+        return unknown("it ran on another machine", "other-machine")
     if identity.namespace != here.namespace:
-        return unknown("it lives in another pid namespace")
+        return unknown("it lives in another pid namespace", "other-namespace")
     return None

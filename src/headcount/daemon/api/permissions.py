@@ -65,7 +65,6 @@ AUTHORITY: dict[tuple[str, str], Rule] = {
     ("POST", "/v1/claims/{item}/handoff"): Rule(Need.SOMEBODY, "handoff", {"as": "handoff --as"}),
     ("POST", "/v1/claims/accept-loss"): Rule(Need.OPERATOR, "claims --accept-loss"),
     ("GET", "/v1/sessions/{id}/peek"): Rule(Need.SOMEBODY, "peek"),  # an agent: its own alone
-    ("POST", "/v1/sessions/{id}/quiet"): Rule(Need.SOMEBODY, "quiet"),  # an agent: its own alone
     ("POST", "/v1/sessions/{id}/visited"): Rule(Need.OPERATOR, "saying that somebody looked"),
     ("POST", "/v1/reboot/told"): Rule(Need.OPERATOR, "hearing of a reboot"),
     ("POST", "/v1/sessions/{id}/stop"): Rule(Need.SOMEBODY, "stop"),  # an agent: what it started

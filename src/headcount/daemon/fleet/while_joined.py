@@ -48,7 +48,6 @@ class Member:
         self.people = PostgresRoster(self.link, host)
         self.lease = Lease(clock, pace.ttl)
         self.claims = SharedClaims(self.ledger, loop, clock, prove, self.lease, pace)
-        self.superseded = False
         self._loop = loop
         self._clock = clock
         self._pace = pace
@@ -67,7 +66,6 @@ class Member:
         await migrate(self.link)
         sent = self.lease.sending()
         self._membership = await self.ledger.enrol(self.name, __version__)
-        self.superseded = False
         await self._renew(sent)
 
     def start(self) -> None:
@@ -157,7 +155,6 @@ class Member:
         """Not enrolling again by ourselves: two daemons with one id would take turns for ever."""
         self.lease.given_up()
         self._away(fault)
-        self.superseded = True
 
     def _tell(self, what: str, because: str) -> None:
         self._loop.put(FleetNews(what, self._clock.now(), because))

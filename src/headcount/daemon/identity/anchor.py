@@ -54,14 +54,16 @@ class Anchors:
 
     def by_peer(self, agent: Agent, peer: Peer | None) -> Anchor:
         if peer is None:
-            return Anchor(by="peer", why="the transport does not name its peer")
+            return _refused("peer", "no-peer", "the transport does not name its peer")
         inode = peer.inode()
         settled = self._settled.find((agent.name, "peer", peer.pid, inode)) if inode is not None else None
         if settled is not None and not peer.has_ended():
             return settled
         facts = peer.look(self._processes)
         if facts is None:
-            return Anchor(by="peer", why="the caller was gone or unreadable before it could be asked")
+            return _refused(
+                "peer", "caller-gone", "the caller was gone or unreadable before it could be asked"
+            )
         anchor = self._nearest(agent, facts, "peer")
         if inode is not None and inode == facts.identity.inode:  # else inodes name nobody on this kernel
             self._settled.keep((agent.name, "peer", peer.pid, inode), anchor)
@@ -75,10 +77,10 @@ class Anchors:
         claimed = ProcessIdentity(self._place.boot, self._place.namespace, pid, started)
         booted_at = self._clock.now() - self._clock.boottime()
         if written_at < booted_at - CLOCK_SLACK:
-            return Anchor(by="stat line", why="it was written before the machine was started")
+            return _refused("stat line", "before-boot", "it was written before the machine was started")
         facts = self._processes.look(pid)
         if isinstance(facts, Unreadable):
-            return Anchor(by="stat line", why=f"pid {pid} cannot be read: {facts.why}")
+            return _refused("stat line", "unreadable", f"pid {pid} cannot be read: {facts.why}")
         if isinstance(facts, Gone) or same_process(facts.identity, claimed) is not Match.SAME:
             return self._not_here(claimed, facts)
         if agent.is_helper(facts) or agent.is_launcher(facts):
@@ -93,22 +95,22 @@ class Anchors:
     def by_header(self, agent: Agent, text: str) -> Anchor:
         pid = parse_pid(text)
         if pid is None:
-            return Anchor(by="header", why="the header names no pid in plain digits")
+            return _refused("header", "no-pid", "the header names no pid in plain digits")
         if pid <= 1:
-            return Anchor(by="header", why=f"pid {pid} is never an agent")
+            return _refused("header", "never-an-agent", f"pid {pid} is never an agent")
         seen = find_inode(pid)
         settled = self._settled.find((agent.name, "header", pid, seen)) if seen is not None else None
         if settled is not None:
             return settled
         facts = self._processes.look(pid)
         if isinstance(facts, Gone):
-            return Anchor(by="header", why=f"no process has pid {pid}")
+            return _refused("header", "gone", f"no process has pid {pid}")
         if isinstance(facts, Unreadable):
-            return Anchor(by="header", why=f"pid {pid} cannot be read: {facts.why}")
+            return _refused("header", "unreadable", f"pid {pid} cannot be read: {facts.why}")
         if facts.uid != self._uid:
-            return Anchor(by="header", why=f"pid {pid} belongs to another user")
+            return _refused("header", "other-user", f"pid {pid} belongs to another user")
         if not agent.recognise(facts) and self._known(facts.identity) is None:
-            return Anchor(by="header", why=f"pid {pid} is not recognised as {agent.name}")
+            return _refused("header", "not-an-agent", f"pid {pid} is not recognised as {agent.name}")
         anchor = self.bound(facts, "header")
         inode = facts.identity.inode
         if inode is not None:  # else inodes name nobody on this kernel
@@ -122,8 +124,8 @@ class Anchors:
             if facts.uid == self._uid and (agent.recognise(facts) or self._is_hosting_helper(facts)):
                 return self.bound(facts, by)
             if AGENTS.is_helper(facts):
-                return Anchor(by=by, why=f"pid {facts.pid} is a helper of an agent and hosts no session")
-        return Anchor(by=by, why=f"no {agent.name} process above pid {start.pid}")
+                return _refused(by, "helper", f"pid {facts.pid} is a helper of an agent and hosts no session")
+        return _refused(by, "no-agent-above", f"no {agent.name} process above pid {start.pid}")
 
     def _is_hosting_helper(self, facts: ProcessFacts) -> bool:
         return AGENTS.is_helper(facts) and self._known(facts.identity) is not None
@@ -168,6 +170,7 @@ class Anchors:
         return Anchor(
             by="stat line",
             why=f"pid {claimed.pid} of then is not here: it ended, or it is in another pid namespace",
+            code="not-here",
             elsewhere=before,
         )
 
@@ -188,4 +191,9 @@ def first_bound(*attempts: Callable[[], Anchor]) -> Anchor:
             return anchor
         refused.append(anchor)
     why = "; ".join(f"{anchor.by}: {anchor.why}" for anchor in refused)
-    return Anchor(by=refused[-1].by if refused else "", why=why)
+    last = refused[-1] if refused else Anchor()
+    return _refused(last.by, last.code, why)
+
+
+def _refused(by: str, code: str, why: str) -> Anchor:
+    return Anchor(by=by, why=why, code=code)

@@ -286,7 +286,7 @@ class Mailbox:
 
     def _anchor(self, sender: Sender | None, written_at: float) -> Anchor:
         if sender is None:
-            return Anchor(by="stat line", why="its first line names no process")
+            return Anchor(by="stat line", why="its first line names no process", code="no-stat-line")
         return self._anchors.by_stat_line(self._agent, sender.pid, sender.started, written_at)
 
     def _date(self, mtime: float) -> float:

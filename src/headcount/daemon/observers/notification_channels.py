@@ -1,20 +1,14 @@
-"""Couriers: each channel has a thread that carries notices, so that nobody waits for a slow one.
-
-The desktop: a notification by the program that the system has for it.
+"""Notification channels: the desktop, and a command of the user's choice. Each has a thread of its own.
 
 Rules
-  1. A courier is a thread of its own that ends with the process: a webhook that hangs holds up neither the
-     loop nor an orderly stop.
-  2. Notices that come together are carried together. What cannot be delivered is tried again ever slower
-     where that helps (a webhook), and given up after TRIES; then the log says so, without the address.
-  3. The line is bounded: of more than LINE_MOST the oldest are dropped.
-  4. Texts are arguments, never part of a script or of an option: `--` ends options, AppleScript gets them as
-     argv.
+  1. A channel's thread ends with the process: a command that hangs holds up neither the loop nor an orderly stop.
+  2. Notices that come together are sent together, once. If that fails, the log says so.
+  3. The queue is bounded: of more than LINE_MOST the oldest are dropped.
+  4. Texts are arguments, never part of a script or of an option: `--` ends options, AppleScript gets them as argv.
   5. Notification servers read a few tags in the body, so `&<>` are written as entities.
-  6. Blocks, with a deadline: for a thread.
+  6. Every program that is run has a deadline.
 
-Not here: which notices (notifications.py), how each channel speaks (daemon/observers/notification_channels.py, system/webhook.py);
-  what is said (core/notifications.py), when (daemon/observers/notifications.py).
+Not here: which notices are sent (notifications.py), what they say (core/notifications.py).
 """
 
 import json
@@ -24,62 +18,23 @@ import shutil
 import subprocess
 import threading
 import time
-import uuid
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 
 from msgspec import Struct
 
 from headcount.daemon.config import Config
-from headcount.system import webhook
-from headcount.times import NOTICE_GATHER, NOTICE_RETRY_FIRST, NOTICE_RETRY_MOST, NOTICE_WITHIN
-
-SCRIPT = ("on run argv", "display notification (item 2 of argv) with title (item 1 of argv)", "end run")
-
-
-def program() -> str | None:
-    return shutil.which("notify-send") or shutil.which("osascript")
-
-
-def command(found: str, title: str, text: str) -> list[str]:
-    if found.endswith("osascript"):
-        return [found, *(word for line in SCRIPT for word in ("-e", line)), title, text]
-    return [found, "--app-name=headcount", "--", title, _escaped(text)]
-
-
-def show(title: str, text: str) -> str | None:
-    """None: it was shown. Else why not."""
-    found = program()
-    if found is None:
-        return "there is neither notify-send nor osascript; install libnotify-bin"
-    try:
-        done = subprocess.run(
-            command(found, title, text),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=NOTICE_WITHIN,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return f"{found}: {type(error).__name__}"
-    return None if done.returncode == 0 else (done.stderr.strip()[:200] or f"exit {done.returncode}")
-
-
-def _escaped(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
+from headcount.times import NOTICE_GATHER, NOTICE_WITHIN
 
 log = logging.getLogger("headcount.notify")
 
+SCRIPT = ("on run argv", "display notification (item 2 of argv) with title (item 1 of argv)", "end run")
 LINE_MOST = 1_000
-TRIES = 6
 SHOWN_MOST = 3  # of those that come together, a desktop shows as many; the others in one
 
 Row = dict[str, object]  # a notice, as it is sent
-Send = Callable[[Sequence[Row], str], str | None]
-"""Carries notices, with the id of the delivery. None: delivered. Else why not."""
+Send = Callable[[Sequence[Row]], str | None]
+"""Sends notices. None: delivered. Else why not."""
 
 
 class _Parcel(Struct):
@@ -88,10 +43,9 @@ class _Parcel(Struct):
 
 
 class Courier:
-    def __init__(self, name: str, send: Send, *, tries: int = 1) -> None:
+    def __init__(self, name: str, send: Send) -> None:
         self.name = name
         self._send = send
-        self._tries = tries
         self._line: queue.Queue[_Parcel] = queue.Queue()
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"notify-{name}", daemon=True)
@@ -110,66 +64,59 @@ class Courier:
 
     def try_out(self, row: Row) -> "Future[str | None]":
         """One attempt, and what came of it."""
-        parcel = _Parcel([row], Future())
-        assert parcel.answer is not None
-        self._line.put(parcel)
-        return parcel.answer
+        answer: Future[str | None] = Future()
+        self._line.put(_Parcel([row], answer))
+        return answer
 
     def _run(self) -> None:
         while not self._over.is_set():
             parcel = self._line.get()
+            if parcel.answer is None:
+                rows, parcel = self._gathered(parcel)
+                self._carry(rows)
             if parcel.answer is not None:
-                parcel.answer.set_result(self._attempt(parcel.rows, uuid.uuid4().hex))
-                continue
-            rows, tested = self._gathered(parcel.rows)
-            self._carry(rows)
-            if tested is not None and tested.answer is not None:
-                tested.answer.set_result(self._attempt(tested.rows, uuid.uuid4().hex))
+                parcel.answer.set_result(self._attempt(parcel.rows))
 
-    def _gathered(self, rows: list[Row]) -> tuple[list[Row], _Parcel | None]:
+    def _gathered(self, parcel: _Parcel) -> tuple[list[Row], _Parcel]:
+        """All rows that come within a moment, and the last parcel, which may be a test."""
+        rows = parcel.rows
         until = time.monotonic() + NOTICE_GATHER
-        while (left := until - time.monotonic()) > 0:
+        while parcel.answer is None and (left := until - time.monotonic()) > 0:
             try:
-                more = self._line.get(timeout=left)
+                parcel = self._line.get(timeout=left)
             except queue.Empty:
                 break
-            if more.answer is not None:
-                return rows, more
-            rows = rows + more.rows
-        return rows, None
+            if parcel.answer is None:
+                rows = rows + parcel.rows
+        return rows, parcel
 
     def _carry(self, rows: list[Row]) -> None:
-        delivery, wait = uuid.uuid4().hex, NOTICE_RETRY_FIRST
-        for attempt in range(1, self._tries + 1):
-            why = self._attempt(rows, delivery)
-            if why is None:
-                return
-            if attempt == self._tries or self._over.wait(wait):
-                log.warning("%d notices were not delivered by %s: %s", len(rows), self.name, why)
-                return
-            wait = min(wait * 2, NOTICE_RETRY_MOST)
+        why = self._attempt(rows)
+        if why is not None:
+            log.warning("%d notices were not delivered by %s: %s", len(rows), self.name, why)
 
-    def _attempt(self, rows: list[Row], delivery: str) -> str | None:
+    def _attempt(self, rows: list[Row]) -> str | None:
         try:
-            return self._send(rows, delivery)
+            return self._send(rows)
         except Exception as error:
             log.exception("the channel %s failed", self.name)
             return type(error).__name__
 
 
-def couriers_of(config: Config, now: Callable[[], float]) -> list[Courier]:
+def couriers_of(config: Config) -> list[Courier]:
     """One for each channel that is set; none: nobody is told of anything."""
     made = []
     if config.notify_desktop:
         made.append(Courier("desktop", _on_desktop))
-    if config.notify_webhook_url:
-        made.append(Courier("webhook", _by_webhook(config, now), tries=TRIES))
     if config.notify_command:
         made.append(Courier("command", _by_command(list(config.notify_command))))
     return made
 
 
-def _on_desktop(rows: Sequence[Row], delivery: str) -> str | None:
+# --- the desktop -----------------------------------------------------------------------------------
+
+
+def _on_desktop(rows: Sequence[Row]) -> str | None:
     shown, rest = rows[:SHOWN_MOST], rows[SHOWN_MOST:]
     faults = [show(str(row["title"]), str(row["text"])) for row in shown]
     if rest:
@@ -177,25 +124,42 @@ def _on_desktop(rows: Sequence[Row], delivery: str) -> str | None:
     return next((fault for fault in faults if fault is not None), None)
 
 
-def _by_webhook(config: Config, now: Callable[[], float]) -> Send:
-    def send(rows: Sequence[Row], delivery: str) -> str | None:
-        return webhook.post(
-            config.notify_webhook_url,
-            config.notify_webhook_secret,
-            body_of(rows),
-            sent_at=int(now()),
-            delivery=delivery,
+def show(title: str, text: str) -> str | None:
+    """None: it was shown. Else why not."""
+    found = shutil.which("notify-send") or shutil.which("osascript")
+    if found is None:
+        return "there is neither notify-send nor osascript; install libnotify-bin"
+    try:
+        done = subprocess.run(
+            command(found, title, text),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=NOTICE_WITHIN,
+            check=False,
         )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"{found}: {type(error).__name__}"
+    return None if done.returncode == 0 else (done.stderr.strip()[:200] or f"exit {done.returncode}")
 
-    return send
+
+def command(found: str, title: str, text: str) -> list[str]:
+    if found.endswith("osascript"):
+        return [found, *(word for line in SCRIPT for word in ("-e", line)), title, text]
+    escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return [found, "--app-name=headcount", "--", title, escaped]
+
+
+# --- a command -------------------------------------------------------------------------------------
 
 
 def _by_command(command: list[str]) -> Send:
-    def send(rows: Sequence[Row], delivery: str) -> str | None:
+    def send(rows: Sequence[Row]) -> str | None:
         try:
             done = subprocess.run(
                 command,
-                input=body_of(rows),
+                input=json.dumps({"notices": list(rows)}).encode(),  # ASCII: safe on the receiver's terminal
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 timeout=NOTICE_WITHIN,
@@ -208,8 +172,3 @@ def _by_command(command: list[str]) -> Send:
         return None if done.returncode == 0 else f"it exited with {done.returncode}"
 
     return send
-
-
-def body_of(rows: Sequence[Row]) -> bytes:
-    """ASCII: no foreign character reaches a receiver's terminal as itself."""
-    return json.dumps({"notices": list(rows)}).encode()

@@ -4,7 +4,7 @@ Rules of this file
   1. Without a channel nothing is judged, kept or sent.
   2. What was judged is kept in the store before it is carried: after a crash a notice may be missing, never double.
      A start goes on from there by the journal; what is too old by then is only remembered.
-  3. Nothing is told of a pane that somebody looks at, nor within the quiet hours; neither is told later.
+  3. Nothing is told of a pane that is on a screen, not later either.
   4. The loop only puts events in a line here.
 
 Not here: what is worth a notice (core/notifications.py), carrying (notification_channels.py).
@@ -13,18 +13,17 @@ Not here: what is worth a notice (core/notifications.py), carrying (notification
 import asyncio
 import logging
 import os
-import time
 from collections import deque
 from collections.abc import Sequence
 
 import msgspec
 
-from headcount.core.notifications import OF_TURNS, Kind, Memory, Notice, begin, hushed, judge
+from headcount.core.notifications import OF_TURNS, Kind, Memory, Notice, begin, is_unattended_turn, judge
 from headcount.core.state.world import World
 from headcount.core.values.events import Event
 from headcount.core.values.process import ProcessIdentity
 from headcount.core.values.session import Session
-from headcount.daemon.config import HOURS, Config
+from headcount.daemon.config import Config
 from headcount.daemon.engine.notify_observers import EVERY
 from headcount.daemon.observers.notification_channels import Courier, Row, couriers_of
 from headcount.daemon.views.session_row import time_text
@@ -53,7 +52,7 @@ class Notifier:
         self._store = store
         self._clock = clock
         self._processes = processes
-        self.couriers: list[Courier] = couriers_of(config, clock.now)
+        self.couriers: list[Courier] = couriers_of(config)
         self._memory = Memory()
         self._waiting: deque[Entry] = deque()
         self._wake = asyncio.Event()
@@ -127,11 +126,10 @@ class Notifier:
                 courier.put(rows)
 
     def _is_wanted(self, notice: Notice, session: Session | None) -> bool:
-        now = self._clock.now()
         kinds = self._config.notify_kinds
-        if hushed(notice, session) is not None or (kinds and notice.kind.value not in kinds):
+        if is_unattended_turn(notice, session) or (kinds and notice.kind.value not in kinds):
             return False
-        return now - notice.at < NOTICE_FRESH and not is_quiet(self._config.notify_quiet_hours, now)
+        return self._clock.now() - notice.at < NOTICE_FRESH
 
     async def _looked_at(self, sessions: Sequence[Session | None]) -> frozenset[str]:
         """Those whose terminal is on a screen now. Who cannot be asked shows nothing."""
@@ -184,15 +182,3 @@ def row_of(notice: Notice, session: Session | None) -> Row:
         if session is None
         else {"id": session.id, "agent": session.agent, "name": session.name, "cwd": session.cwd},
     }
-
-
-def is_quiet(hours: str, now: float) -> bool:
-    """Whether that moment is within `22:00-07:00`, by this machine's time of day."""
-    match = HOURS.fullmatch(hours)
-    if match is None:
-        return False
-    begin_hour, begin_minute, end_hour, end_minute = map(int, match.groups())
-    local = time.localtime(now)
-    here = (local.tm_hour, local.tm_min)
-    first, last = (begin_hour, begin_minute), (end_hour, end_minute)
-    return first <= here < last if first <= last else here >= first or here < last

@@ -23,7 +23,6 @@ from headcount.daemon.routes import (
     hooks,
     leftovers,
     peek,
-    quiet,
     registration,
     session_context,
     sessions,
@@ -146,14 +145,6 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
         "Its last lines, for a person or for itself; nothing is stored",
         wire_sessions.Peek,
         ("lines", "pane"),
-    ),
-    Route(
-        "POST",
-        "/v1/sessions/{id}/quiet",
-        quiet.declare_quiet,
-        "Declare that it will be silent for a while",
-        wire_sessions.QuietAnswer,
-        body=wire_sessions.QuietWish,
     ),
     Route(
         "POST",

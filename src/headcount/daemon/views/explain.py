@@ -1,7 +1,7 @@
 """Explanations: what is believed of a session, on which evidence, and which evidence lost.
 
 Rules of this file
-  1. Every belief has a value, a because, a source and a time.
+  1. Every belief has a value, a sentence, a code, a source and a time. A code never changes; sentences may.
   2. Evidence that was offered and not taken is listed with the reason.
 
 Not here: the judging itself (core/values/activity.py, core/values/verdict.py); this only retells it.
@@ -13,7 +13,6 @@ from headcount.core.values.activity import BY_STATUS, BY_TURN, Doing, Status, Tu
 from headcount.core.values.session import Liveness, Session
 from headcount.core.values.verdict import Standing, Verdict
 from headcount.daemon.views.session_row import LIVENESS_WORDS, session_row, time_text
-from headcount.daemon.views.timestamps import clock_text
 from headcount.wire.sessions import Belief, EvidenceLine, Explanation
 
 WOULD_CHANGE = {
@@ -31,6 +30,7 @@ WOULD_CHANGE = {
 }
 """`{source}`: what corrects an agent's hooks. Of an agent that has none of the kind those words are left out."""
 
+UNCODED = "not-taken"  # of notes that were stored before they had codes
 
 UNTOLD = (
     "its SessionStart hook hung up before the answer was ready: the agent was not told what its conversation held "
@@ -57,7 +57,12 @@ def explain(
 
 def _context(untold_at: float) -> Belief:
     return Belief(
-        value="not delivered", because=UNTOLD, source="connection", at=time_text(untold_at), evidence=[]
+        value="not delivered",
+        code="hung-up",
+        because=UNTOLD,
+        source="connection",
+        at=time_text(untold_at),
+        evidence=[],
     )
 
 
@@ -84,24 +89,26 @@ def _liveness(session: Session, now: float, verdict: Verdict | None) -> Belief:
     value = LIVENESS_WORDS[session.liveness]
     lines = []
     because, source, at = session.liveness_because, "kernel", session.liveness_at
+    code = "not-asked"
     if session.ended is not None:
-        because, at = session.ended.because, session.ended.at
+        because, at, code = session.ended.because, session.ended.at, session.ended.kind.value
         source = "kernel" if session.ended.proven else "hook"
     elif verdict is not None:
-        because = verdict.because
-        lines.append(_line(verdict.standing.value, verdict.because, "kernel", now, True))
+        because, code = verdict.because, verdict.code
+        lines.append(_line(verdict.standing.value, code, because, "kernel", now, True))
         if verdict.standing is Standing.ALIVE:
             at = now
     elif session.process is None:
-        source = "clock" if session.liveness is Liveness.LOST else "none"
+        is_lost = session.liveness is Liveness.LOST
+        source, code = ("clock", "nothing-heard") if is_lost else ("none", "no-process")
     if not lines:
-        lines.append(_line(value, because, source, at, True))
+        lines.append(_line(value, code, because, source, at, True))
     if session.leaving is not None:
         said = f"SessionEnd: {session.leaving.reason}"
         stands = session.ended is not None
         why = None if stands else "its process still lives, and only that ends it"
-        lines.append(_line("leaving", said, "hook", session.leaving.at, stands, why))
-    return Belief(value=value, because=because, source=source, at=time_text(at), evidence=lines)
+        lines.append(_line("leaving", "said-goodbye", said, "hook", session.leaving.at, stands, why))
+    return Belief(value=value, code=code, because=because, source=source, at=time_text(at), evidence=lines)
 
 
 def _activity(session: Session) -> Belief:
@@ -117,26 +124,43 @@ def _activity(session: Session) -> Belief:
     lines += _stillness(session)
     at = time_text(activity.at) if activity.at else None
     return Belief(
-        value=activity.doing.value, because=activity.because, source=activity.source, at=at, evidence=lines
+        value=activity.doing.value,
+        code=_activity_code(session, contest.hook_stands),
+        because=activity.because,
+        source=activity.source,
+        at=at,
+        evidence=lines,
     )
 
 
+def _activity_code(session: Session, hook_stands: bool) -> str:
+    if hook_stands and session.turned is not None:
+        return _turn_code(session.turned)
+    return "nothing-heard" if session.status is None else _status_code(session.status)
+
+
+def _turn_code(turned: Turned) -> str:
+    return f"turn-{turned.turn.value}"
+
+
+def _status_code(status: Status) -> str:
+    return f"status-{status.status if status.status in BY_STATUS else 'unknown'}"
+
+
 def _stillness(session: Session) -> list[EvidenceLine]:
-    """What makes it `working?`: each source that is quiet, and since when; and a silence that was declared."""
-    lines = []
-    stall, quiet = session.stall, session.quiet
-    if stall is not None:
-        lines.append(_line("still", "no event", "hooks, registry", stall.heard_at, True))
-        written = "no growth of its transcript" if stall.transcript_at else "it writes no transcript"
-        lines.append(_line("still", written, "transcript", stall.transcript_at or 0.0, True))
-        lines.append(_line("still", "no processor time, with what it started", "kernel", stall.cpu_at, True))
-    if quiet is not None:
-        why = f": {quiet.why}" if quiet.why else ""
-        until = f"silence declared until {clock_text(quiet.until)}{why}"
-        lines.append(
-            _line("quiet", until, quiet.by[:4] if quiet.by != "operator" else quiet.by, quiet.at, True)
-        )
-    return lines
+    """What makes it `working?`: each source without a sign of work, and since when."""
+    stall = session.stall
+    if stall is None:
+        return []
+    code, written = ("no-growth", "no growth of its transcript")
+    if not stall.transcript_at:
+        code, written = ("no-transcript", "it writes no transcript")
+    cpu = "no processor time, with what it started"
+    return [
+        _line("still", "no-event", "no event", "hooks, registry", stall.heard_at, True),
+        _line("still", code, written, "transcript", stall.transcript_at or 0.0, True),
+        _line("still", "no-cpu-time", cpu, "kernel", stall.cpu_at, True),
+    ]
 
 
 def _agrees(turned: Turned, doing: Doing) -> bool:
@@ -155,28 +179,33 @@ def _says(status: Status) -> Doing:
 
 def _hook_line(turned: Turned, stands: bool, why: str) -> EvidenceLine:
     because = f"{turned.event} {turned.label}" if turned.label else turned.event
-    return _line(
-        BY_TURN[turned.turn].value, because, turned.source, turned.at, stands, None if stands else why
-    )
+    says, lost = BY_TURN[turned.turn].value, None if stands else why
+    return _line(says, _turn_code(turned), because, turned.source, turned.at, stands, lost)
 
 
 def _registry_line(status: Status, stands: bool, why: str) -> EvidenceLine:
     on = f' "{status.waiting_on.value}"' if status.waiting_on else ""
     because = f"status={status.status}{on}"
-    return _line(_says(status).value, because, status.source, status.at, stands, None if stands else why)
+    says, lost = _says(status).value, None if stands else why
+    return _line(says, _status_code(status), because, status.source, status.at, stands, lost)
 
 
 def _binding(session: Session) -> Belief:
     lines = [
-        _line("not bound", "offered as evidence", note.source, note.at, False, note.what)
+        _line(
+            "not bound", note.code or UNCODED, "offered as evidence", note.source, note.at, False, note.what
+        )
         for note in session.notes
     ]
     if session.process is None:
-        because = session.notes[-1].what if session.notes else "no process was ever named"
-        return Belief(value="none", because=because, source="none", at=None, evidence=lines)
+        code, because = "never-named", "no process was ever named"
+        if session.notes:
+            code, because = session.notes[-1].code or UNCODED, session.notes[-1].what
+        return Belief(value="none", code=code, because=because, source="none", at=None, evidence=lines)
     value = f"pid {session.process.pid}"
     return Belief(
         value=value,
+        code="bound",
         because=f"bound by {session.bound_by}",
         source=session.bound_by or "none",
         at=time_text(session.liveness_at),
@@ -185,10 +214,11 @@ def _binding(session: Session) -> Belief:
 
 
 def _line(
-    says: str, because: str, source: str, at: float, stands: bool, why: str | None = None
+    says: str, code: str, because: str, source: str, at: float, stands: bool, why: str | None = None
 ) -> EvidenceLine:
     return EvidenceLine(
         says=says,
+        code=code,
         because=because,
         source=source,
         at=time_text(at) if at else None,

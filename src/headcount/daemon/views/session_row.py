@@ -84,7 +84,7 @@ def session_row(session: Session, world: World) -> sessions.SessionRow:
 
 
 def _more(session: Session) -> dict[str, Any]:
-    checkout, spent, quiet = session.checkout, session.spent, session.quiet
+    checkout, spent = session.checkout, session.spent
     since = session.ended.at if session.ended else session.activity.since or session.started_at
     more: dict[str, Any] = {
         "state_since": time_text(since),
@@ -102,8 +102,6 @@ def _more(session: Session) -> dict[str, Any]:
     if spent is not None:
         more["tokens"] = sessions.Tokens(input=spent.input, output=spent.output)
         more["cost_usd"] = spent.cost_usd
-    if quiet is not None:
-        more |= {"quiet_until": time_text(quiet.until), "quiet_why": quiet.why or None}
     return more
 
 
@@ -244,9 +242,6 @@ def _told(session: Session) -> Iterator[tuple[str, str, float]]:
     if given is not None:
         names = [name for name in ("name", "role", "groups") if getattr(given, name)]
         yield from ((name, "registration", given.at) for name in names)
-    if session.quiet is not None:
-        for name in ("quiet_until", "quiet_why"):
-            yield name, session.quiet.by, session.quiet.at
     if session.ended is not None:
         yield "ended", "kernel" if session.ended.proven else "hook", session.ended.at
 

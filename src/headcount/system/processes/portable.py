@@ -34,7 +34,7 @@ from headcount.system.processes.procfs import TICKS, open_directory, read_stat
 
 DESCENDANTS_MOST = 256
 
-ABSENT = unknown("not found once; the next look confirms it or not")
+ABSENT = unknown("not found once; the next look confirms it or not", "not-found-once")
 T = TypeVar("T")
 
 ROUGHLY = 2 * TICKS
@@ -168,7 +168,7 @@ class PortableProcesses:
 
     def _prove_here(self, identity: ProcessIdentity) -> Verdict:
         if not self._readable:
-            return unknown(FOREIGN_PROC)
+            return unknown(FOREIGN_PROC, "other-proc")
         try:
             process = psutil.Process(identity.pid)
             started, ended = read_start(process), _has_ended(process)
@@ -177,14 +177,14 @@ class PortableProcesses:
         except (psutil.NoSuchProcess, OverflowError):
             return ABSENT
         except psutil.AccessDenied:
-            return unknown("not permitted to look")
+            return unknown("not permitted to look", "not-permitted")
         except OSError as error:
-            return unknown(error.strerror or str(error))
+            return unknown(error.strerror or str(error), "unreadable")
         if started is None or identity.started is None:
-            return unknown("its start is not known")
+            return unknown("its start is not known", "no-start")
         if started != identity.started:
             if nearly_same_start(started, identity.started):
-                return unknown("its start is told only roughly here")
+                return unknown("its start is told only roughly here", "rough-start")
             return dead(Proof.REPLACED, "its pid belongs to another process")
         return dead(Proof.EXITED, "it is a zombie") if ended else alive("same pid, same start")
 

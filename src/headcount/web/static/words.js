@@ -147,13 +147,7 @@ function beside(background) {
   return [...counts].map(([kind, count]) => `+${count} ${kind}${count > 1 ? "s" : ""}`).join(" ");
 }
 
-// Whether a declared silence still holds.
-function isQuiet(raw, now) {
-  const until = seconds(raw.quiet_until);
-  return until !== null && now < until;
-}
-
-export function doingOf(raw, group, now) {
+export function doingOf(raw, group) {
   const background = raw.background || [];
   if (group === "ended") {
     const because = clean((raw.ended || {}).because);
@@ -163,7 +157,6 @@ export function doingOf(raw, group, now) {
     return `${background.length} background: ${clean(background[0].label) || clean(background[0].kind)}`;
   }
   let doing = clean(raw.doing);
-  if (isQuiet(raw, now)) doing = [doing, `(quiet${raw.quiet_why ? `: ${clean(raw.quiet_why)}` : ""})`].filter(Boolean).join(" ");
   if (!doing && group === "done") doing = "finished, not visited";
   if (!doing && group === "unknown" && raw.liveness === "alive") doing = "alive; nothing heard yet";
   return [doing, beside(background)].filter(Boolean).join(" ");

@@ -121,7 +121,7 @@ class Pinning:
         if isinstance(pinned, Gone):
             return dead(Proof.EXITED, "no process has its pid any more")
         if isinstance(pinned, Unreadable):
-            return unknown(pinned.why)
+            return unknown(pinned.why, "unreadable")
         match = same_process(identity, self.identity_of(identity.pid, pinned, self._ticks(identity, pinned)))
         if match is Match.SAME:
             return pinned
@@ -131,7 +131,7 @@ class Pinning:
             return dead(Proof.REPLACED, "its pid belongs to another process")
         if ended:
             return dead(Proof.EXITED, "whoever last had its pid is over")
-        return unknown("nothing but its pid can be compared")
+        return unknown("nothing but its pid can be compared", "no-start")
 
     def _ticks(self, identity: ProcessIdentity, pinned: int) -> int | None:
         """The start of the pinned process. Not read where inodes decide; not believed once the process

@@ -44,7 +44,7 @@ const made = new WeakMap(); // by row: what it was drawn from, and the drawing, 
 
 function row(each, short, now) {
   const { raw, group } = each;
-  const from = [short.get(raw.id), stateOf(raw, now), span(now - (sinceOf(raw) ?? now)), doingOf(raw, groupOf(raw), now), group];
+  const from = [short.get(raw.id), stateOf(raw, now), span(now - (sinceOf(raw) ?? now)), doingOf(raw, groupOf(raw)), group];
   const known = made.get(raw);
   if (known && from.every((word, nth) => word === known.from[nth])) return known.drawn;
   const [id, word, age, doing] = from;

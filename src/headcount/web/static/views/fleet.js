@@ -24,7 +24,7 @@ function host(each) {
 }
 
 function row({ raw, group }) {
-  const doing = doingOf(raw, group, state.now);
+  const doing = doingOf(raw, group);
   return html`
     <li class=${`row ${group.replace(" ", "-")}`} key=${`${raw.host}:${raw.id}`} data-session=${raw.id} data-liveness=${raw.liveness}>
       <div class="line">

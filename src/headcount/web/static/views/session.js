@@ -88,7 +88,7 @@ export function session() {
     <article class=${`session ${raw.ended && raw.ended.signal !== null ? "killed" : group.replace(" ", "-")}`} data-session=${raw.id} data-liveness=${raw.liveness}>
       <header><h1><span class="mark" aria-hidden="true">${MARKS[group]}</span> ${nameOf(raw)}</h1>
         <p class="lead"><b class="state">${stateOf(raw, now)}</b> ${raw.ended ? `${span(now - (sinceOf(raw) ?? now))} ago` : `for ${span(now - (sinceOf(raw) ?? now))}`} · ${repoOf(raw)}</p>
-        <p class="doing">${doingOf(raw, group, now)}</p>
+        <p class="doing">${doingOf(raw, group)}</p>
         ${(raw.alarms || []).map((alarm) => html`<p class="alarm">! ${clean(alarm)}</p>`)}</header>
       ${resuming(raw)}
       <section><h2>Facts</h2>${facts(raw, now)}</section>
