@@ -92,10 +92,8 @@ def _no_directory(where: str) -> "WrongCall":
 
 
 def _asked(client: "Client", args: "VerbArguments") -> "Sessions":
-    if args.fleet:
-        there: Sessions = client.get("/v1/fleet/sessions")
-        return there
-    here: Sessions = client.get("/v1/sessions?all=1" if args.all else "/v1/sessions")
+    path = "/v1/fleet/sessions" if args.fleet else "/v1/sessions?all=1" if args.all else "/v1/sessions"
+    here: Sessions = client.get(path)
     return here if args.host is None else _with_hosts(here, args.host, ended=args.all)
 
 
