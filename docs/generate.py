@@ -183,7 +183,11 @@ def _answer(message: object, media: str) -> str:
 def messages() -> str:
     """Those that everybody reads first, then the files of single features."""
     first = SRC / "wire" / "sessions.py"
-    others = (path for path in sorted(first.parent.glob("*.py")) if path != first)
+    views = {
+        first.parent / "views.py",
+        first.parent / "answer_views.py",
+    }  # the same fields, for type checkers
+    others = (path for path in sorted(first.parent.glob("*.py")) if path not in {first, *views})
     return "\n\n".join(part for path in (first, *others) if (part := _messages_of(path)))
 
 

@@ -10,11 +10,15 @@ Not here: the daemon's own check of its routes (daemon/api/permissions.py).
 """
 
 import os
+from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.client.faults import ClientFault
 from headcount.present.clean_text import clean
 from headcount.wire import exit_codes
+
+if TYPE_CHECKING:
+    from headcount.wire.views import Me
 
 
 class ForPeople(ClientFault):
@@ -26,7 +30,7 @@ def refuse_agents(verb: str) -> None:
 
     refuse_below_agents(verb)
     try:
-        me = claims.ask(output.client(autostart=False), claims.who_am_i(explain=True))
+        me: Me = claims.ask(output.client(autostart=False), claims.who_am_i(explain=True))
     except ClientFault:
         return  # nobody to ask
     if me.get("session"):

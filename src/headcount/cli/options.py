@@ -10,8 +10,8 @@ Rules of this file
 Not here: the verbs' own arguments (commands/), the list of verbs (command_table.py).
 """
 
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from types import ModuleType, SimpleNamespace
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from headcount.wire import exit_codes
 
@@ -58,7 +58,7 @@ RUN_A_COMMAND = (
 ATTRIBUTES = {"-a": "all", "-w": "wide", "--as": "acting_as"}
 
 
-def parsed(name: str, module: Any, words: list[str]) -> Any:
+def parsed(name: str, module: ModuleType, words: list[str]) -> "argparse.Namespace | SimpleNamespace":
     """The arguments of a call; a wrong call exits here."""
     if name not in RUN_A_COMMAND:
         return quick(name, words) or _by_argparse(name, module, words)
@@ -75,7 +75,7 @@ def quick(name: str, words: list[str]) -> SimpleNamespace | None:
     form = QUICK.get(name)
     if form is None:
         return None
-    found: dict[str, Any] = {_attribute(each): False for each in ("--json", *form.switches)}
+    found: dict[str, object] = {_attribute(each): False for each in ("--json", *form.switches)}
     found |= {_attribute(each): None for each in (*form.words, *form.optional, *form.values)}
     places, rest = iter((*form.words, *form.optional)), iter(words)
     for word in rest:
@@ -102,7 +102,7 @@ def _attribute(word: str) -> str:
     return ATTRIBUTES.get(word) or word.lstrip("-").replace("-", "_")
 
 
-def _by_argparse(name: str, module: Any, words: list[str]) -> Any:
+def _by_argparse(name: str, module: ModuleType, words: list[str]) -> "argparse.Namespace":
     from headcount.cli.command_table import VERBS
 
     parser = parser_of(VERBS[name], module, as_json=is_json(words))
@@ -111,7 +111,7 @@ def _by_argparse(name: str, module: Any, words: list[str]) -> Any:
     return parser.parse_intermixed_args(words) if mixed else parser.parse_args(words)
 
 
-def parser_of(verb: "Verb", module: Any, *, as_json: bool = False) -> "argparse.ArgumentParser":
+def parser_of(verb: "Verb", module: ModuleType, *, as_json: bool = False) -> "argparse.ArgumentParser":
     import argparse
 
     examples = "\n".join(f"  {example}" for example in verb.examples)

@@ -38,7 +38,7 @@ def note(line: str) -> None:
     print(clean(line), file=sys.stderr)
 
 
-def print_document(data: Any) -> None:
+def print_document(data: object) -> None:
     print(json.dumps(data, indent=2 if sys.stdout.isatty() else None))
 
 
@@ -47,7 +47,7 @@ def print_fault(code: str, message: str, hint: str | None = None) -> None:
     print(json.dumps({"error": {"code": code, "message": message, "hint": hint}}))
 
 
-def print_line(data: Any) -> None:
+def print_line(data: object) -> None:
     """One line of NDJSON, out at once: the reader waits for it."""
     print(json.dumps(data), flush=True)
 

@@ -7,7 +7,7 @@ Rules of this file
 Not here: who may say so (the daemon decides).
 """
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.client.daemon_access import Client
@@ -15,19 +15,22 @@ from headcount.client.faults import ClientFault
 from headcount.present.clean_text import clean, command, said
 from headcount.present.session_words import SHORTEST_ID, agent_name
 
+if TYPE_CHECKING:
+    from headcount.wire.views import Rebooted, SessionRow
+
 SHOWN_MOST = 20
 
 
 def tell_once(client: Client) -> None:
     try:
-        answer = client.post("/v1/reboot/told")
+        answer: Rebooted = client.post("/v1/reboot/told")
     except ClientFault:  # an agent, or a daemon of another version: not ours to hear
         return
     for line in lines_of(answer.get("sessions") or []):
         output.note(line)
 
 
-def lines_of(sessions: list[dict[str, Any]]) -> list[str]:
+def lines_of(sessions: "list[SessionRow]") -> list[str]:
     """`7 ended by reboot:`, and a line for each."""
     if not sessions:
         return []
@@ -38,12 +41,12 @@ def lines_of(sessions: list[dict[str, Any]]) -> list[str]:
     return lines
 
 
-def _one(raw: dict[str, Any]) -> str:
+def _one(raw: "SessionRow") -> str:
     who = f"{clean(raw.get('id'))[:SHORTEST_ID]} {said(raw.get('name')) or agent_name(raw)}"
     return f"{who}: {resume_of(raw) or 'its agent knows no way to go on with it'}"
 
 
-def resume_of(raw: dict[str, Any]) -> str:
+def resume_of(raw: "SessionRow") -> str:
     """The command, with the directory that it must be run in."""
     resume, cwd = clean(raw.get("resume")), raw.get("cwd")
     if not resume or not isinstance(cwd, str) or not cwd:

@@ -19,7 +19,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headcount import times
 from headcount.client import claims
@@ -43,6 +43,9 @@ from headcount.client.values import (
     listed,
 )
 from headcount.paths import Places
+
+if TYPE_CHECKING:
+    from headcount.wire.views import StreamEvent
 
 log = logging.getLogger("headcount.client")
 
@@ -211,7 +214,7 @@ class AsyncClient:
         except RuntimeError:  # the loop is over
             claims.try_now(self.env)
 
-    async def _ask(self, question: connection.Question) -> dict[str, Any]:
+    async def _ask(self, question: connection.Question) -> Any:
         life, began, spent = self._here(), time.monotonic(), 0.0
         was_started, broken = False, None
         if claims.is_unconfirmed(life.links.path):
@@ -244,7 +247,7 @@ class AsyncClient:
             self._life = Life(self.env, self._life)
         return self._life
 
-    async def _follow(self, since: int | None) -> AsyncIterator[dict[str, Any]]:
+    async def _follow(self, since: int | None) -> "AsyncIterator[StreamEvent]":
         await self._meet(self._here())
         last, away = since, 0.0
         clock = asyncio.get_running_loop().time
@@ -278,7 +281,9 @@ class AsyncClient:
         return task
 
 
-async def _called_back(stream: AsyncIterator[dict[str, Any]], heard: Callable[[dict[str, Any]], Any]) -> None:
+async def _called_back(
+    stream: "AsyncIterator[StreamEvent]", heard: "Callable[[StreamEvent], object]"
+) -> None:
     """A callback that raises is logged and not called again."""
     async for data in stream:
         try:

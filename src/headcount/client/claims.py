@@ -60,14 +60,14 @@ def item_here(item: str, directory: str | None = None) -> str:
     return f"path:{whole if '..' in inside.split('/') else os.path.normpath(whole)}{tail}"
 
 
-def ask(client: Client, question: Question) -> dict[str, Any]:
+def ask(client: Client, question: Question) -> Any:
     answer = client.answer(
         question.method, question.path, question.body, within=question.within, again=question.again
     )
     return understood(answer)
 
 
-def understood(answer: Answer) -> dict[str, Any]:
+def understood(answer: Answer) -> Any:
     """The data of an answer, also of a refusal that is one; everything else is a fault."""
     data = answer.data
     if answer.status == 409 and isinstance(data, dict) and "granted" in data:
@@ -124,7 +124,7 @@ def check(item: str, fence: int) -> Question:
 
 
 def hand_off(item: str, to: str, *, fence: int | None = None, acting_as: str | None = None) -> Question:
-    body: dict[str, Any] = {"to": to} if fence is None else {"to": to, "fence": fence}
+    body: dict[str, object] = {"to": to} if fence is None else {"to": to, "fence": fence}
     query = f"?as={quoted(acting_as)}" if acting_as else ""
     return Question("POST", f"{_of(item)}/handoff{query}", body)
 

@@ -69,13 +69,13 @@ class Client:
     def get(self, path: str) -> Any:
         return self.ask("GET", path)
 
-    def post(self, path: str, body: Any = None) -> Any:
+    def post(self, path: str, body: object = None) -> Any:
         return self.ask("POST", path, {} if body is None else body)
 
     def delete(self, path: str) -> Any:
         return self.ask("DELETE", path)
 
-    def ask(self, method: str, path: str, body: Any = None) -> Any:
+    def ask(self, method: str, path: str, body: object = None) -> Any:
         """The data of a good answer; every other outcome is a fault."""
         answer = self.answer(method, path, body)
         if answer.status >= 400:
@@ -86,7 +86,7 @@ class Client:
         self,
         method: str,
         path: str,
-        body: Any = None,
+        body: object = None,
         *,
         within: float = times.CALL_WITHIN,
         again: bool = False,
@@ -204,7 +204,7 @@ class Client:
         return self._connection.daemon_pid
 
     def _met(
-        self, method: str, path: str, body: Any, within: float, again: bool, spent: float = 0.0
+        self, method: str, path: str, body: object, within: float, again: bool, spent: float = 0.0
     ) -> Answer:
         """An answer of a daemon, started now if nobody listens."""
         began = time.monotonic() - spent

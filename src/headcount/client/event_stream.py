@@ -21,12 +21,15 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 from headcount import times
 from headcount.client.daemon_access import Client
 from headcount.client.faults import Broken, NotRunning, Unavailable
 from headcount.client.transport.connection import Listener
+
+if TYPE_CHECKING:
+    from headcount.wire.views import StreamEvent
 
 STOPPED = "The headcount daemon has stopped; nothing is seen any more."
 WAITING = "The headcount daemon has stopped; waiting for its return. Start it: headcount up"
@@ -40,7 +43,7 @@ def follow(
     until: float | None = None,
     stay: Callable[[str], None] | None = None,
     listener: Listener | None = None,
-) -> Iterator[dict[str, Any]]:
+) -> "Iterator[StreamEvent]":
     """Snapshots (`type` is "snapshot") and events, as the wire has them, for ever or until `TimedOut`. `stay`: with
     whom to leave word when the daemon goes and comes back; without it its going is a fault. `listener`: a screen, told
     of every sign of life and of every break, a short one too."""
@@ -108,7 +111,7 @@ def _stopped(fault: Unavailable) -> Unavailable:
 
 log = logging.getLogger("headcount.client")
 
-Heard = Callable[[dict[str, Any]], object]
+Heard = Callable[["StreamEvent"], object]
 
 
 class Listening:

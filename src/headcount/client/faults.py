@@ -8,8 +8,6 @@ Rules of this file
 Not here: exit codes' meaning (wire/exit_codes.py), printing (cli/main.py).
 """
 
-from typing import Any
-
 from headcount.wire import exit_codes
 
 
@@ -23,11 +21,11 @@ class ClientFault(Exception):
         if hint is not None:
             self.add_note(hint)  # a traceback shows it
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return remade, (type(self), self.args, self.__dict__)
 
 
-def remade(kind: type[ClientFault], args: tuple[Any, ...], fields: dict[str, Any]) -> ClientFault:
+def remade(kind: type[ClientFault], args: tuple[object, ...], fields: dict[str, object]) -> ClientFault:
     fault = kind.__new__(kind, *args)
     fault.__dict__.update(fields)
     return fault
@@ -75,10 +73,10 @@ class NotFound(Refused):
     """No such thing is known."""
 
 
-def refusal(status: int, data: Any) -> Refused:
+def refusal(status: int, data: object) -> Refused:
     """The fault that an answer of 400 or more stands for, whatever its body is."""
     error = data.get("error") if isinstance(data, dict) else None
-    fields: dict[str, Any] = error if isinstance(error, dict) else {}
+    fields: dict[str, object] = error if isinstance(error, dict) else {}
     code = str(fields.get("code") or "unknown")
     message = str(fields.get("message") or f"The daemon answered {status} without saying why.")
     hint = fields.get("hint")

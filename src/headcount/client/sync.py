@@ -16,7 +16,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headcount.client import claims
 from headcount.client.daemon_access import Client as Reach
@@ -38,6 +38,9 @@ from headcount.client.values import (
     is_over,
     listed,
 )
+
+if TYPE_CHECKING:
+    from headcount.wire.views import StreamEvent
 
 OnSession = Callable[[Session], object]
 
@@ -186,7 +189,7 @@ class Client:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _ask(self, question: connection.Question) -> dict[str, Any]:
+    def _ask(self, question: connection.Question) -> Any:
         line = self._line()
         closes = line.reach.closes
         if claims.is_unconfirmed(line.reach.places.socket):
@@ -261,10 +264,10 @@ def environment(home: str | None, env: Mapping[str, str] | None) -> dict[str, st
     return found
 
 
-def heard_of(kind: str, call: Callable[[Session], Any]) -> Callable[[dict[str, Any]], Any]:
+def heard_of(kind: str, call: Callable[[Session], object]) -> "Callable[[StreamEvent], object]":
     """Calls back for events of that type only, with the session."""
 
-    def heard(data: dict[str, Any]) -> Any:
+    def heard(data: "StreamEvent") -> object:
         session = data.get("session")
         return call(Session.of(session)) if data.get("type") == kind and isinstance(session, dict) else None
 

@@ -14,10 +14,16 @@ Not here: asking (sync.py, aio.py); what an item is (core/values/item.py: the da
 
 import os
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headcount import times
 from headcount.client.faults import Refused, WrongCall, remade
+
+if TYPE_CHECKING:
+    from headcount.wire.answer_views import ClaimAnswer, Claims
+    from headcount.wire.views import ClaimRow, Ended, SessionRow, StreamEvent
+    from headcount.wire.views import Holder as HolderView
+    from headcount.wire.views import Me as MeView
 
 
 class HeldByAnother(Refused):
@@ -27,7 +33,7 @@ class HeldByAnother(Refused):
         super().__init__(409, claim.code or "held", claim.because, _next_step(claim.code))
         self.claim = claim
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> "tuple[object, ...]":
         claim = Claim(**{name: getattr(self.claim, name) for name in Claim.__slots__})  # without its client
         return remade, (type(self), self.args, {**self.__dict__, "claim": claim})
 
@@ -40,7 +46,7 @@ class Holder:
     name: str | None
 
     @classmethod
-    def of(cls, data: Any) -> "Holder | None":
+    def of(cls, data: "HolderView | None") -> "Holder | None":
         if not isinstance(data, dict):
             return None
         return cls(data.get("session"), data.get("conversation"), data.get("pid"), data.get("name"))
@@ -58,7 +64,7 @@ class Claim:
     code: str | None  # granted, again, under; or held, unverified, not-an-agent, ...
     under: str | None  # the session above, whose claim this is
     still_running: tuple[int, ...]  # processes of a dead holder that may still write
-    raw: dict[str, Any] = field(repr=False, compare=False)
+    raw: "ClaimAnswer | ClaimRow" = field(repr=False, compare=False)
 
     @property
     def again(self) -> bool:
@@ -73,8 +79,9 @@ class Claim:
             raise HeldByAnother(self)
 
 
-def claim_fields(data: dict[str, Any]) -> dict[str, Any]:
+def claim_fields(data: "ClaimAnswer | ClaimRow") -> dict[str, Any]:
     """Of an answer to a claim."""
+    running = data.get("still_running")
     return {
         "item": str(data.get("item")),
         "granted": data.get("granted") is True,
@@ -85,12 +92,12 @@ def claim_fields(data: dict[str, Any]) -> dict[str, Any]:
         "because": str(data.get("because") or ""),
         "code": data.get("code"),
         "under": data.get("under"),
-        "still_running": tuple(data.get("still_running") or ()),
+        "still_running": tuple(running) if isinstance(running, list) else (),
         "raw": data,
     }
 
 
-def listed(data: dict[str, Any]) -> list[Claim]:
+def listed(data: "Claims") -> list[Claim]:
     """All that is held, of the list's answer."""
     return [Claim(**(claim_fields(row) | {"granted": True})) for row in data.get("claims") or ()]
 
@@ -113,16 +120,21 @@ class Session:
     predecessor: str | None
     claims: tuple[str, ...]
     alarms: tuple[str, ...]
-    ended: dict[str, Any] | None
-    raw: dict[str, Any] = field(repr=False, compare=False)
+    ended: "Ended | None"
+    raw: "SessionRow" = field(repr=False, compare=False)
 
     @classmethod
-    def of(cls, row: dict[str, Any]) -> "Session":
+    def of(cls, row: "SessionRow") -> "Session":
         plain = ("id", "agent", "conversation", "pid", "liveness", "activity", "waiting_on", "doing", "name",
                  "role", "cwd", "parent", "predecessor", "ended")  # fmt: skip
         fields: dict[str, Any] = {name: row.get(name) for name in plain}
-        fields |= {name: tuple(row.get(name) or ()) for name in ("groups", "claims", "alarms")}
-        return cls(**fields, raw=row)
+        return cls(
+            **fields,
+            groups=tuple(row.get("groups") or ()),
+            claims=tuple(row.get("claims") or ()),
+            alarms=tuple(row.get("alarms") or ()),
+            raw=row,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,10 +147,10 @@ class Me:
     name: str | None
     role: str | None
     groups: tuple[str, ...]
-    raw: dict[str, Any] = field(repr=False, compare=False)
+    raw: "MeView" = field(repr=False, compare=False)
 
     @classmethod
-    def of(cls, data: dict[str, Any]) -> "Me":
+    def of(cls, data: "MeView") -> "Me":
         names = ("session", "agent", "conversation", "pid", "resolved_by", "name", "role")
         fields: dict[str, Any] = {name: data.get(name) for name in names}
         return cls(**fields, groups=tuple(data.get("groups") or ()), raw=data)
@@ -154,10 +166,10 @@ class Event:
     fence: int | None
     holder: Holder | None
     because: str | None
-    raw: dict[str, Any] = field(repr=False, compare=False)
+    raw: "StreamEvent" = field(repr=False, compare=False)
 
     @classmethod
-    def of(cls, data: dict[str, Any]) -> "Event":
+    def of(cls, data: "StreamEvent") -> "Event":
         session = data.get("session")
         return cls(
             seq=int(data["seq"]),

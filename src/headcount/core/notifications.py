@@ -14,7 +14,6 @@ Not here: panes, channels (daemon/observers/notifications.py), when a turn is ov
 
 from collections.abc import Iterable
 from enum import Enum
-from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -180,7 +179,7 @@ def _of_alarm(memory: Memory, event: Event, session: Session | None) -> Notice |
     return _notice(event, kind, session, title, str(event.facts.get("alarm") or ""))
 
 
-def _alarm_key(facts: dict[str, Any]) -> str:
+def _alarm_key(facts: dict[str, object]) -> str:
     sessions = facts.get("sessions")
     who = (
         "+".join(sorted(str(each) for each in sessions)) if isinstance(sessions, list) else facts.get("alarm")

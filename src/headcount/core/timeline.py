@@ -113,7 +113,8 @@ class Lanes(Struct):
         if known is None:
             known = Held(event.claim.item, event.claim.fence, max(self.since, event.claim.since))
             held.append(known)
-        known.to, known.because = at, event.facts.get("because")
+        because = event.facts.get("because")
+        known.to, known.because = at, because if isinstance(because, str) else None
 
     def _was_blind(self, since: object, at: float) -> None:
         """`since`: the last that was seen before; of the very first start nothing is."""

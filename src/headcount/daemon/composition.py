@@ -114,10 +114,10 @@ class BackgroundTasks:
         self._on_fault = on_fault
         self._tasks: list[asyncio.Task[None]] = []
 
-    def add(self, work: Coroutine[Any, Any, None], name: str) -> None:
+    def add(self, work: Coroutine[object, object, None], name: str) -> None:
         self._tasks.append(self.watched(work, name))
 
-    def watched(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
+    def watched(self, work: Coroutine[object, object, None], name: str) -> asyncio.Task[None]:
         """As `add`, but somebody else stops it."""
         task = asyncio.create_task(work, name=name)
         task.add_done_callback(self._ended)

@@ -45,52 +45,53 @@ class BadSetting(Exception):
 # --- forms: what a value must be -------------------------------------------------------------------
 
 
-def switch(value: Any) -> bool:
+def switch(value: object) -> bool:
     if not isinstance(value, bool):
         raise BadSetting("must be true or false")
     return value
 
 
-def text(value: Any) -> str:
+def text(value: object) -> str:
     if not isinstance(value, str):
         raise BadSetting("must be a string")
     return value
 
 
-def texts(value: Any) -> tuple[str, ...]:
+def texts(value: object) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
         raise BadSetting("must be a list of strings")
     return tuple(value)
 
 
-def kinds(value: Any) -> tuple[str, ...]:
+def kinds(value: object) -> tuple[str, ...]:
     """A kind that does not exist would keep every notice back, and nothing would say so."""
     from headcount.core.notifications import Kind
 
     known = [kind.value for kind in Kind if kind is not Kind.TEST]
-    for each in texts(value):
+    given = texts(value)
+    for each in given:
         if each not in known:
             raise BadSetting(f"has no kind {each!r}; the kinds are {', '.join(known)}")
-    return tuple(value)
+    return given
 
 
-def span(value: Any) -> str:
+def span(value: object) -> str:
     if value != "" and (not isinstance(value, str) or parse_span(value) is None):
         raise BadSetting('must be a span of time as "12h", "30m" or "2d"')
     return str(value)
 
 
-def number(value: Any) -> float:
+def number(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= NUMBER_MOST:
         raise BadSetting(f"must be a number above zero, and not beyond {NUMBER_MOST:,}")
     return float(value)
 
 
-def count(value: Any) -> int:
+def count(value: object) -> int:
     return int(number(value))
 
 
-def port(value: Any) -> int:
+def port(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= PORT_MOST:
         raise BadSetting(f"must be a port, 1 to {PORT_MOST}; 0 takes a free one")
     return value
@@ -105,7 +106,7 @@ def parse_span(text: str) -> float | None:
 # --- the table -------------------------------------------------------------------------------------
 
 
-def _setting(form: Callable[[Any], Any], default: Any, meaning: str, variable: str = "") -> Any:
+def _setting(form: Callable[[Any], object], default: Any, meaning: str, variable: str = "") -> Any:
     return field(default=default, metadata={"form": form, "meaning": meaning, "variable": variable})
 
 
@@ -171,7 +172,7 @@ class Setting(NamedTuple):
     name: str  # as in the file: `notify.desktop`
     field: str
     default: Any
-    form: Callable[[Any], Any]
+    form: Callable[[Any], object]
     meaning: str
     variable: str  # of the environment, which wins over the file; empty: none
 
@@ -210,8 +211,8 @@ def _from_file(path: Path) -> Config:
     return Config(**given)
 
 
-def _flat(data: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _flat(data: dict[str, object]) -> dict[str, object]:
+    found: dict[str, object] = {}
     for name, value in data.items():
         if name in TABLES and isinstance(value, dict):
             found |= {f"{name}.{key}": each for key, each in value.items()}
@@ -223,7 +224,7 @@ def _flat(data: dict[str, Any]) -> dict[str, Any]:
 def _from_environment(env: Mapping[str, str]) -> dict[str, Any]:
     given: dict[str, Any] = {}
     for each in SETTINGS:
-        said: Any = env.get(each.variable) if each.variable else None
+        said: object = env.get(each.variable) if each.variable else None
         if said:
             with suppress(ValueError):  # then its form says what is wrong with it
                 said = type(each.default)(said)
@@ -231,7 +232,7 @@ def _from_environment(env: Mapping[str, str]) -> dict[str, Any]:
     return given
 
 
-def _checked(where: str, setting: Setting, value: Any) -> Any:
+def _checked(where: str, setting: Setting, value: object) -> object:
     try:
         return setting.form(value)
     except BadSetting as bad:

@@ -18,7 +18,6 @@ import asyncio
 import logging
 import os
 import sys
-from typing import Any
 
 import anyio
 from mcp import types
@@ -28,7 +27,7 @@ from mcp.server.stdio import stdio_server
 from headcount import __version__
 from headcount.client.aio import AsyncClient
 from headcount.mcp.tool_results import Answer, no_tool
-from headcount.mcp.tools import TOOLS, Tool, call
+from headcount.mcp.tools import TOOLS, Tool, ToolArguments, call
 from headcount.present.clean_text import clean
 
 SKILL = """\
@@ -77,15 +76,15 @@ def _pipes() -> "tuple[anyio.AsyncFile[str], anyio.AsyncFile[str]]":
     return anyio.wrap_file(given), anyio.wrap_file(open(protocol, "w", encoding="utf-8"))
 
 
-def server_of(client: AsyncClient) -> "Server[Any, Any]":
-    server: Server[Any, Any] = Server("headcount", version=__version__, instructions=SKILL)
+def server_of(client: AsyncClient) -> "Server[object, object]":
+    server: Server[object, object] = Server("headcount", version=__version__, instructions=SKILL)
 
     @server.list_tools()  # type: ignore[no-untyped-call, untyped-decorator]
     async def listed() -> list[types.Tool]:
         return [_described(tool) for tool in TOOLS.values()]
 
     @server.call_tool()  # type: ignore[untyped-decorator]
-    async def called(name: str, arguments: dict[str, Any]) -> types.CallToolResult:
+    async def called(name: str, arguments: ToolArguments) -> types.CallToolResult:
         tool = TOOLS.get(name)
         return _result(await call(tool, client, arguments) if tool else no_tool(name, TOOLS))
 

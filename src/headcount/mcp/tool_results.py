@@ -10,13 +10,18 @@ Not here: asking (tools.py), the protocol (server.py).
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from headcount.client.values import Claim, Me, Session
+from headcount.client.values import Claim, Holder, Me, Session
 from headcount.present import holders, session_words, table
 from headcount.present.clean_text import clean, in_quotes, said
 from headcount.present.screen import Screen
 
+if TYPE_CHECKING:
+    from headcount.wire.views import Holder as HolderView
+    from headcount.wire.views import SessionRow
+
+T = TypeVar("T")
 PLAIN = Screen(columns=None, colour=False, unicode=True)
 TEXT_MOST = 300
 NOBODY = "not-an-agent"
@@ -28,7 +33,7 @@ SHOWN = ("id", "agent", "name", "liveness", "activity", "waiting_on", "doing", "
 @dataclass(frozen=True, slots=True)
 class Answer:
     text: str
-    data: dict[str, Any]
+    data: dict[str, object]
     is_fault: bool = False
 
 
@@ -96,7 +101,8 @@ def myself(me: Me | None, session: Session | None) -> Answer:
     if me is None or me.session is None:
         text = "This process is inside no agent that headcount knows; it can look, but hold nothing."
         return _said(text, {"session": None, "resolved_by": None})
-    raw = _tame(session.raw if session is not None else {})
+    nobody: SessionRow = {}
+    raw = _tame(session.raw if session is not None else nobody)
     name = f" {raw['name']}" if raw.get("name") else ""
     claims = ", ".join(raw.get("claims") or ()) or "nothing"
     text = f"You are {_tame(me.session)[: session_words.SHORTEST_ID]}{name} ({_tame(me.agent)}, pid {me.pid}). You hold {claims}."
@@ -122,7 +128,7 @@ def fault(message: str, hint: str | None) -> Answer:
     return _said(text, {"error": _tame(message)}, is_fault=True)
 
 
-def _said(text: str, data: dict[str, Any], is_fault: bool = False) -> Answer:
+def _said(text: str, data: dict[str, object], is_fault: bool = False) -> Answer:
     """Whatever a function above forgot: what leaves is tame."""
     return Answer(text, _tame(data), is_fault)
 
@@ -149,7 +155,7 @@ def _note(claim: Claim) -> str:
     return f" ({in_quotes(claim.note, TEXT_MOST)})" if claim.note else ""
 
 
-def _claim(claim: Claim, me: str | None) -> dict[str, Any]:
+def _claim(claim: Claim, me: str | None) -> dict[str, object]:
     mine = claim.holder is not None and me is not None and claim.holder.session == me
     found = {
         "item": claim.item,
@@ -161,20 +167,30 @@ def _claim(claim: Claim, me: str | None) -> dict[str, Any]:
     return {**_tame(found), "is_yours": mine or (claim.granted and me is None)}
 
 
-def _plain(holder: Any) -> dict[str, Any] | None:
+def _plain(holder: Holder | None) -> "HolderView | None":
     if holder is None:
         return None
-    fields = {name: getattr(holder, name) for name in ("session", "conversation", "pid", "name")}
-    return {name: _tame(value) for name, value in fields.items()}
+    plain: HolderView = {
+        "session": holder.session,
+        "conversation": holder.conversation,
+        "pid": holder.pid,
+        "name": holder.name,
+    }
+    return _tame(plain)
 
 
-def _tame(value: Any) -> Any:
+def _tame(value: T) -> T:
     """The same document with every string cleaned and cut."""
+    tame: T = _tamed(value)
+    return tame
+
+
+def _tamed(value: Any) -> Any:
     if isinstance(value, str):
         shown = clean(value)
         return shown if len(shown) <= TEXT_MOST else shown[: TEXT_MOST - 1] + "…"
     if isinstance(value, dict):
-        return {clean(key): _tame(each) for key, each in value.items()}
+        return {clean(key): _tamed(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_tame(each) for each in value]
+        return [_tamed(each) for each in value]
     return value

@@ -10,9 +10,9 @@ Not here: words (tool_results.py), the protocol (server.py), who gets what (the 
 """
 
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypedDict
 
 from headcount import times
 from headcount.client.aio import AsyncClient
@@ -23,8 +23,20 @@ from headcount.core.values.item import BadItem, Item, overlaps, parse_item
 from headcount.mcp import tool_results
 from headcount.mcp.tool_results import Answer
 
-Arguments = Mapping[str, Any]
-Run = Callable[[AsyncClient, Arguments], Awaitable[Answer]]
+
+class ToolArguments(TypedDict, total=False):
+    """What a caller may give; each tool's schema says which of these."""
+
+    item: str
+    note: str
+    seconds: float
+    to: str
+    fence: int
+    directory: str
+    ended: bool
+
+
+Run = Callable[[AsyncClient, ToolArguments], Awaitable[Answer]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +44,12 @@ class Tool:
     name: str
     says: str
     run: Run
-    takes: dict[str, dict[str, Any]] = field(default_factory=dict)
+    takes: dict[str, dict[str, object]] = field(default_factory=dict)
     needs: tuple[str, ...] = ()
     only_reads: bool = False
 
     @property
-    def schema(self) -> dict[str, Any]:
+    def schema(self) -> dict[str, object]:
         return {
             "type": "object",
             "properties": self.takes,
@@ -46,7 +58,7 @@ class Tool:
         }
 
 
-async def call(tool: Tool, client: AsyncClient, arguments: Arguments) -> Answer:
+async def call(tool: Tool, client: AsyncClient, arguments: ToolArguments) -> Answer:
     """A refusal is an answer; only what keeps anybody from answering is a fault."""
     try:
         return await tool.run(client, arguments)
@@ -56,7 +68,7 @@ async def call(tool: Tool, client: AsyncClient, arguments: Arguments) -> Answer:
         return tool_results.fault(fault.message, fault.hint)
 
 
-async def _who_is_here(client: AsyncClient, given: Arguments) -> Answer:
+async def _who_is_here(client: AsyncClient, given: ToolArguments) -> Answer:
     sessions = await client.sessions(ended=bool(given.get("ended")))
     below = str(given.get("directory") or "").rstrip("/")
     if below:
@@ -64,7 +76,7 @@ async def _who_is_here(client: AsyncClient, given: Arguments) -> Answer:
     return tool_results.here(sessions, await _me(client), time.time())
 
 
-async def _who_holds(client: AsyncClient, given: Arguments) -> Answer:
+async def _who_holds(client: AsyncClient, given: ToolArguments) -> Answer:
     claims, wanted = await client.claims(), given.get("item")
     if wanted is not None:
         item = parse_item(item_here(wanted), stored=True)
@@ -74,34 +86,34 @@ async def _who_holds(client: AsyncClient, given: Arguments) -> Answer:
     return tool_results.held(claims, wanted, await _me(client))
 
 
-async def _claim(client: AsyncClient, given: Arguments) -> Answer:
+async def _claim(client: AsyncClient, given: ToolArguments) -> Answer:
     claim = await client.claim(given["item"], note=given.get("note"))
     return tool_results.asked(claim, await _holder(client, claim), 0.0)
 
 
-async def _wait_for_claim(client: AsyncClient, given: Arguments) -> Answer:
+async def _wait_for_claim(client: AsyncClient, given: ToolArguments) -> Answer:
     wait = min(float(given.get("seconds") or times.MCP_WAIT), times.MCP_WAIT_MOST)
     began = time.monotonic()
     claim = await client.claim(given["item"], note=given.get("note"), wait=wait)
     return tool_results.asked(claim, await _holder(client, claim), time.monotonic() - began)
 
 
-async def _release(client: AsyncClient, given: Arguments) -> Answer:
+async def _release(client: AsyncClient, given: ToolArguments) -> Answer:
     await client.release(given["item"])
     return tool_results.given_back(given["item"])
 
 
-async def _handoff(client: AsyncClient, given: Arguments) -> Answer:
+async def _handoff(client: AsyncClient, given: ToolArguments) -> Answer:
     return tool_results.handed(await client.handoff(given["item"], given["to"]))
 
 
-async def _check(client: AsyncClient, given: Arguments) -> Answer:
+async def _check(client: AsyncClient, given: ToolArguments) -> Answer:
     return tool_results.checked(
         given["item"], given["fence"], await client.check(given["item"], given["fence"])
     )
 
 
-async def _my_session(client: AsyncClient, given: Arguments) -> Answer:
+async def _my_session(client: AsyncClient, given: ToolArguments) -> Answer:
     del given
     me = await client.whoami()
     return tool_results.myself(me, await _session(client, me.session if me else None))
@@ -126,9 +138,13 @@ async def _session(client: AsyncClient, wanted: str | None) -> Session | None:
         return None
 
 
-ITEM = {"type": "string", "minLength": 3, "maxLength": 1000,
+ITEM: dict[str, object] = {"type": "string", "minLength": 3, "maxLength": 1000,
         "description": "kind:value, as task:AUTH-12, branch:api#main, port:5432, path:src/auth/**"}  # fmt: skip
-NOTE = {"type": "string", "maxLength": 500, "description": "what for; other agents and people see it"}
+NOTE: dict[str, object] = {
+    "type": "string",
+    "maxLength": 500,
+    "description": "what for; other agents and people see it",
+}
 
 TOOLS: dict[str, Tool] = {
     tool.name: tool

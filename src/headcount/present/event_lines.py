@@ -14,11 +14,14 @@ Not here: the rows' words (session_words.py), where events come from (client/); 
   (present/event_lines.py), the list of leftovers (commands/leftovers.py).
 """
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from headcount.present import session_words, time_text
 from headcount.present.clean_text import clean, said, said_item
 from headcount.present.screen import Screen
+
+if TYPE_CHECKING:
+    from headcount.wire.views import EventFacts, EventRow, SessionRow, Signalled
 
 SUGGESTED = 5  # seconds of --kill-after
 QUIET = frozenset({"session.heard", "session.bound", "session.changed", "leftover.changed"})
@@ -47,11 +50,11 @@ ABOUT_US = {
 }
 
 
-def is_told(event: dict[str, Any]) -> bool:
+def is_told(event: "EventRow") -> bool:
     return event.get("type") not in QUIET
 
 
-def lines_of(event: dict[str, Any], screen: Screen, now: float) -> list[str]:
+def lines_of(event: "EventRow", screen: Screen, now: float) -> list[str]:
     at = time_text.parse(event.get("at"))
     clock = time_text.clock(now if at is None else at, now)
     raw = event.get("session")
@@ -78,7 +81,7 @@ def lines_of(event: dict[str, Any], screen: Screen, now: float) -> list[str]:
     return [line, *(f"{' ' * len(clock)} {more}" for more in _more(event, raw))]
 
 
-def _of_an_ending(event: dict[str, Any]) -> str:
+def _of_an_ending(event: "EventRow") -> str:
     """`SIGTERM to 41377 node vite (reap, by operator on pts/3: headcount 5123, bash 4100)`, then what came of it."""
 
     facts = event.get("facts") or {}
@@ -86,12 +89,13 @@ def _of_an_ending(event: dict[str, Any]) -> str:
     if facts.get("outcome") == "closed":
         return f"{clean(id)[: session_words.SHORTEST_ID]} was closed (by {_asker(facts)})"
     if event.get("type") == "ending.finished":
-        return sentence({**facts, "session": id})
+        result: EventFacts = {**facts, "session": id}
+        return sentence(result)
     what = " ".join(word for word in (clean(facts.get("pid")), clean(facts.get("what"))) if word)
     return f"{clean(facts.get('signal'))} to {what} ({clean(facts.get('verb'))}, by {_asker(facts)})"
 
 
-def _asker(facts: dict[str, Any]) -> str:
+def _asker(facts: "EventFacts") -> str:
     """Who asked for an ending: the operator, our own policy, or an agent; from which terminal, below whom."""
     by, caller = clean(facts.get("by")), facts.get("caller") or {}
     who = by if by in ("operator", "policy") else f"agent {by[: session_words.SHORTEST_ID]}"
@@ -100,7 +104,7 @@ def _asker(facts: dict[str, Any]) -> str:
     return f"{who}{terminal}{': ' if chain else ''}{', '.join(chain)}"
 
 
-def _of_a_claim(event: dict[str, Any]) -> str:
+def _of_a_claim(event: "EventRow") -> str:
     """`7f3a auth-refactor claimed task:AUTH-12 (claim #12)`, `task:AUTH-12 is free: its holder 7f3a … died`."""
     from headcount.present.holders import name_of
 
@@ -112,7 +116,7 @@ def _of_a_claim(event: dict[str, Any]) -> str:
     return FREED.get(because, "{item} is free, once {who}'s").format(who=who, item=item) + by
 
 
-def _what(event: dict[str, Any], raw: dict[str, Any], moment: float) -> str:
+def _what(event: "EventRow", raw: "SessionRow", moment: float) -> str:
     kind = event.get("type")
     if kind == "session.started":
         return f"started: {session_words.agent_name(raw)} in {session_words.repo_of(raw)}"
@@ -138,7 +142,7 @@ def _what(event: dict[str, Any], raw: dict[str, Any], moment: float) -> str:
     return ": ".join(part for part in (session_words.state_of(raw, moment), doing) if part)
 
 
-def _more(event: dict[str, Any], raw: dict[str, Any]) -> list[str]:
+def _more(event: "EventRow", raw: "SessionRow") -> list[str]:
     if event.get("type") == "alarm.raised":
         return [f"! {clean(alarm)}" for alarm in raw.get("alarms") or ()]
     if event.get("type") == "session.ended" and (raw.get("ended") or {}).get("kind") in CUT_SHORT:
@@ -147,7 +151,7 @@ def _more(event: dict[str, Any], raw: dict[str, Any]) -> list[str]:
     return []
 
 
-def sentence(result: dict[str, Any]) -> str:
+def sentence(result: "Signalled") -> str:
     who, outcome = subject(result), result.get("outcome")
     seconds = result.get("seconds")
     took = f" in {seconds:.1f} s" if isinstance(seconds, int | float) else ""
@@ -162,7 +166,7 @@ def sentence(result: dict[str, Any]) -> str:
     return f"{who} was not signalled: {clean(result.get('because'))}."
 
 
-def subject(result: dict[str, Any]) -> str:
+def subject(result: "Signalled") -> str:
     """`7f3a auth-refactor (pid 41377)`; of a leftover `node vite (pid 41402, left by 02b7)`."""
     pid, what = clean(result.get("pid")), clean(result.get("what"))
     session = clean(result.get("session"))[: session_words.SHORTEST_ID]
@@ -181,10 +185,8 @@ NAMES = {
     "record": ("stale record", "stale records"),
 }
 
-Event = dict[str, Any]
 
-
-def text_of(event: Event) -> str:
+def text_of(event: "EventRow") -> str:
     facts, raw = event.get("facts") or {}, event.get("session") or {}
     parts = []
     freed = [said_item(item) for item in facts.get("freed") or ()]
@@ -202,7 +204,7 @@ def text_of(event: Event) -> str:
     return ". ".join(told)
 
 
-def of_a_leftover(event: Event) -> str:
+def of_a_leftover(event: "EventRow") -> str:
     """`02b7 i18n left a process: 41377 node vite`, `gone: …`."""
     left, raw = event.get("leftover") or {}, event.get("session")
     one, _ = NAMES.get(str(left.get("kind")), (clean(left.get("kind")), ""))
@@ -217,7 +219,7 @@ def of_a_leftover(event: Event) -> str:
     )
 
 
-def _counted(count: Any, kind: str) -> str:
+def _counted(count: object, kind: str) -> str:
     one, many = NAMES.get(kind, (clean(kind), clean(kind)))
     return f"{clean(count)} {one if count == 1 else many}"
 
@@ -229,7 +231,7 @@ class Deaths:
         self._open: set[str] = set()
         self._last: str | None = None  # whose death was told last, with nothing told since
 
-    def takes(self, event: Event) -> bool:
+    def takes(self, event: "EventRow") -> bool:
         """Whether the event will be part of a death's second line, and is not told by itself."""
         kind = event.get("type")
         if kind in ("snapshot", "headcount.started"):
@@ -238,7 +240,7 @@ class Deaths:
             return str((event.get("holder") or {}).get("session")) in self._open
         return kind == "leftover.found" and _id(event) in self._open
 
-    def told(self, event: Event) -> None:
+    def told(self, event: "EventRow") -> None:
         """Of every event that was told, in order."""
         ended = (
             (event.get("session") or {}).get("ended") or {} if event.get("type") == "session.ended" else {}
@@ -249,14 +251,14 @@ class Deaths:
         else:
             self._last = None
 
-    def follows(self, event: Event) -> bool:
+    def follows(self, event: "EventRow") -> bool:
         """Whether that death was the last thing told: then its second line stands under it."""
         return event.get("type") == "session.examined" and self._last == _id(event)
 
-    def is_over(self, event: Event) -> None:
+    def is_over(self, event: "EventRow") -> None:
         if event.get("type") == "session.examined":
             self._open.discard(_id(event))
 
 
-def _id(event: Event) -> str:
+def _id(event: "EventRow") -> str:
     return str((event.get("session") or {}).get("id"))

@@ -1,9 +1,12 @@
 """The lines of `explain`: what is believed, and on which evidence."""
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from headcount.present import session_words, time_text
 from headcount.present.clean_text import clean, pad, said, width
+
+if TYPE_CHECKING:
+    from headcount.wire.views import Belief, EvidenceLine, Explanation, SessionRow
 
 PHRASES = {
     "permission": "waiting for permission",
@@ -14,7 +17,7 @@ PHRASES = {
 }
 
 
-def lines_of(explanation: dict[str, Any], now: float) -> list[str]:
+def lines_of(explanation: "Explanation", now: float) -> list[str]:
     raw = explanation["session"]
     return [
         _headline(raw, now),
@@ -26,7 +29,7 @@ def lines_of(explanation: dict[str, Any], now: float) -> list[str]:
     ]
 
 
-def _headline(raw: dict[str, Any], now: float) -> str:
+def _headline(raw: "SessionRow", now: float) -> str:
     who = said(raw.get("name")) or clean(raw.get("id"))[: session_words.SHORTEST_ID]
     if raw.get("liveness") == "ended":
         return f"{who} is ENDED: {session_words.state_of(raw, now)}."
@@ -34,11 +37,11 @@ def _headline(raw: dict[str, Any], now: float) -> str:
     return f"{who} is {clean(raw.get('liveness')).upper()}, {PHRASES.get(word, word)}."
 
 
-def _evidence(explanation: dict[str, Any], now: float) -> list[str]:
+def _evidence(explanation: "Explanation", now: float) -> list[str]:
     evidence = [
         line
-        for part in ("liveness", "activity", "binding")
-        for line in (explanation.get(part) or {}).get("evidence") or ()
+        for part in (explanation.get("liveness"), explanation.get("activity"), explanation.get("binding"))
+        for line in (part or {}).get("evidence") or ()
     ]
     cells = [
         (clean(e.get("says")), clean(e.get("because")), clean(e.get("source")), _age(e, now))
@@ -56,24 +59,24 @@ def _evidence(explanation: dict[str, Any], now: float) -> list[str]:
     return lines
 
 
-def _age(evidence: dict[str, Any], now: float) -> str:
+def _age(evidence: "EvidenceLine", now: float) -> str:
     at = time_text.parse(evidence.get("at"))
     if at is None:
         return "now" if evidence.get("source") == "kernel" else "-"
     return "now" if now - at < 1 else time_text.exact_span(now - at)
 
 
-def _process(binding: dict[str, Any]) -> str:
+def _process(binding: "Belief") -> str:
     return f"Process: {clean(binding.get('value'))}, {clean(binding.get('because'))}."
 
 
-def _context(context: dict[str, Any] | None) -> list[str]:
+def _context(context: "Belief | None") -> list[str]:
     if not context:
         return []
     return [f"Starting context: {clean(context.get('value'))}, {clean(context.get('because'))}."]
 
 
-def _closing(explanation: dict[str, Any]) -> str:
+def _closing(explanation: "Explanation") -> str:
     change = ", ".join(clean(word) for word in explanation.get("would_change") or ())
     if explanation["session"].get("liveness") == "ended":
         return f"Would change it: {change}." if change else "Nothing changes it any more."

@@ -10,10 +10,14 @@ Not here: asking for an item (client/claims.py), who gets it (the daemon).
 """
 
 import time
-from typing import Any
+from typing import TYPE_CHECKING
 
 from headcount.present import time_text
 from headcount.present.clean_text import clean, command, in_quotes, said
+
+if TYPE_CHECKING:
+    from headcount.wire.answer_views import Conflict
+    from headcount.wire.views import Holder, SessionRow
 
 SHORT = 4
 WAIT_SUGGESTED = 600
@@ -27,7 +31,7 @@ DOING = {
 }
 
 
-def name_of(holder: Any, row: dict[str, Any] | None = None) -> str:
+def name_of(holder: "Holder | None", row: "SessionRow | None" = None) -> str:
     """`7f3a auth-refactor`, or `process 4711` for a holder without a session."""
     if not isinstance(holder, dict):
         return "nobody"
@@ -38,22 +42,22 @@ def name_of(holder: Any, row: dict[str, Any] | None = None) -> str:
     return session[:SHORT] + (f" {said(name)}" if name else "") + _on(holder)
 
 
-def with_pid(holder: Any) -> str:
+def with_pid(holder: "Holder | None") -> str:
     """`7f3a auth-refactor (pid 41377)`, of a holder whose claim was changed."""
     pid = holder.get("pid") if isinstance(holder, dict) and holder.get("session") else None
     return name_of(holder) + (f" (pid {clean(pid)})" if pid else "")
 
 
-def _on(holder: dict[str, Any]) -> str:
+def _on(holder: "Holder") -> str:
     """Of a holder on another host: where."""
     return f" on {said(holder.get('host'))}" if is_elsewhere(holder) else ""
 
 
-def is_elsewhere(holder: Any) -> bool:
+def is_elsewhere(holder: "Holder | None") -> bool:
     return isinstance(holder, dict) and holder.get("here") is False
 
 
-def state_of(row: dict[str, Any]) -> str:
+def state_of(row: "SessionRow | Conflict") -> str:
     """` (alive, working: Edit: f.py)`, with what `ps` shows that it does; or nothing when nothing is known."""
     if not row:
         return ""

@@ -1,10 +1,13 @@
 """Leftovers in a table: whose, what, how old, on which evidence."""
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from headcount.present import time_text
 from headcount.present.clean_text import clean, cut, pad, width
 from headcount.present.screen import Screen
+
+if TYPE_CHECKING:
+    from headcount.wire.views import LeftoverRow
 
 TITLES = ("FROM", "KIND", "WHAT", "AGE", "MEM", "EVIDENCE")
 
@@ -18,7 +21,7 @@ SHORT = 4
 MEGABYTE, GIGABYTE = 1024.0**2, 1024.0**3
 
 
-def table(leftovers: list[dict[str, Any]], now: float, screen: Screen) -> list[str]:
+def table(leftovers: "list[LeftoverRow]", now: float, screen: Screen) -> list[str]:
     if not leftovers:
         return ["Nothing was left behind."]
     rows = [TITLES, *_rows(leftovers, now)]
@@ -36,7 +39,7 @@ def table(leftovers: list[dict[str, Any]], now: float, screen: Screen) -> list[s
     return lines
 
 
-def _rows(leftovers: list[dict[str, Any]], now: float) -> list[tuple[str, ...]]:
+def _rows(leftovers: "list[LeftoverRow]", now: float) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
     before = None
     for each in leftovers:
@@ -56,18 +59,18 @@ def _rows(leftovers: list[dict[str, Any]], now: float) -> list[tuple[str, ...]]:
     return rows
 
 
-def what_of(leftover: dict[str, Any]) -> str:
+def what_of(leftover: "LeftoverRow") -> str:
     """`41377 node vite :5173 cpu 3m`."""
     ports = [f":{clean(port)}" for port in leftover.get("ports") or ()]
     words = [clean(leftover.get("pid")), clean(leftover.get("what")), *ports, _cpu(leftover.get("cpu_s"))]
     return " ".join(word for word in words if word)
 
 
-def _cpu(seconds: Any) -> str:
+def _cpu(seconds: object) -> str:
     return f"cpu {time_text.span(seconds)}" if isinstance(seconds, int | float) and seconds >= 1 else ""
 
 
-def memory(bytes: Any) -> str:
+def memory(bytes: object) -> str:
     if not isinstance(bytes, int | float):
         return "-"
     if bytes >= GIGABYTE:
@@ -75,7 +78,7 @@ def memory(bytes: Any) -> str:
     return f"{max(1, round(bytes / MEGABYTE))} MB" if bytes else "0 MB"
 
 
-def _age(leftover: dict[str, Any], now: float) -> str:
+def _age(leftover: "LeftoverRow", now: float) -> str:
     age = leftover.get("age_s")
     if isinstance(age, int | float):
         return time_text.span(age)
@@ -83,6 +86,6 @@ def _age(leftover: dict[str, Any], now: float) -> str:
     return "-" if found is None else time_text.span(now - found)
 
 
-def _gone(leftover: dict[str, Any]) -> str:
+def _gone(leftover: "LeftoverRow") -> str:
     at = time_text.parse(leftover.get("gone_at"))
     return "" if at is None else f"gone {time_text.clock(at, at)}"

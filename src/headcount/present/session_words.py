@@ -10,10 +10,13 @@ Not here: widths and colours (table.py), liveness and activity themselves (the d
 
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from headcount.present import time_text
 from headcount.present.clean_text import clean, said
+
+if TYPE_CHECKING:
+    from headcount.wire.views import BackgroundWork, Ended, SessionRow
 
 SHORTEST_ID = 4
 
@@ -69,10 +72,7 @@ class Row(NamedTuple):
     host: str = ""  # of another machine's
 
 
-Raw = dict[str, Any]
-
-
-def rows_of(sessions: Iterable[Raw], now: float) -> list[Row]:
+def rows_of(sessions: "Iterable[SessionRow]", now: float) -> list[Row]:
     """The rows in the order of the table: by group, the oldest first, ended ones the newest first."""
     listed = list(sessions)
     short = short_ids([str(raw.get("id")) for raw in listed])
@@ -84,7 +84,7 @@ def in_order(rows: Iterable[Row]) -> list[Row]:
     return sorted(rows, key=_place)
 
 
-def row_of(raw: Raw, short: str, now: float) -> Row:
+def row_of(raw: "SessionRow", short: str, now: float) -> Row:
     group = group_of(raw)
     ended = raw.get("ended") or {}
     since = time_text.parse(ended.get("at") or raw.get("since")) or now
@@ -112,7 +112,7 @@ def _place(row: Row) -> tuple[int, float, str]:
     return rank, -row.since if row.group == "ended" else row.since, row.full_id
 
 
-def group_of(raw: Raw) -> str:
+def group_of(raw: "SessionRow") -> str:
     liveness = raw.get("liveness")
     if liveness == "ended":
         return "ended"
@@ -121,7 +121,7 @@ def group_of(raw: Raw) -> str:
     return GROUP_OF_ACTIVITY.get(str(raw.get("activity")), "unknown")
 
 
-def state_of(raw: Raw, now: float) -> str:
+def state_of(raw: "SessionRow", now: float) -> str:
     """The word of the STATE column."""
     liveness = raw.get("liveness")
     if liveness == "ended":
@@ -134,7 +134,7 @@ def state_of(raw: Raw, now: float) -> str:
     return f"{word}?" if inferred else word
 
 
-def activity_word(raw: Raw) -> str:
+def activity_word(raw: "SessionRow") -> str:
     activity = clean(raw.get("activity")) or "unknown"
     if activity == "waiting":
         return clean(raw.get("waiting_on")) or "waiting"
@@ -143,7 +143,7 @@ def activity_word(raw: Raw) -> str:
     return activity
 
 
-def end_of(ended: Raw) -> str:
+def end_of(ended: "Ended") -> str:
     """exited, killed (SIGKILL), continued as 5e61 (/clear), ended by reboot, ended while headcount was away."""
     if ended.get("kind") == "rebooted":
         return "ended by reboot"
@@ -154,7 +154,7 @@ def end_of(ended: Raw) -> str:
     return clean(ended.get("because")) or "ended"
 
 
-def repo_of(raw: Raw) -> str:
+def repo_of(raw: "SessionRow") -> str:
     """`api@auth-12`, else the directory's own name, or `-`."""
     name, branch = clean(raw.get("repo")), clean(raw.get("branch"))
     if name:
@@ -163,22 +163,22 @@ def repo_of(raw: Raw) -> str:
     return clean(cwd.rstrip("/").rpartition("/")[2] or cwd) or "-"
 
 
-def is_in_repo(raw: Raw) -> bool:
+def is_in_repo(raw: "SessionRow") -> bool:
     """Whether what `repo_of` says is a repository, and not a mere directory."""
     return bool(raw.get("repo"))
 
 
-def who(raw: Raw) -> str:
+def who(raw: "SessionRow") -> str:
     """`02b7 i18n`; a name of more than a word in quotes."""
     return " ".join(part for part in (clean(raw.get("id"))[:SHORTEST_ID], said(raw.get("name"))) if part)
 
 
-def agent_name(raw: Raw) -> str:
+def agent_name(raw: "SessionRow") -> str:
     agent = clean(raw.get("agent")) or "-"
     return AGENT_NAMES.get(agent, agent)
 
 
-def doing_of(raw: Raw, group: str) -> str:
+def doing_of(raw: "SessionRow", group: str) -> str:
     doing = clean(raw.get("doing"))
     background = raw.get("background") or []
     if group == "ended":
@@ -193,7 +193,7 @@ def doing_of(raw: Raw, group: str) -> str:
     return " ".join(part for part in (doing, beside(background)) if part)
 
 
-def beside(background: list[Raw]) -> str:
+def beside(background: "list[BackgroundWork]") -> str:
     """`+2 subagents`, `+1 shell`."""
     counts: dict[str, int] = {}
     for work in background:

@@ -17,11 +17,14 @@ Not here: words and order (session_words.py), what a terminal can do (screen.py)
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from headcount.present.clean_text import clean, cut, cut_middle, pad, width
 from headcount.present.screen import Screen
 from headcount.present.session_words import ASCII_MARKS, GROUPS, MARKS, Row
+
+if TYPE_CHECKING:
+    from headcount.wire.views import SessionRow
 
 GAP = "  "
 WIDE_FROM = 100
@@ -204,10 +207,8 @@ def _within(text: str, screen: Screen) -> str:
 THOUSAND = 1_000
 MILLION = 1_000_000
 
-Raw = Mapping[str, Any]
 
-
-def context(raw: Raw) -> str:
+def context(raw: "SessionRow") -> str:
     """`66%`, or `132k` where nobody says of how much."""
     used, window = raw.get("context_tokens"), raw.get("context_window")
     if not isinstance(used, int):
@@ -215,7 +216,7 @@ def context(raw: Raw) -> str:
     return f"{100 * used // window}%" if isinstance(window, int) and window > 0 else amount(used)
 
 
-def tokens(raw: Raw) -> str:
+def tokens(raw: "SessionRow") -> str:
     """`94k in, 140 out`."""
     spent = raw.get("tokens")
     if not isinstance(spent, dict):
@@ -223,7 +224,7 @@ def tokens(raw: Raw) -> str:
     return f"{amount(spent.get('input'))} in, {amount(spent.get('output'))} out"
 
 
-def cost(raw: Raw) -> str:
+def cost(raw: "SessionRow") -> str:
     usd = raw.get("cost_usd")
     return f"${usd:.2f}" if isinstance(usd, int | float) else ""
 
@@ -239,11 +240,11 @@ def amount(count: object) -> str:
     return f"{count / MILLION:.1f}M"
 
 
-def _plain(name: str) -> Callable[[Raw], str]:
+def _plain(name: str) -> "Callable[[SessionRow], str]":
     return lambda raw: clean(raw.get(name))
 
 
-COLUMNS: dict[str, Callable[[Raw], str]] = {
+COLUMNS: dict[str, "Callable[[SessionRow], str]"] = {
     "ROLE": _plain("role"),
     "GROUPS": lambda raw: ", ".join(clean(group) for group in raw.get("groups") or ()),
     "MODEL": _plain("model"),
@@ -258,7 +259,7 @@ COLUMNS: dict[str, Callable[[Raw], str]] = {
 }
 
 
-def wide_columns(sessions: Iterable[Raw]) -> dict[str, dict[str, str]]:
+def wide_columns(sessions: "Iterable[SessionRow]") -> dict[str, dict[str, str]]:
     """By title, each session's text by its id."""
     listed = list(sessions)
     drawn = {title: {clean(raw.get("id")): text(raw) for raw in listed} for title, text in COLUMNS.items()}

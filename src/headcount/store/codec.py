@@ -11,7 +11,7 @@ Rules
 Not here: columns and SQL (sql/), what the values mean (core/).
 """
 
-from typing import TYPE_CHECKING, Any, TypedDict, get_type_hints
+from typing import TYPE_CHECKING, TypedDict, get_type_hints
 
 import msgspec
 
@@ -33,7 +33,7 @@ else:
 
 class _Body(TypedDict, total=False):
     delta: _Delta
-    facts: dict[str, Any]
+    facts: dict[str, object]
     claim: Claim
     leftover: Leftover
 
@@ -103,7 +103,7 @@ def decode_leftover(body: bytes) -> Leftover:
 
 
 def encode_event(event: Event) -> EventRow:
-    content: dict[str, Any] = {}
+    content: dict[str, object] = {}
     if event.delta:
         content["delta"] = event.delta
     if event.facts:

@@ -11,7 +11,7 @@ Not here: rows (sessions.py), lines (tab_lines.py), the stream (event_feed.py), 
 
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on
 from textual.app import App, ComposeResult
@@ -26,10 +26,13 @@ from headcount.present.session_words import Row, who
 from headcount.present.table import summary
 from headcount.tui import tab_lines, widgets
 from headcount.tui.detail_pane import Detail, lines_about, lines_about_claim, lines_about_leftover
-from headcount.tui.event_feed import Feed
+from headcount.tui.event_feed import Feed, Lists
 from headcount.tui.keys import KEYS, Help, run_verb
 from headcount.tui.sessions import Board, next_that_needs_you
 from headcount.tui.widgets import Line, Listing, plain
+
+if TYPE_CHECKING:
+    from headcount.wire.views import Explanation, Timeline
 
 UNKNOWN = "Asking who is here…"
 EMPTY = "No agents here. Start one, or see what it looks like: headcount demo"
@@ -63,8 +66,8 @@ class Headcount(App[None]):
         self._unicode = unicode
         self._everybody: list[Row] = []
         self._rows: list[Row] = []  # those that are looked for
-        self._lists: dict[str, list[dict[str, Any]] | None] = {"claims": None, "leftovers": None}
-        self._behind: tuple[str, Any, Any] | None = None  # a session, its explanation, its timeline
+        self._lists: Lists = {"claims": None, "leftovers": None}
+        self._behind: tuple[str, Explanation | None, Timeline | None] | None = None  # of which session
         self._said: tuple[str, float] | None = None
         self._stopping: tuple[str, float] | None = None  # pressed once: on whom, until when
         self._moved_at = 0.0
@@ -156,15 +159,18 @@ class Headcount(App[None]):
                 return []
             _, explanation, timeline = known if known is not None and known[0] == chosen else ("", None, None)
             return lines_about(raw, explanation, timeline, self.pane.scrollable_content_region.width, now)
-        found = self._lists[self.tab] or []
-        if not chosen.isdecimal() or int(chosen) >= len(found):
+        if not chosen.isdecimal():
             return []
-        row = found[int(chosen)]
-        return lines_about_claim(row, now) if self.tab == "claims" else lines_about_leftover(row)
+        place, claims, leftovers = int(chosen), self._lists["claims"] or [], self._lists["leftovers"] or []
+        if self.tab == "claims":
+            return lines_about_claim(claims[place], now) if place < len(claims) else []
+        return lines_about_leftover(leftovers[place]) if place < len(leftovers) else []
 
     def _draw_bars(self, now: float, cells: int) -> None:
-        counts: dict[str, int | None] = {
-            name: None if found is None else len(found) for name, found in self._lists.items()
+        claims, leftovers = self._lists["claims"], self._lists["leftovers"]
+        counts = {
+            "claims": None if claims is None else len(claims),
+            "leftovers": None if leftovers is None else len(leftovers),
         }
         told = (summary(self._everybody), widgets.in_marks(self._everybody, unicode=self._unicode))
         told = told if self.board.is_known else ("", "")

@@ -15,7 +15,7 @@ Not here: asking (event_feed.py), the strip's cells (detail_pane.py); what happe
   spans (core/timeline.py).
 """
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rich.style import Style
 from textual.geometry import Size
@@ -29,6 +29,9 @@ from headcount.present.holders import name_of
 from headcount.present.leftovers import what_of
 from headcount.present.session_words import GROUP_OF_ACTIVITY
 from headcount.tui.widgets import Line, plain, strip_of
+
+if TYPE_CHECKING:
+    from headcount.wire.views import Blind, ClaimRow, Explanation, LeftoverRow, SessionRow, Span, Timeline
 
 STRIP_LABEL = "last 2 h  "
 
@@ -59,9 +62,9 @@ class Detail(ScrollView):
 
 
 def lines_about(
-    raw: session_words.Raw,
-    explanation: dict[str, Any] | None,
-    timeline: dict[str, Any] | None,
+    raw: "SessionRow",
+    explanation: "Explanation | None",
+    timeline: "Timeline | None",
     cells: int,
     now: float,
 ) -> list[Line]:
@@ -76,7 +79,7 @@ def lines_about(
     return lines + _named(_facts(raw))
 
 
-def lines_about_claim(claim: dict[str, Any], now: float) -> list[Line]:
+def lines_about_claim(claim: "ClaimRow", now: float) -> list[Line]:
     since = time_text.parse(claim.get("since"))
     facts = [
         ("holder", name_of(claim.get("holder"))),
@@ -89,7 +92,7 @@ def lines_about_claim(claim: dict[str, Any], now: float) -> list[Line]:
     return [[(title, "bold")], *_named(facts)]
 
 
-def lines_about_leftover(left: dict[str, Any]) -> list[Line]:
+def lines_about_leftover(left: "LeftoverRow") -> list[Line]:
     """With its evidence, and the command that would end it: nothing is ended from here."""
     evidence = left.get("evidence")
     listed = evidence if isinstance(evidence, list) else [evidence]
@@ -108,13 +111,13 @@ def _named(facts: list[tuple[str, str]]) -> list[Line]:
     return [[(f"{name:<10}", "head"), (value, "plain")] for name, value in facts if value]
 
 
-def _title(raw: session_words.Raw, now: float) -> str:
+def _title(raw: "SessionRow", now: float) -> str:
     started = time_text.parse(raw.get("started_at"))
     age = "" if started is None else f", started {time_text.exact_span(now - started)} ago"
     return f"{session_words.who(raw)} · {session_words.agent_name(raw)} · {session_words.state_of(raw, now)}{age}"
 
 
-def _facts(raw: session_words.Raw) -> list[tuple[str, str]]:
+def _facts(raw: "SessionRow") -> list[tuple[str, str]]:
     return [
         ("doing", session_words.doing_of(raw, session_words.group_of(raw))),
         ("title", clean(raw.get("title"))),
@@ -126,7 +129,7 @@ def _facts(raw: session_words.Raw) -> list[tuple[str, str]]:
     ]
 
 
-def _spent(raw: session_words.Raw) -> str:
+def _spent(raw: "SessionRow") -> str:
     """Tokens and money, as far as the agent's own files say."""
     tokens, cost = raw.get("tokens"), raw.get("cost_usd")
     parts = []
@@ -144,7 +147,7 @@ BLOCKS = {"needs you": "█", "stopped": "█", "done": "▆", "working": "▅",
 BLIND, EMPTY, GRANTED, DIED = "░", " ", "◆", "✗"
 
 
-def strip_of_lane(timeline: dict[str, Any], session: str, cells: int) -> Line:
+def strip_of_lane(timeline: "Timeline", session: str, cells: int) -> Line:
     """Coloured cells from the timeline's beginning to its end; empty when it tells nothing of that session."""
     since, to = time_text.parse(timeline.get("since")), time_text.parse(timeline.get("to"))
     lanes = timeline.get("lanes") or ()
@@ -172,7 +175,7 @@ class _Scale:
     def __init__(self, since: float, to: float, cells: int) -> None:
         self._since, self._per_cell, self._cells = since, (to - since) / cells, cells
 
-    def cells_of(self, span: dict[str, Any]) -> range:
+    def cells_of(self, span: "Span | Blind") -> range:
         first, last = self.cell_at(span.get("since")), self.cell_at(span.get("to"))
         return range(0) if first is None or last is None else range(first, last + 1)
 

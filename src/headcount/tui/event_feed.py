@@ -14,18 +14,27 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from headcount import times
 from headcount.client.daemon_access import Client, quoted, reach
 from headcount.client.event_stream import follow
 from headcount.client.faults import ClientFault
 
-LISTS = ("claims", "leftovers")
+if TYPE_CHECKING:
+    from headcount.wire.answer_views import Claims, Today
+    from headcount.wire.views import ClaimRow, Explanation, LeftoverRow, Leftovers, StreamEvent, Timeline
+
+
+class Lists(TypedDict):
+    """None: there is no such route, or no answer."""
+
+    claims: "list[ClaimRow] | None"
+    leftovers: "list[LeftoverRow] | None"
 
 
 class Beside(NamedTuple):
-    lists: dict[str, list[dict[str, Any]] | None]  # None: there is no such route, or no answer
+    lists: Lists
     waited: float  # seconds of today in which at least one agent waited for its user
 
 
@@ -33,7 +42,7 @@ class Feed:
     def __init__(self, env: Mapping[str, str], wake: Callable[[], object]) -> None:
         self._env = env
         self._wake = wake
-        self._waiting: deque[dict[str, Any]] = deque()
+        self._waiting: deque[StreamEvent] = deque()
         self._client: Client | None = None
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="feed", daemon=True)
@@ -50,7 +59,7 @@ class Feed:
         if self._thread.is_alive():
             self._thread.join(times.TUI_TICK)
 
-    def drain(self) -> list[dict[str, Any]]:
+    def drain(self) -> "list[StreamEvent]":
         """All events that came since the last time."""
         taken = []
         while self._waiting:
@@ -67,18 +76,20 @@ class Feed:
         finally:
             client.close()
 
-    def behind(self, session: str) -> tuple[Any, Any]:
+    def behind(self, session: str) -> "tuple[Explanation | None, Timeline | None]":
         """The explanation of a session, and its timeline."""
         name = quoted(session)
         return self.ask(f"/v1/sessions/{name}/explain"), self.ask(f"/v1/timeline?session={name}")
 
     def beside(self) -> Beside:
         """Claims, leftovers, and how long agents waited today."""
-        lists: dict[str, list[dict[str, Any]] | None] = {}
-        for name in LISTS:
-            answer = self.ask(f"/v1/{name}")
-            lists[name] = list(answer.get(name) or ()) if isinstance(answer, dict) else None
-        today = self.ask("/v1/today")
+        claims: Claims | None = self.ask("/v1/claims")
+        leftovers: Leftovers | None = self.ask("/v1/leftovers")
+        today: Today | None = self.ask("/v1/today")
+        lists: Lists = {
+            "claims": list(claims.get("claims") or ()) if isinstance(claims, dict) else None,
+            "leftovers": list(leftovers.get("leftovers") or ()) if isinstance(leftovers, dict) else None,
+        }
         waited = today.get("any_s") if isinstance(today, dict) else None
         return Beside(lists, float(waited) if isinstance(waited, int | float) else 0.0)
 
@@ -102,7 +113,7 @@ class Feed:
             self._over.wait(wait)
             wait = min(wait * 2, times.TUI_RECONNECT_MOST)
 
-    def _put(self, event: dict[str, Any]) -> None:
+    def _put(self, event: "StreamEvent") -> None:
         first = not self._waiting
         self._waiting.append(event)
         if first:

@@ -12,27 +12,30 @@ Not here: drawing (widgets.py), keys (app.py), the stream (event_feed.py).
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from headcount.present import time_text
 from headcount.present.clean_text import clean
-from headcount.present.session_words import Raw, Row, in_order, row_of, short_ids
+from headcount.present.session_words import Row, in_order, row_of, short_ids
 from headcount.times import TUI_ENDED_SHOWN
+
+if TYPE_CHECKING:
+    from headcount.wire.views import SessionRow, StreamEvent
 
 
 class Board:
     def __init__(self) -> None:
-        self.sessions: dict[str, Raw] = {}
+        self.sessions: dict[str, SessionRow] = {}
         self.is_known = False  # whether the daemon has said yet who is there
         self.wanted = ""  # what was typed after `/`
         self._order: list[str] | None = None  # ids, while it is frozen
-        self._cleaned: dict[str, tuple[Raw, str]] = {}
-        self._made: dict[str, tuple[Raw, str, int, Row]] = {}
+        self._cleaned: dict[str, tuple[SessionRow, str]] = {}
+        self._made: dict[str, tuple[SessionRow, str, int, Row]] = {}
         self._short: dict[str, str] = {}
 
     # --- what comes in -------------------------------------------------------------------------------
 
-    def take(self, event: dict[str, Any]) -> None:
+    def take(self, event: "StreamEvent") -> None:
         if event.get("type") == "snapshot":
             self.is_known = True
             self.sessions = {str(raw["id"]): raw for raw in event.get("sessions") or () if _is_shown(raw)}
@@ -83,7 +86,7 @@ class Board:
     def is_frozen(self) -> bool:
         return self._order is not None
 
-    def _row(self, id: str, raw: Raw, now: float) -> Row:
+    def _row(self, id: str, raw: "SessionRow", now: float) -> Row:
         """Made again when it changed, and once a second for its age: a burst of events costs what it changed."""
         short, second = self._short[id], int(now)
         known = self._made.get(id)
@@ -119,5 +122,5 @@ def next_that_needs_you(rows: Sequence[Row], current: str | None) -> str | None:
     return next((id for id in waiting if ids.index(id) > here), waiting[0])
 
 
-def _is_shown(raw: Raw) -> bool:
+def _is_shown(raw: "SessionRow") -> bool:
     return raw.get("liveness") != "ended" and not raw.get("provisional")

@@ -9,7 +9,7 @@ Not here: scrolling and choosing (widgets.py), colours themselves (widgets.py).
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from headcount.present import time_text
 from headcount.present.clean_text import clean, cut, cut_middle, pad, width, word_of_command
@@ -17,7 +17,11 @@ from headcount.present.holders import name_of
 from headcount.present.leftovers import memory, what_of
 from headcount.present.session_words import ASCII_MARKS, MARKS, SHORTEST_ID, Row
 from headcount.present.table import ALARM_INDENT, GAP, TITLES, columns_of
+from headcount.tui.event_feed import Lists
 from headcount.tui.widgets import Line, plain
+
+if TYPE_CHECKING:
+    from headcount.wire.views import ClaimRow, LeftoverRow
 
 WIDE = (
     100  # cells; below, the dead have one word, so that the living keep the room: the rest is behind the row
@@ -69,7 +73,7 @@ def _aligned(key: str, text: str, cells: int) -> str:
 # --- the other tabs --------------------------------------------------------------------------------
 
 
-def of_claims(claims: Sequence[dict[str, Any]], cells: int, now: float) -> Lines:
+def of_claims(claims: "Sequence[ClaimRow]", cells: int, now: float) -> Lines:
     table = [
         (
             word_of_command(str(claim.get("item"))),
@@ -84,7 +88,7 @@ def of_claims(claims: Sequence[dict[str, Any]], cells: int, now: float) -> Lines
     return _plain_table(("ITEM", "CLAIM", "HOLDER", "FOR", "", "NOTE"), table, cells)
 
 
-def of_leftovers(leftovers: Sequence[dict[str, Any]], cells: int) -> Lines:
+def of_leftovers(leftovers: "Sequence[LeftoverRow]", cells: int) -> Lines:
     table = [
         (
             clean(each.get("session"))[:SHORTEST_ID] or "-",
@@ -120,7 +124,7 @@ def _since(stamp: object, now: float) -> str:
     return "-" if at is None else time_text.span(now - at)
 
 
-def beside(rows: Sequence[Row], lists: dict[str, list[dict[str, Any]] | None]) -> list[str]:
+def beside(rows: Sequence[Row], lists: Lists) -> list[str]:
     """What stands in the footer: alarms, contested claims, memory that the dead still hold."""
     alarms = sum(len(row.alarms) for row in rows)
     contested = sum(bool(claim.get("waiting")) for claim in lists.get("claims") or ())

@@ -16,7 +16,6 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -57,7 +56,7 @@ KNOWN = frozenset({
     "spare", "formerNames", "agent", "logPath", "bridgeSessionId",
 })  # fmt: skip
 
-_decoder = msgspec.json.Decoder(dict[str, Any])
+_decoder = msgspec.json.Decoder(dict[str, object])
 
 
 class Sessions:
@@ -164,7 +163,7 @@ def _whole(fd: int, seen: os.stat_result) -> tuple[bytes, float] | None:
     return (content, seen.st_mtime) if len(content) <= LARGEST else None
 
 
-def _unknown(found: dict[str, Any], status: str | None, waiting_for: str | None) -> tuple[str, ...]:
+def _unknown(found: dict[str, object], status: str | None, waiting_for: str | None) -> tuple[str, ...]:
     strange = [one_line(key, 40) for key in sorted(found.keys() - KNOWN)[:8]]
     if status is not None and status not in STATUSES:
         strange.append(f"status={one_line(status, 40)}")
@@ -173,31 +172,32 @@ def _unknown(found: dict[str, Any], status: str | None, waiting_for: str | None)
     return tuple(strange)
 
 
-def _ticks(value: Any) -> int | None:
+def _ticks(value: object) -> int | None:
     """Start ticks on Linux. macOS writes a date there, which proves nothing to us."""
     return int(value) if isinstance(value, str) and re.fullmatch(r"[0-9]{1,18}", value, re.ASCII) else None
 
 
-def _namespace(value: Any) -> int | None:
+def _namespace(value: object) -> int | None:
     match = NAMESPACE.fullmatch(value) if isinstance(value, str) else None
     return int(match.group(2)) if match else None
 
 
-def _machine(value: Any) -> str | None:
+def _machine(value: object) -> str | None:
     match = NAMESPACE.fullmatch(value) if isinstance(value, str) else None
     return match.group(1) or None if match else None
 
 
-def _seconds(value: Any) -> float | None:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return value / 1000.0 if number and 0 < value < 1e14 else None
+def _seconds(value: object) -> float | None:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    return value / 1000.0 if 0 < value < 1e14 else None
 
 
 FROM_PROMPT = re.compile(r"\(Branch(?: [0-9]+)?\)|⑂")
 """Marks of a name that `/branch` or `/fork` made from a prompt, wherever a later name repeats it."""
 
 
-def name_of(value: Any) -> str | None:
+def name_of(value: object) -> str | None:
     """A name or custom title; None where the CLI made it from a prompt: prompts are not kept."""
     if not isinstance(value, str) or FROM_PROMPT.search(value):
         return None

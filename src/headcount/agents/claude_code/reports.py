@@ -17,7 +17,6 @@ Not here: installing (hooks.py), reading a payload (agents/kit/hook_events.py), 
 """
 
 import re
-from typing import Any
 
 from headcount.agents.claude_code import NAME
 from headcount.agents.claude_code.registry import name_of
@@ -270,6 +269,6 @@ def _task(task: Task) -> Background | None:
     return Background(id, kind, one_line(redacted(text)))
 
 
-def subagent_of(value: Any) -> str | None:
+def subagent_of(value: object) -> str | None:
     id = id_of(value)
     return None if id is None else bare_id(id)

@@ -14,7 +14,6 @@ Not here: when a transcript is read (daemon/observers/transcripts.py), what foll
 """
 
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -39,30 +38,30 @@ GOES_ON = frozenset({"tool_use", "pause_turn", ""})  # reasons after which the t
 
 
 class Usage(msgspec.Struct):
-    input_tokens: Any = 0
-    cache_creation_input_tokens: Any = 0
-    cache_read_input_tokens: Any = 0
+    input_tokens: object = 0
+    cache_creation_input_tokens: object = 0
+    cache_read_input_tokens: object = 0
 
 
 class ModelUsage(msgspec.Struct):
     """One model's part of a `cost-state`."""
 
-    inputTokens: Any = 0
-    outputTokens: Any = 0
-    cacheReadInputTokens: Any = 0
-    cacheCreationInputTokens: Any = 0
+    inputTokens: object = 0
+    outputTokens: object = 0
+    cacheReadInputTokens: object = 0
+    cacheCreationInputTokens: object = 0
 
 
 class Block(msgspec.Struct):
-    type: Any = None
-    text: Any = None
-    name: Any = None
+    type: object = None
+    text: object = None
+    name: object = None
     input: msgspec.Raw = msgspec.Raw(b"{}")
 
 
 class Message(msgspec.Struct):
-    model: Any = None
-    stop_reason: Any = None
+    model: object = None
+    stop_reason: object = None
     usage: Usage | None = None
     content: str | list[Block] = ""
 
@@ -70,18 +69,18 @@ class Message(msgspec.Struct):
 class Line(msgspec.Struct):
     """The fields of a line that are looked at, by the CLI's own names."""
 
-    type: Any = None
-    subtype: Any = None
-    timestamp: Any = None
-    isSidechain: Any = False
-    isMeta: Any = False
-    isCompactSummary: Any = False
-    isApiErrorMessage: Any = False
-    error: Any = None
-    cwd: Any = None
-    customTitle: Any = None
-    version: Any = None
-    totalCostUSD: Any = None
+    type: object = None
+    subtype: object = None
+    timestamp: object = None
+    isSidechain: object = False
+    isMeta: object = False
+    isCompactSummary: object = False
+    isApiErrorMessage: object = False
+    error: object = None
+    cwd: object = None
+    customTitle: object = None
+    version: object = None
+    totalCostUSD: object = None
     modelUsage: dict[str, ModelUsage] | None = None
     message: Message | None = None
 
@@ -188,11 +187,13 @@ def _spent(line: Line) -> Spent | None:
         for each in models
     )
     cost = line.totalCostUSD
-    priced = isinstance(cost, int | float) and not isinstance(cost, bool) and 0 <= cost < COST_MOST
-    return Spent(given, sum(count_of(each.outputTokens) for each in models), float(cost) if priced else None)
+    made = sum(count_of(each.outputTokens) for each in models)
+    if not isinstance(cost, int | float) or isinstance(cost, bool) or not 0 <= cost < COST_MOST:
+        return Spent(given, made, None)
+    return Spent(given, made, float(cost))
 
 
-def label_of(tool: str, block: Block, cwd: Any) -> str:
+def label_of(tool: str, block: Block, cwd: object) -> str:
     return label(tool, safe_reading.decoded(_input, block.input) or ToolInput(), plain(cwd))
 
 

@@ -10,7 +10,6 @@ Not here: the turn at the end of a transcript (transcript.py), who writes (core/
 """
 
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -25,10 +24,10 @@ UUID_MOST = 64
 class Line(msgspec.Struct):
     """By the CLI's own names."""
 
-    uuid: Any = None
-    parentUuid: Any = None
-    timestamp: Any = None
-    isSidechain: Any = False
+    uuid: object = None
+    parentUuid: object = None
+    timestamp: object = None
+    isSidechain: object = False
 
 
 _decoder = msgspec.json.Decoder(Line)

@@ -14,7 +14,6 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from headcount.agents.codex import NAME, open_conversations
 from headcount.agents.codex.reports import EVENTS
@@ -58,9 +57,9 @@ def _ours(root: Path, text: str) -> Iterator[tuple[str, str]]:
                     yield f"{root / FILE}:{_snake(event)}:{at}:{index}", fingerprint(event, group, handler)
 
 
-def fingerprint(event: str, group: Mapping[str, Any], handler: Mapping[str, Any]) -> str:
+def fingerprint(event: str, group: Mapping[str, object], handler: Mapping[str, object]) -> str:
     """Codex's own: sha256 of the one entry as sorted, compact JSON."""
-    entry: dict[str, Any] = {"event_name": _snake(event), "hooks": [{"async": False, **handler}]}
+    entry: dict[str, object] = {"event_name": _snake(event), "hooks": [{"async": False, **handler}]}
     if "matcher" in group:
         entry["matcher"] = group["matcher"]
     made = json.dumps(entry, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
@@ -81,7 +80,7 @@ def _trusted(root: Path) -> dict[str, str] | None:
         return None
 
 
-def _is_trusted(entry: Any) -> bool:
+def _is_trusted(entry: object) -> bool:
     return isinstance(entry, dict) and "trusted_hash" in entry and entry.get("enabled") is not False
 
 

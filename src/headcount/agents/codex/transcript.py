@@ -17,7 +17,6 @@ Not here: when a rollout is read (daemon/observers/transcripts.py), its first li
 """
 
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -40,42 +39,42 @@ SHELLS = frozenset({"exec_command", "shell", "shell_command", "local_shell"})
 
 
 class Failure(msgspec.Struct):
-    codex_error_info: Any = None
+    codex_error_info: object = None
 
 
 class Usage(msgspec.Struct):
-    input_tokens: Any = None  # what came from a cache is among them
-    output_tokens: Any = None
+    input_tokens: object = None  # what came from a cache is among them
+    output_tokens: object = None
 
 
 class Info(msgspec.Struct):
     last_token_usage: Usage | None = None
     total_token_usage: Usage | None = None
-    model_context_window: Any = None
+    model_context_window: object = None
 
 
 class Item(msgspec.Struct):
     """The fields of a payload that are looked at, by the CLI's own names."""
 
-    type: Any = None
-    name: Any = None
-    arguments: Any = None
-    model: Any = None
-    reason: Any = None
+    type: object = None
+    name: object = None
+    arguments: object = None
+    model: object = None
+    reason: object = None
     error: Failure | None = None
     info: Info | None = None
-    cli_version: Any = None
+    cli_version: object = None
 
 
 class Line(msgspec.Struct):
-    timestamp: Any = None
-    type: Any = None
+    timestamp: object = None
+    type: object = None
     payload: msgspec.Raw = msgspec.Raw(b"{}")
 
 
 class Arguments(msgspec.Struct):
-    cmd: Any = None
-    command: Any = None
+    cmd: object = None
+    command: object = None
 
 
 READ_TYPES = frozenset({"event_msg", "response_item", "turn_context", "session_meta"})
@@ -107,7 +106,7 @@ def parse(content: bytes) -> Tail:
         line = line_of(row)
         item = item_of(line) if line is not None and text_of(line.type) in READ_TYPES else None
         if line is not None and item is not None:
-            tail = _after(tail, line.type, item, moment_of(line.timestamp))
+            tail = _after(tail, text_of(line.type), item, moment_of(line.timestamp))
     return tail
 
 
@@ -186,16 +185,16 @@ WHO = {"UserMessage": "user", "AgentMessage": "agent"}
 
 
 class Piece(msgspec.Struct):
-    text: Any = None
+    text: object = None
 
 
 class Completed(msgspec.Struct, frozen=True):
-    type: Any = None
+    type: object = None
     content: tuple[Piece, ...] = ()
 
 
 class Event(msgspec.Struct):
-    type: Any = None
+    type: object = None
     item: Completed = Completed()
 
 

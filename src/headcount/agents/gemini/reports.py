@@ -12,8 +12,6 @@ Rules
 Not here: installing (hooks.py), what follows from a report (core), cutting and redacting (agents/kit/labels.py).
 """
 
-from typing import Any
-
 import msgspec
 
 from headcount.agents.gemini import NAME
@@ -36,14 +34,14 @@ from headcount.core.values.report import Details, Opening, Report, Turn, Waiting
 
 
 class ToolInput(msgspec.Struct):
-    """The fields that a label may show. `Any`: what a field holds is not trusted."""
+    """The fields that a label may show. `object`: what a field holds is not trusted."""
 
-    command: Any = None
-    file_path: Any = None
-    dir_path: Any = None
-    pattern: Any = None
-    query: Any = None
-    agent_name: Any = None
+    command: object = None
+    file_path: object = None
+    dir_path: object = None
+    pattern: object = None
+    query: object = None
+    agent_name: object = None
 
 
 BY_TOOL: dict[str, tuple[str, str]] = {
@@ -80,15 +78,15 @@ PERMISSION = "ToolPermission"  # the one kind of Notification that 0.61.0 sends
 class Asked(msgspec.Struct):
     """What a permission is asked for: `details` of a Notification."""
 
-    type: Any = None
-    command: Any = None
-    filePath: Any = None
+    type: object = None
+    command: object = None
+    filePath: object = None
 
 
 class Outcome(msgspec.Struct):
     """Of a tool: whether it failed. What it put out is not read."""
 
-    error: Any = None
+    error: object = None
 
 
 _input = Reader(ToolInput)

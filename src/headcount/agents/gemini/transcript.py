@@ -16,7 +16,6 @@ Not here: when a chat is read (daemon/observers/transcripts.py), what follows (c
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -36,26 +35,26 @@ LIMITS = ('"code":429', "RESOURCE_EXHAUSTED", "quota")
 
 
 class Tokens(msgspec.Struct):
-    input: Any = None
+    input: object = None
 
 
 class Call(msgspec.Struct):
-    name: Any = None
-    status: Any = None
-    timestamp: Any = None
+    name: object = None
+    status: object = None
+    timestamp: object = None
     args: msgspec.Raw = NO_RAW
 
 
 class Part(msgspec.Struct):
-    text: Any = None
-    functionResponse: Any = None
+    text: object = None
+    functionResponse: object = None
 
 
 class Line(msgspec.Struct):
-    id: Any = None
-    type: Any = None
-    timestamp: Any = None
-    model: Any = None
+    id: object = None
+    type: object = None
+    timestamp: object = None
+    model: object = None
     content: str | list[Part] | None = None
     tokens: Tokens | None = None
     toolCalls: list[Call] | None = None

@@ -108,6 +108,7 @@ def _settled(text: str, event: str, kind: str, wanted: "Group | None") -> str:
 
 
 Group = dict[str, Any]
+Settings = dict[str, Any]
 Entries = Mapping[tuple[str, str], Group]  # event and kind -> the group that holds our one handler
 
 
@@ -116,7 +117,7 @@ def _group(command: str, matcher: str | None, within: int) -> Group:
     return ({"matcher": matcher} if matcher is not None else {}) | {"hooks": [handler]}
 
 
-def _added(text: str, event: str, group: dict[str, Any]) -> str:
+def _added(text: str, event: str, group: Group) -> str:
     root = parse(text)
     hooks = root.member("hooks")
     if hooks is None:
@@ -177,13 +178,13 @@ def _events_of(root: Node) -> list[str]:
     return [key for key, _, _ in hooks.members]
 
 
-def _check(before: Any, after: Any, wanted: Entries) -> None:
+def _check(before: Settings, after: Settings, wanted: Entries) -> None:
     """A bug here would cost somebody their settings: what is about to be written is read again and compared."""
     if _foreign(before) != _foreign(after):
         raise NotMergeable(
             "the edit would have changed more than our own entries; this is a fault of headcount"
         )
-    ours: dict[tuple[str, str], list[Any]] = {}
+    ours: dict[tuple[str, str], list[object]] = {}
     for event in after.get("hooks", {}):
         for kind, handler in _handlers(after, event):
             ours.setdefault((event, kind), []).append(handler)
@@ -191,7 +192,7 @@ def _check(before: Any, after: Any, wanted: Entries) -> None:
         raise NotMergeable("the edit would not have installed what it should; this is a fault of headcount")
 
 
-def _handlers(settings: dict[str, Any], event: str) -> Iterator[tuple[str, Any]]:
+def _handlers(settings: Settings, event: str) -> Iterator[tuple[str, object]]:
     for group in settings["hooks"][event]:
         listed = group.get("hooks") if isinstance(group, dict) else None
         for handler in listed if isinstance(listed, list) else ():
@@ -200,7 +201,7 @@ def _handlers(settings: dict[str, Any], event: str) -> Iterator[tuple[str, Any]]
                 yield kind, handler
 
 
-def _foreign(settings: dict[str, Any]) -> dict[str, Any]:
+def _foreign(settings: Settings) -> Settings:
     """Everything that is not ours, without the lists that are empty then."""
     kept = {event: _foreign_groups(groups) for event, groups in settings.get("hooks", {}).items()}
     hooks = {event: groups for event, groups in kept.items() if groups}
@@ -209,11 +210,11 @@ def _foreign(settings: dict[str, Any]) -> dict[str, Any]:
     )
 
 
-def _foreign_groups(groups: list[Any]) -> list[Any]:
+def _foreign_groups(groups: list[object]) -> list[object]:
     result = []
     for group in groups:
         listed = group.get("hooks") if isinstance(group, dict) else None
-        if not isinstance(listed, list):
+        if not isinstance(group, dict) or not isinstance(listed, list):
             result.append(group)
             continue
         foreign = [h for h in listed if not (isinstance(h, dict) and kind_of(h.get("command")))]

@@ -156,17 +156,17 @@ def indent_unit(text: str) -> str:
     return match.group(1) if match else "  "
 
 
-def put_member(text: str, inside: Node, key: str, value: Any) -> str:
+def put_member(text: str, inside: Node, key: str, value: object) -> str:
     return _put(
         text, inside, [(start, node.end) for _, start, node in inside.members], value, json.dumps(key) + ": "
     )
 
 
-def put_item(text: str, inside: Node, value: Any) -> str:
+def put_item(text: str, inside: Node, value: object) -> str:
     return _put(text, inside, [(node.start, node.end) for node in inside.items], value, "")
 
 
-def put_instead(text: str, node: Node, value: Any) -> str:
+def put_instead(text: str, node: Node, value: object) -> str:
     return text[: node.start] + _printed(text, value, _indent_at(text, node.start)) + text[node.end :]
 
 
@@ -179,7 +179,7 @@ def take_item(text: str, inside: Node, index: int) -> str:
     return _take(text, inside, [(node.start, node.end) for node in inside.items], index)
 
 
-def _put(text: str, inside: Node, spans: list[tuple[int, int]], value: Any, prefix: str) -> str:
+def _put(text: str, inside: Node, spans: list[tuple[int, int]], value: object, prefix: str) -> str:
     if not spans:
         return _put_first(text, inside, value, prefix)
     first, last = spans[0][0], spans[-1][1]
@@ -190,7 +190,7 @@ def _put(text: str, inside: Node, spans: list[tuple[int, int]], value: Any, pref
     return f"{text[:last]},{_newline(text)}{indent}{prefix}{_printed(text, value, indent)}{text[last:]}"
 
 
-def _put_first(text: str, inside: Node, value: Any, prefix: str) -> str:
+def _put_first(text: str, inside: Node, value: object, prefix: str) -> str:
     outer, newline = _indent_at(text, inside.start), _newline(text)
     inner = outer + indent_unit(text)
     opening, closing = text[inside.start], text[inside.end - 1]
@@ -206,7 +206,7 @@ def _take(text: str, inside: Node, spans: list[tuple[int, int]], index: int) -> 
     return text[: spans[index - 1][1]] + text[spans[index][1] :]  # with the comma and the space before it
 
 
-def _printed(text: str, value: Any, indent: str) -> str:
+def _printed(text: str, value: object, indent: str) -> str:
     printed = json.dumps(value, indent=indent_unit(text), ensure_ascii=False)
     return printed.replace("\n", _newline(text) + indent)
 

@@ -11,7 +11,6 @@ what they mean (each agent's reports.py).
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import msgspec
 
@@ -21,18 +20,18 @@ from headcount.agents.kit.safe_reading import decoded
 
 
 class ToolInput(msgspec.Struct):
-    """The fields of all tools' inputs that a label may show. `Any`: what a field holds is not trusted."""
+    """The fields of all tools' inputs that a label may show. `object`: what a field holds is not trusted."""
 
-    command: Any = None
-    file_path: Any = None
-    notebook_path: Any = None
-    path: Any = None
-    pattern: Any = None
-    url: Any = None
-    query: Any = None
-    description: Any = None
-    skill: Any = None
-    questions: Any = None
+    command: object = None
+    file_path: object = None
+    notebook_path: object = None
+    path: object = None
+    pattern: object = None
+    url: object = None
+    query: object = None
+    description: object = None
+    skill: object = None
+    questions: object = None
 
 
 Labeller = Callable[[str, ToolInput, str | None], str]
@@ -102,12 +101,12 @@ def label(tool: str, given: ToolInput, cwd: str | None) -> str:
 class Task(msgspec.Struct):
     """One entry of `background_tasks`."""
 
-    id: Any = None
-    type: Any = None
-    status: Any = None
-    description: Any = None
-    command: Any = None
-    agent_type: Any = None
+    id: object = None
+    type: object = None
+    status: object = None
+    description: object = None
+    command: object = None
+    agent_type: object = None
 
 
 _tool_input = msgspec.json.Decoder(ToolInput)

@@ -17,7 +17,6 @@ Not here: the tables and their translators (each agent's reports.py), the line t
 import re
 from collections.abc import Callable, Iterable, Mapping, Set
 from enum import Enum
-from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -47,14 +46,14 @@ class Payload:
 
     __slots__ = ("_fields",)
 
-    def __init__(self, fields: Mapping[str, Any]) -> None:
+    def __init__(self, fields: Mapping[str, object]) -> None:
         self._fields = fields
 
     @property
     def names(self) -> Set[str]:
         return self._fields.keys()
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> object:
         """What the field holds; None: it is missing, or cannot be read."""
         value = self._fields.get(name)
         return safe_reading.value_of(value) if isinstance(value, msgspec.Raw) else value
@@ -135,7 +134,7 @@ class HookTable(dict[str, HookEvent]):
         row = self.get(event)
         return NOTHING if row is None or row.says is None else row.says(payload)
 
-    def unknown(self, event: Any, payload: Payload) -> tuple[str, ...]:
+    def unknown(self, event: object, payload: Payload) -> tuple[str, ...]:
         """What the payload has that the table does not know, for counting: `event:Name` first, then field names."""
         known = isinstance(event, str) and event in self
         named = () if known else (f"event:{one_line(str(event), 40)}",)
@@ -178,20 +177,20 @@ def report(
     )
 
 
-def event_of(value: Any, form: re.Pattern[str] = EVENT_NAME) -> str:
+def event_of(value: object, form: re.Pattern[str] = EVENT_NAME) -> str:
     return id_of(value, form) or UNNAMED
 
 
-def code_in_words(error: Any) -> str | None:
+def code_in_words(error: object) -> str | None:
     """A failure's code as words: "server error". A sentence is left out: it may quote what was said."""
     return error.replace("_", " ") if isinstance(error, str) and CODE.fullmatch(error) else None
 
 
-def left(reason: Any) -> Said:
+def left(reason: object) -> Said:
     return Said(leaving=one_line(reason, 40) if isinstance(reason, str) else "other")
 
 
-def subagent_began(subagent: str | None, kind: Any) -> Said:
+def subagent_began(subagent: str | None, kind: object) -> Said:
     return (
         NOTHING
         if subagent is None

@@ -1,8 +1,8 @@
 """Read what another program wrote: JSON, its fields, and the end of a file.
 
 Rules
-  1. Never raises. Types are not trusted: a field may hold anything, and a type given to `Reader` has only `Any` and
-     `Raw` fields with defaults. None: there is nothing to read, which says nothing.
+  1. Never raises. Types are not trusted: a field may hold anything, and a type given to `Reader` has only `object`
+     and `Raw` fields with defaults. None: there is nothing to read, which says nothing.
   2. The strict decoder is the fast way. What it refuses is read again leniently: agents write with JavaScript, which
      emits halves of surrogate pairs when it cuts a text (RFC 8259, section 8.2).
   3. An id is checked before it is kept: ids reach command lines and must not look like an option or a path (I8, K10).
@@ -81,7 +81,7 @@ def line_of(decoder: "msgspec.json.Decoder[D]", row: bytes) -> D | None:
     return decoded(decoder, row) if row.startswith(b"{") else None
 
 
-def value_of(data: msgspec.Raw) -> Any:
+def value_of(data: msgspec.Raw) -> object:
     """Whatever stands there; None: it cannot be read."""
     try:
         return _any.decode(data)
@@ -93,7 +93,7 @@ def value_of(data: msgspec.Raw) -> Any:
         return None
 
 
-def document(data: bytes) -> dict[str, Any] | str:
+def document(data: bytes) -> dict[str, object] | str:
     """Whatever can be made of it, without its numbers; or why nothing can."""
     try:
         found = _lenient(data)
@@ -109,7 +109,7 @@ def _lenient(data: bytes) -> Any:
     return json.loads(text, parse_int=_none, parse_float=_none, parse_constant=_none)
 
 
-def whole(value: Any) -> Any:
+def whole(value: object) -> object:
     """The same value in text that can be encoded: halves of surrogate pairs become question marks."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
@@ -129,26 +129,26 @@ UUID = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
 COUNT_MOST = 2**53  # beyond it no reader of JSON agrees on a number
 
 
-def id_of(value: Any, form: re.Pattern[str] = CONVERSATION) -> str | None:
+def id_of(value: object, form: re.Pattern[str] = CONVERSATION) -> str | None:
     return value if isinstance(value, str) and form.fullmatch(value) else None
 
 
-def text_of(value: Any) -> str:
+def text_of(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def count_of(value: Any) -> int:
+def count_of(value: object) -> int:
     """A number of things; what is none counts as nothing."""
     return value if type(value) is int and 0 < value < COUNT_MOST else 0
 
 
-def absolute(value: Any) -> str | None:
+def absolute(value: object) -> str | None:
     """A path that means the same wherever it is read."""
     path = plain(value)
     return path if path is not None and path.startswith("/") else None
 
 
-def below(directory: Any, path: str | None) -> str | None:
+def below(directory: object, path: str | None) -> str | None:
     """What a tool is given may be relative to where its session is."""
     if path is None or path.startswith("/"):
         return path

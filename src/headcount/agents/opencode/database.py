@@ -24,7 +24,6 @@ import stat
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 import msgspec
@@ -55,33 +54,33 @@ MESSAGE = "SELECT data FROM message WHERE session_id = ? ORDER BY time_created D
 
 
 class Time(msgspec.Struct, frozen=True):
-    created: Any = None
-    completed: Any = None
+    created: object = None
+    completed: object = None
 
 
 class Cache(msgspec.Struct, frozen=True):
-    read: Any = 0
-    write: Any = 0
+    read: object = 0
+    write: object = 0
 
 
 class Tokens(msgspec.Struct, frozen=True):
-    input: Any = 0
+    input: object = 0
     cache: Cache = Cache()
 
 
 class ErrorData(msgspec.Struct, frozen=True):
-    statusCode: Any = None
+    statusCode: object = None
 
 
 class Error(msgspec.Struct, frozen=True):
-    name: Any = None
+    name: object = None
     data: ErrorData = ErrorData()
 
 
 class Message(msgspec.Struct, frozen=True):
-    role: Any = None
-    modelID: Any = None
-    finish: Any = None
+    role: object = None
+    modelID: object = None
+    finish: object = None
     time: Time = Time()
     tokens: Tokens = Tokens()
     error: Error | None = None
@@ -120,10 +119,10 @@ def glimpse(path: Path, conversation: str) -> Glimpse | None:
     )
 
 
-def _figures(database: sqlite3.Connection, conversation: str) -> tuple[Any, ...]:
+def _figures(database: sqlite3.Connection, conversation: str) -> tuple[object, ...]:
     """Versions before it had no totals; how a turn stands is known all the same."""
     try:
-        found: tuple[Any, ...] | None = database.execute(FIGURES, (conversation,)).fetchone()
+        found: tuple[object, ...] | None = database.execute(FIGURES, (conversation,)).fetchone()
     except sqlite3.Error:
         found = None
     return found or (None, None, None, None)
@@ -154,11 +153,11 @@ def _used(tokens: Tokens) -> int | None:
     return sum(map(count_of, (tokens.input, tokens.cache.read, tokens.cache.write))) or None
 
 
-def _spent(given: Any, made: Any, cost: Any) -> Spent | None:
+def _spent(given: object, made: object, cost: object) -> Spent | None:
     if type(given) is not int or type(made) is not int or not 0 < given + made < COUNT_MOST:
         return None
-    priced = isinstance(cost, float) and 0 < cost < COST_MOST  # a model without a price costs nothing known
-    return Spent(given, made, cost if priced else None)
+    # a model without a price costs nothing known
+    return Spent(given, made, cost if isinstance(cost, float) and 0 < cost < COST_MOST else None)
 
 
 def _turned(message: Message) -> Turned | None:
@@ -182,7 +181,7 @@ def _word(at: float, turn: Turn, failure: str | None = None) -> Turned:
     return Turned(at, turn, "last message", "database", None, None, failure)
 
 
-def time_of(value: Any) -> float | None:
+def time_of(value: object) -> float | None:
     return count_of(value) / MILLI or None
 
 
@@ -226,11 +225,11 @@ class State(msgspec.Struct, frozen=True):
 
 
 class Part(msgspec.Struct):
-    type: Any = None
-    text: Any = None
-    tool: Any = None
-    synthetic: Any = None
-    ignored: Any = None
+    type: object = None
+    text: object = None
+    tool: object = None
+    synthetic: object = None
+    ignored: object = None
     state: State = State()
 
 
@@ -253,7 +252,7 @@ def peek(path: Path, conversation: str, lines: int) -> list[Said] | None:
     return said[-lines:] if messages else None
 
 
-def _said(data: Any, role: Any, at: float | None, cwd: Any) -> list[Said]:
+def _said(data: object, role: object, at: float | None, cwd: object) -> list[Said]:
     part = _parts.read_or_empty(str(data).encode("utf-8", "replace"))
     if part.type == "tool" and isinstance(part.tool, str):
         return [Said("tool", label(part.tool, part.state.input, cwd), at)]

@@ -15,7 +15,6 @@ Not here: the plugin (plugin.js) and installing it (hooks.py), what follows from
 """
 
 import re
-from typing import Any
 
 import msgspec
 
@@ -38,14 +37,14 @@ from headcount.core.values.report import Background, Details, Opening, Report, T
 
 
 class Args(msgspec.Struct):
-    command: Any = None
-    filePath: Any = None
-    filepath: Any = None
-    pattern: Any = None
-    path: Any = None
-    url: Any = None
-    query: Any = None
-    description: Any = None
+    command: object = None
+    filePath: object = None
+    filepath: object = None
+    pattern: object = None
+    path: object = None
+    url: object = None
+    query: object = None
+    description: object = None
 
 
 FIELD_OF = {
@@ -70,7 +69,7 @@ def args_of(given: msgspec.Raw) -> Args:
     return _args.read_or_empty(given)
 
 
-def label(tool: str, args: msgspec.Raw, directory: Any) -> str:
+def label(tool: str, args: msgspec.Raw, directory: object) -> str:
     """ "bash: npm test"; of a tool that is not in the table only its name."""
     field = FIELD_OF.get(tool)
     given = args_of(args)
@@ -214,6 +213,8 @@ def _file(read: Payload) -> str | None:
     return below(read["directory"], plain(args_of(read.raw("args")).filePath))
 
 
-def _time(told: Any, at: float) -> float:
+def _time(told: object, at: float) -> float:
     """The plugin's own, where it is one; compared as it came, since a number may be too large for a float."""
-    return float(told) if type(told) in (int, float) and 0 < told < at else at
+    if isinstance(told, bool) or not isinstance(told, int | float):
+        return at
+    return float(told) if 0 < told < at else at

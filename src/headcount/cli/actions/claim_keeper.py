@@ -17,6 +17,7 @@ import subprocess
 import sys
 import threading
 import time
+from typing import TYPE_CHECKING
 
 from headcount import times
 from headcount.client import claims
@@ -24,6 +25,9 @@ from headcount.client.daemon_access import Client, reach
 from headcount.client.faults import ClientFault, Refused
 from headcount.present.clean_text import said_item
 from headcount.system.libc import call
+
+if TYPE_CHECKING:
+    from headcount.wire.answer_views import CheckAnswer
 
 OVER = "claim.released"
 PR_SET_PDEATHSIG = 1
@@ -68,7 +72,7 @@ class Keeper:
 
     def _is_stale(self) -> bool:
         try:
-            answer = claims.ask(self._client, claims.check(self._item, self._fence))
+            answer: CheckAnswer = claims.ask(self._client, claims.check(self._item, self._fence))
         except Refused:
             return False
         self._lost_with_store = answer.get("lost") is True

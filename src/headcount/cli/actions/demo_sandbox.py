@@ -20,7 +20,6 @@ import uuid
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 from headcount.client.daemon_access import Client
 from headcount.client.faults import ClientFault, Unavailable
@@ -63,7 +62,7 @@ class StandIn:
     def pid(self) -> int:
         return self._process.pid
 
-    def reports(self, event: str, **fields: Any) -> None:
+    def reports(self, event: str, **fields: object) -> None:
         """Have it drop one hook report."""
         self._count += 1
         payload = {
@@ -114,15 +113,15 @@ class Stage:
         self.script.write_text(STAND_IN)
         self.hook = self.root / "hook.sh"
         self.hook.write_text(DROP.replace("$MAILBOX", places.mailbox))
-        health = self._started()
+        pid = self._started()
         if hasattr(os, "pidfd_open"):
-            self._daemon = os.pidfd_open(health["pid"])
+            self._daemon = os.pidfd_open(pid)
 
-    def _started(self) -> Any:
-        """A daemon that is on its way could be ended by nobody. Signals interrupt the main thread alone, so it is started
+    def _started(self) -> int:
+        """Its pid. A daemon that is on its way could be ended by nobody. Signals interrupt the main thread alone, so it is started
         by another, which is waited for even then; whoever insists is heard at once."""
         with ThreadPoolExecutor(max_workers=1) as starting:
-            return starting.submit(self.client.get, "/healthz").result()
+            return int(starting.submit(self.client.get, "/healthz").result()["pid"])
 
     def enter(self, name: str, repository: str, branch: str) -> StandIn:
         stand_in = StandIn(self, name, repository, branch)

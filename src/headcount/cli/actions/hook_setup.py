@@ -10,7 +10,7 @@ Not here: the change itself (agents/installing/), the verb (commands/hooks.py).
 import os
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from headcount.client.faults import ClientFault
 from headcount.paths import Places
@@ -101,7 +101,7 @@ def _standing_line(agent: "Agent", standing: "Standing", width: int) -> str:
     return f"{where}   {standing.state.value}{count}{asks}{notes}"
 
 
-def standing_document(agent: "Agent", standing: "Standing") -> dict[str, Any]:
+def standing_document(agent: "Agent", standing: "Standing") -> dict[str, object]:
     return {
         "agent": agent.name,
         "path": str(standing.settings),
@@ -114,7 +114,7 @@ def standing_document(agent: "Agent", standing: "Standing") -> dict[str, Any]:
     }
 
 
-def document(agent: "Agent", outcome: "Plan | Refusal") -> dict[str, Any]:
+def document(agent: "Agent", outcome: "Plan | Refusal") -> dict[str, object]:
     from headcount.agents.installing.file_change import Plan
 
     if not isinstance(outcome, Plan):

@@ -16,11 +16,14 @@ import re
 import shutil
 import subprocess
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from headcount.present.clean_text import clean
 from headcount.system import tmux
 from headcount.times import TMUX_WITHIN
+
+if TYPE_CHECKING:
+    from headcount.wire.answer_views import Whereabouts
 
 NUMBER = re.compile("[0-9]{1,10}")
 KITTY_SOCKET = re.compile(r"(unix|tcp|tcp6):[!-~]{1,200}")
@@ -33,7 +36,7 @@ class Went(NamedTuple):
     command: list[str] | None = None  # what is left to be done by hand
 
 
-def go(place: Mapping[str, Any], env: Mapping[str, str]) -> Went:
+def go(place: "Whereabouts", env: Mapping[str, str]) -> Went:
     program = place.get("program")
     if program == "tmux":
         return _to_pane(place, env)
@@ -47,7 +50,7 @@ def go(place: Mapping[str, Any], env: Mapping[str, str]) -> Went:
 # --- tmux ----------------------------------------------------------------------------------------------
 
 
-def _to_pane(place: Mapping[str, Any], env: Mapping[str, str]) -> Went:
+def _to_pane(place: "Whereabouts", env: Mapping[str, str]) -> Went:
     socket, wanted = str(place.get("socket")), str(place.get("pane"))
     panes = tmux.list_panes(socket)
     if isinstance(panes, tmux.Unreachable):
@@ -116,7 +119,7 @@ def _above(pid: int) -> list[int]:
 # --- others --------------------------------------------------------------------------------------------
 
 
-def _to_kitty(place: Mapping[str, Any]) -> Went:
+def _to_kitty(place: "Whereabouts") -> Went:
     window, socket = str(place.get("pane")), str(place.get("socket") or "")
     if not NUMBER.fullmatch(window):
         return _by_hand(place)
@@ -127,7 +130,7 @@ def _to_kitty(place: Mapping[str, Any]) -> Went:
     return _told("kitty", command, {})
 
 
-def _to_wezterm(place: Mapping[str, Any]) -> Went:
+def _to_wezterm(place: "Whereabouts") -> Went:
     pane, socket = str(place.get("pane")), str(place.get("socket") or "")
     if not NUMBER.fullmatch(pane):
         return _by_hand(place)
@@ -154,7 +157,7 @@ def _told(name: str, command: list[str], more: dict[str, str]) -> Went:
     )
 
 
-def _by_hand(place: Mapping[str, Any]) -> Went:
+def _by_hand(place: "Whereabouts") -> Went:
     """An editor opens a folder's window, but none can be told to show one of its terminals."""
     session = place.get("session") or {}
     cwd, program = session.get("cwd"), place.get("program")

@@ -23,7 +23,7 @@ import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from headcount import times
 from headcount.cli import output
@@ -31,6 +31,9 @@ from headcount.client.event_stream import follow
 from headcount.client.faults import ClientFault
 from headcount.paths import Places
 from headcount.wire import exit_codes
+
+if TYPE_CHECKING:
+    from headcount.wire.views import HostRow, SessionRow, StreamEvent
 
 HERE = "here"
 SSH = "HEADCOUNT_SSH"  # another program than ssh, with its arguments
@@ -50,21 +53,22 @@ class Known(NamedTuple):
     """What is known of one host."""
 
     host: str
-    sessions: list[dict[str, Any]]
+    sessions: "list[SessionRow]"
     at: float | None  # when it said so; None: it never did
     fault: str | None  # why it does not answer now
 
-    def marked(self, now: float) -> list[dict[str, Any]]:
+    def marked(self, now: float) -> "list[SessionRow]":
         age = None if self.at is None else round(max(0.0, now - self.at), 3)
-        more = {"host": self.host, "host_state": self.state, "host_age_s": age}
-        doubt = {"liveness": "unknown"} if self.fault else {}
-        return [{**row, **doubt, **more} for row in self.sessions]
+        more: SessionRow = {"host": self.host, "host_state": self.state, "host_age_s": age}
+        if self.fault:
+            more["liveness"] = "unknown"
+        return [{**row, **more} for row in self.sessions]
 
     @property
     def state(self) -> str:
         return "unknown" if self.fault else "alive"
 
-    def summary(self, now: float) -> dict[str, Any]:
+    def summary(self, now: float) -> "HostRow":
         age = None if self.at is None else round(max(0.0, now - self.at), 3)
         return {"name": self.host, "state": self.state, "age_s": age, "fault": self.fault}
 
@@ -112,7 +116,7 @@ def ask(host: str, *, ended: bool, env: Mapping[str, str] = os.environ) -> Known
     return known
 
 
-def _sessions(output: bytes) -> list[dict[str, Any]] | None:
+def _sessions(output: bytes) -> "list[SessionRow] | None":
     """The answer is a line; a shell that greets everybody puts its own before and after it."""
     for line in (output, *output.splitlines()):
         try:
@@ -126,12 +130,12 @@ def _sessions(output: bytes) -> list[dict[str, Any]] | None:
     return None
 
 
-def _plain(row: dict[str, Any]) -> dict[str, Any]:
+def _plain(row: dict[str, object]) -> Any:
     """A row without what no row of ours has: another version's, or somebody's who answers in its place."""
     return {name: value for name, value in row.items() if _fits(name, value)}
 
 
-def _fits(name: str, value: Any) -> bool:
+def _fits(name: str, value: object) -> bool:
     if value is None:
         return True
     if name in DOCUMENTS:
@@ -183,14 +187,13 @@ def _last(host: str, fault: str, env: Mapping[str, str]) -> Known:
         return Known(host, [], None, fault)
 
 
-Event = dict[str, Any]
 SILENT = "host.silent"
 ERRORS_READ = 4096  # of what ssh says, the end
 
 
-def follow_hosts(hosts: list[str]) -> Iterator[Event]:
+def follow_hosts(hosts: list[str]) -> "Iterator[StreamEvent]":
     """Events of here and there, for ever; `host.silent` when one does not answer."""
-    told: queue.Queue[Event] = queue.Queue()
+    told: queue.Queue[StreamEvent] = queue.Queue()
     children = Children()
     works = [threading.Thread(target=_here, args=(told,), daemon=True)]
     works += [threading.Thread(target=_there, args=(host, told, children), daemon=True) for host in hosts]
@@ -229,7 +232,7 @@ class Children:
                 child.terminate()
 
 
-def _here(told: "queue.Queue[Event]") -> None:
+def _here(told: "queue.Queue[StreamEvent]") -> None:
     while True:
         try:
             for event in follow(output.client(), None):
@@ -239,7 +242,7 @@ def _here(told: "queue.Queue[Event]") -> None:
         time.sleep(times.HOST_RETRY_EVERY)
 
 
-def _there(host: str, told: "queue.Queue[Event]", children: Children) -> None:
+def _there(host: str, told: "queue.Queue[StreamEvent]", children: Children) -> None:
     was_silent = False
     while True:
         heard = False
@@ -263,19 +266,19 @@ def _why(child: "subprocess.Popen[bytes] | None", errors: IO[bytes]) -> str:
     return why(code or 0, errors.read()) if code else "it does not answer"
 
 
-def _events(host: str, children: Children, errors: IO[bytes]) -> Iterator[Event]:
+def _events(host: str, children: Children, errors: IO[bytes]) -> "Iterator[StreamEvent]":
     child = children.start(host, errors)
     if child is None or child.stdout is None:
         return
     with child:
         for line in child.stdout:
             try:
-                event = json.loads(line)
+                event: StreamEvent = json.loads(line)
             except (ValueError, RecursionError):
                 continue
             if isinstance(event, dict) and isinstance(event.get("type"), str):
                 yield event
 
 
-def _silent(host: str, because: str) -> Event:
+def _silent(host: str, because: str) -> "StreamEvent":
     return {"type": SILENT, "host": host, "facts": {"because": because}}

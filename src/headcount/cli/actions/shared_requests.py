@@ -11,7 +11,7 @@ Not here: what is ended (the daemon verifies each), the arguments (commands/).
 """
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from headcount import times
 from headcount.cli.options import seconds
@@ -25,7 +25,23 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.wire.answer_views import ClaimAnswer
+    from headcount.wire.views import Holder, SessionRow, Signalled
+
 CLAIMS_SHOWN = 5
+
+
+class EndingWish(TypedDict, total=False):
+    """What stop, close and reap may ask for."""
+
+    kill_after: float | None
+    all: bool
+    close_window: bool
+    yes: bool
+    sessions: list[str]
+    pids: list[int]
+    ids: list[str]
+    kind: str | None
 
 
 class NotAgreed(ClientFault):
@@ -43,7 +59,7 @@ def agreed(client: Client, session: str, verb: str, *, yes: bool, all: bool = Fa
     """The session to end, once a person at a terminal has agreed; raises NotAgreed."""
     if yes or not is_asked():
         return session
-    row = client.get(f"/v1/sessions/{quoted(session)}")
+    row: SessionRow = client.get(f"/v1/sessions/{quoted(session)}")
     is_busy = row.get("activity") == "working" or row.get("background") or row.get("claims")
     if row.get("liveness") != "ended" and (is_busy or all):
         more = ", and every session that ends with it" if all else ""
@@ -55,7 +71,7 @@ def is_asked() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def told(row: dict[str, Any], taken: str | None = None) -> str:
+def told(row: "SessionRow", taken: str | None = None) -> str:
     """`7f3a auth-refactor (pid 41377) (alive, working: Edit a.py), which holds task:A`; of a claim that is to be taken
     from it: which keeps the others."""
     held = [said_item(item) for item in row.get("claims") or () if item != taken]
@@ -85,7 +101,7 @@ def add_kill_after(parser: "argparse.ArgumentParser") -> None:
     )
 
 
-def ask(client: Client, path: str, body: dict[str, Any], *, rounds: int = 1) -> dict[str, Any]:
+def ask(client: Client, path: str, body: "EndingWish", *, rounds: int = 1) -> Any:
     """`rounds`: how many times the daemon may have to wait for processes."""
     grace = body.get("kill_after")
     each = times.END_WITHIN if grace is None else float(grace) + times.KILLED_WITHIN
@@ -97,27 +113,27 @@ def ask(client: Client, path: str, body: dict[str, Any], *, rounds: int = 1) -> 
     return answer.data if isinstance(answer.data, dict) else {}
 
 
-def code_of(results: list[dict[str, Any]]) -> int:
+def code_of(results: "list[Signalled]") -> int:
     outcomes = {result.get("outcome") for result in results}
     if "survived" in outcomes:
         return exit_codes.FAULT
     return exit_codes.REFUSED if "refused" in outcomes else exit_codes.DONE
 
 
-def row_of(client: Client, holder: Any) -> dict[str, Any]:
+def row_of(client: Client, holder: "Holder | None") -> "SessionRow":
     """The holder's session as `ps` shows it; empty when there is none or it cannot be asked."""
     session = holder.get("session") if isinstance(holder, dict) else None
     if not session or is_elsewhere(holder):
         return {}
     try:
-        row = client.get(f"/v1/sessions/{quoted(str(session))}")
+        row: SessionRow = client.get(f"/v1/sessions/{quoted(str(session))}")
     except ClientFault:
         return {}
     return row if isinstance(row, dict) else {}
 
 
 def held_lines(
-    client: Client, item: str, answer: dict[str, Any], verb: str = "claim", *more: str
+    client: Client, item: str, answer: "ClaimAnswer", verb: str = "claim", *more: str
 ) -> list[str]:
     """The refusal: who holds it, and that one may wait, by the call that was refused: its verb and its further words."""
     holder = answer.get("holder")

@@ -13,7 +13,7 @@ Not here: registering and tokens (daemon/), which command (commands/launch.py, c
 import os
 import sys
 import time
-from typing import Any
+from typing import TYPE_CHECKING
 
 from headcount import times
 from headcount.cli import output
@@ -26,13 +26,19 @@ from headcount.present.clean_text import clean, said
 from headcount.system import tmux
 from headcount.wire import exit_codes
 
+if TYPE_CHECKING:
+    from headcount.wire.answer_views import Registered
+    from headcount.wire.views import SessionRow, Sessions
+
 PASSED = ("HEADCOUNT_HOME", "PATH", "CLAUDE_CONFIG_DIR", "CODEX_HOME")
 
 
-def become(client: Client, program: str, command: list[str], registration: dict[str, Any]) -> int:
+def become(client: Client, program: str, command: list[str], registration: dict[str, object]) -> int:
     """Returns only when the command cannot be run."""
     environment = dict(os.environ)
-    answer = client.post("/v1/sessions/register", {**registration, "pid": os.getpid(), "launch": True})
+    answer: Registered = client.post(
+        "/v1/sessions/register", {**registration, "pid": os.getpid(), "launch": True}
+    )
     environment.pop(VARIABLE, None)  # another session's, if we were started inside one
     if answer.get("token_file"):
         environment[VARIABLE] = str(answer["token_file"])
@@ -44,7 +50,7 @@ def become(client: Client, program: str, command: list[str], registration: dict[
         return output.cannot_run(program, error)
 
 
-def alive_elsewhere(raw: dict[str, Any]) -> Refused:
+def alive_elsewhere(raw: "SessionRow") -> Refused:
     """Somebody has the conversation: where, and what to do instead."""
     id = str(raw.get("id"))[: session_words.SHORTEST_ID]
     where = said(raw["where"]) if raw.get("where") else f"pid {raw.get('pid')}"
@@ -85,13 +91,14 @@ def in_window(client: Client, session: str | None, directory: str, words: list[s
     return exit_codes.DONE
 
 
-def _registered(client: Client, pane: Pane) -> dict[str, Any] | None:
+def _registered(client: Client, pane: Pane) -> "SessionRow | None":
     """The session of the window's process; None: the window is gone without one."""
     until = time.monotonic() + times.READY_WITHIN
     while time.monotonic() < until:
-        for raw in client.get("/v1/sessions")["sessions"]:
+        found: Sessions = client.get("/v1/sessions")
+        for raw in found["sessions"]:
             if raw.get("pid") == pane.pid:
-                return dict(raw)
+                return raw
         panes = tmux.list_panes(pane.socket)
         if not isinstance(panes, tmux.Unreachable) and not _is_open(pane, panes):
             return None

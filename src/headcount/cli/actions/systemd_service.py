@@ -11,7 +11,6 @@ Not here: installing and removing it (commands/service.py), starting the daemon 
 
 import os
 from collections.abc import Sequence
-from typing import Any
 
 from headcount import times
 from headcount.cli import output
@@ -71,7 +70,7 @@ def _word(text: str, *, command: bool = False) -> str:
 ASKED = ("ActiveState", "UnitFileState", "MainPID", "NRestarts")
 
 
-def standing(places: Places) -> dict[str, Any]:
+def standing(places: Places) -> dict[str, object]:
     installed = daemon_process.is_installed(os.environ, places)
     shown = _shown() if installed else None
     facts = shown or {}

@@ -7,7 +7,7 @@ Not here: the number's meaning (docs/claims.md).
 """
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.cli.options import fence
@@ -18,6 +18,10 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.cli.arguments import VerbArguments
+    from headcount.client.daemon_access import Client
+    from headcount.wire.answer_views import CheckAnswer
+
 NOTE = "Exit codes: 0 current, 2 not an item or no number, 3 stale, 4 daemon unavailable."
 
 
@@ -26,9 +30,10 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument("fence", metavar="FENCE", type=fence, help="the claim's number")
 
 
-def run(args: Any) -> int:
+def run(args: "VerbArguments") -> int:
+    assert args.fence is not None  # check requires it
     client = output.client()
-    answer = claims.ask(client, claims.check(args.item, args.fence))
+    answer: CheckAnswer = claims.ask(client, claims.check(args.item, args.fence))
     current = answer.get("current") is True
     if args.json:
         output.print_document(answer)
@@ -39,7 +44,7 @@ def run(args: Any) -> int:
     return exit_codes.DONE if current else exit_codes.REFUSED
 
 
-def _stale(client: Any, args: Any, answer: dict[str, Any]) -> str:
+def _stale(client: "Client", args: "VerbArguments", answer: "CheckAnswer") -> str:
     from headcount.cli.actions.shared_requests import row_of
     from headcount.present.holders import name_of
 

@@ -10,7 +10,7 @@ Not here: who gets what (the daemon), the words for a holder (present/holders.py
 import _signal  # type: ignore[import-not-found]  # without the enums of `import signal`
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.cli.options import seconds_to_wait
@@ -22,6 +22,9 @@ from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
     import argparse
+
+    from headcount.cli.arguments import VerbArguments
+    from headcount.wire.answer_views import ClaimAnswer
 
 NOTE = (
     "ITEM is kind:value: task:AUTH-12, branch:api#main, port:5432, path:/src/api/auth.py, path:/src/api/**\n"
@@ -43,7 +46,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     )
 
 
-def run(args: Any) -> int:
+def run(args: "VerbArguments") -> int:
     wait = seconds_to_wait(args.wait, "claim")
     question = claims.acquire(
         args.item, wait=wait, note=args.note, acting_as=args.acting_as, until_empty=args.until_empty
@@ -58,9 +61,9 @@ def run(args: Any) -> int:
         raise
 
 
-def _ask(args: Any, question: connection.Question, wait: float) -> int:
+def _ask(args: "VerbArguments", question: connection.Question, wait: float) -> int:
     client = output.client()
-    answer = claims.ask(client, question)
+    answer: ClaimAnswer = claims.ask(client, question)
     code = exit_codes.DONE if answer.get("granted") else exit_codes.REFUSED
     if args.json:
         output.print_document(answer)
@@ -78,7 +81,7 @@ def _ask(args: Any, question: connection.Question, wait: float) -> int:
     return code
 
 
-def granted_lines(answer: dict[str, Any], *, for_another: bool = False) -> list[str]:
+def granted_lines(answer: "ClaimAnswer", *, for_another: bool = False) -> list[str]:
     item, fence = said_item(answer.get("item")), clean(answer.get("fence"))
     under = clean(answer.get("under"))
     if under:

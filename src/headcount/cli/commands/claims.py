@@ -9,7 +9,7 @@ Not here: words for a holder (holders.py).
 """
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.client import claims
@@ -31,6 +31,10 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.cli.arguments import VerbArguments
+    from headcount.wire.answer_views import ClaimHistory, Claims, LossAccepted
+    from headcount.wire.views import ClaimRow, Sessions
+
 TITLES = ("ITEM", "CLAIM", "HOLDER", "FOR", "WAITING", "NOTE")
 WAITING_AT = TITLES.index("WAITING")
 NOTE_LEAST = 8
@@ -48,16 +52,17 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     )
 
 
-def run(args: Any) -> int:
+def run(args: "VerbArguments") -> int:
     client = output.client()
     if args.accept_loss:
         return _accept(client, as_json=args.json)
-    answer = claims.ask(client, claims.held(args.history))
+    found = claims.ask(client, claims.held(args.history))
     if args.json:
-        output.print_document(answer)
+        output.print_document(found)
     elif args.history:
-        output.print_lines(history_lines(answer, args.history, time.time()))
+        output.print_lines(history_lines(found, args.history, time.time()))
     else:
+        answer: Claims = found
         listed, lost = answer.get("claims") or [], loss_lines(answer)
         names = _names(client) if listed else {}
         rows = table(listed, names, time.time(), standard()) if listed or not lost else []
@@ -68,7 +73,7 @@ def run(args: Any) -> int:
 
 
 def _accept(client: Client, *, as_json: bool) -> int:
-    answer = client.post("/v1/claims/accept-loss")
+    answer: LossAccepted = client.post("/v1/claims/accept-loss")
     if as_json:
         output.print_document(answer)
     elif not answer.get("loss"):
@@ -79,11 +84,11 @@ def _accept(client: Client, *, as_json: bool) -> int:
 
 
 def _names(client: Client) -> dict[str, str]:
-    sessions = client.get("/v1/sessions?all=1").get("sessions") or ()
-    return {str(row.get("id")): clean(row.get("name")) for row in sessions}
+    found: Sessions = client.get("/v1/sessions?all=1")
+    return {str(row.get("id")): clean(row.get("name")) for row in found.get("sessions") or ()}
 
 
-def table(claims: list[dict[str, Any]], names: dict[str, str], now: float, screen: Screen) -> list[str]:
+def table(claims: "list[ClaimRow]", names: dict[str, str], now: float, screen: Screen) -> list[str]:
     if not claims:
         return ["Nothing is claimed."]
     ordered = sorted(
@@ -133,7 +138,7 @@ def _drawn(rows: list[tuple[str, ...]]) -> list[str]:
     ]
 
 
-def _row(claim: dict[str, Any], names: dict[str, str], now: float) -> tuple[str, ...]:
+def _row(claim: "ClaimRow", names: dict[str, str], now: float) -> tuple[str, ...]:
     from headcount.present.holders import is_elsewhere, name_of
 
     holder = claim.get("holder") or {}
@@ -148,7 +153,7 @@ def _row(claim: dict[str, Any], names: dict[str, str], now: float) -> tuple[str,
     )
 
 
-def loss_lines(answer: dict[str, Any]) -> list[str]:
+def loss_lines(answer: "Claims") -> list[str]:
     """Of a store that was lost, until a person accepts it: an empty list proves nothing."""
     if not answer.get("loss"):
         return []
@@ -158,7 +163,7 @@ def loss_lines(answer: dict[str, Any]) -> list[str]:
     ]
 
 
-def doubts(answer: dict[str, Any]) -> list[str]:
+def doubts(answer: "Claims") -> list[str]:
     """Of shared claims: what nobody vouches for now, and that the list may lack some."""
     rows = [row for row in answer.get("claims") or () if row.get("vouched") is False]
     if answer.get("fleet"):
@@ -167,14 +172,14 @@ def doubts(answer: dict[str, Any]) -> list[str]:
     return [_doubt(row) for row in rows]
 
 
-def _doubt(row: dict[str, Any]) -> str:
+def _doubt(row: "ClaimRow") -> str:
     host = clean((row.get("holder") or {}).get("host")) or "its host"
     left = row.get("free_in_s")
     when = f"in {time_text.span(float(left))}" if left else "to whoever asks"
     return f"{said_item(row.get('item'))} is in doubt: {host} is not heard of. It is free {when}, unless {host} comes back."
 
 
-def history_lines(answer: dict[str, Any], item: str, now: float) -> list[str]:
+def history_lines(answer: "ClaimHistory", item: str, now: float) -> list[str]:
     from headcount.present.holders import name_of
 
     lines = []

@@ -3,7 +3,7 @@
 Not here: the order of things and what is verified (the daemon).
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.cli.actions import shared_requests
@@ -13,6 +13,10 @@ from headcount.present.clean_text import clean
 
 if TYPE_CHECKING:
     import argparse
+
+    from headcount.cli.arguments import VerbArguments
+    from headcount.wire.answer_views import CloseAnswer
+    from headcount.wire.views import Signalled
 
 NOTE = (
     "First the agent, then its surviving processes: an agent that ignores SIGTERM keeps everything it has.\n"
@@ -36,12 +40,16 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     shared_requests.add_yes(parser)
 
 
-def run(args: Any) -> int:
-    wish = {"all": args.all, "close_window": args.close_window, "kill_after": args.kill_after}
+def run(args: "VerbArguments") -> int:
+    wish: shared_requests.EndingWish = {
+        "all": args.all,
+        "close_window": args.close_window,
+        "kill_after": args.kill_after,
+    }
     client = output.client()
     session = shared_requests.agreed(client, args.session, "close", yes=args.yes, all=args.all)
     path = f"/v1/sessions/{quoted(session)}/close"
-    answer = shared_requests.ask(client, path, wish, rounds=ROUNDS)
+    answer: CloseAnswer = shared_requests.ask(client, path, wish, rounds=ROUNDS)
     results = answer.get("results") or []
     if args.json:
         output.print_document(answer)
@@ -50,7 +58,7 @@ def run(args: Any) -> int:
     return shared_requests.code_of(results)
 
 
-def lines_of(answer: dict[str, Any], results: list[dict[str, Any]]) -> list[str]:
+def lines_of(answer: "CloseAnswer", results: "list[Signalled]") -> list[str]:
     session = clean(answer.get("session"))[:4]
     if answer.get("again") and not results:
         return [f"{session} was closed before; nothing was left to end."]

@@ -10,7 +10,7 @@ Not here: the list of verbs (command_table.py), what a verb accepts (its own fil
 
 import re
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.cli.command_table import VERBS
@@ -19,6 +19,8 @@ from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
     import argparse
+
+    from headcount.cli.arguments import VerbArguments
 
 PLAIN_WORD = re.compile(r"[A-Za-z0-9-][A-Za-z0-9._/@:+#-]*")
 TAKE_SESSIONS = (
@@ -75,7 +77,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     )  # what to offer behind the words after --
 
 
-def run(args: Any) -> int:
+def run(args: "VerbArguments") -> int:
     if args.shell not in STUBS:  # `completion tcsh --`: the quick parser knows no choices
         raise WrongCall(
             "headcount: there is completion for bash, zsh and fish. See: headcount completion --help"

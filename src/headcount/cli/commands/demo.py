@@ -17,7 +17,7 @@ import signal
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from headcount import times
 from headcount.cli import output
@@ -35,11 +35,14 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.cli.arguments import VerbArguments
+    from headcount.wire.views import EventRow, Sessions
+
 TOLD_MOST = 6
 SIGNAL_BASE = 128  # as shells report a death by a signal
 SEEN_TOO = "Your own headcount is up and sees them too: four agents without a name, which soon end."
 NOTE = "A daemon of your own that runs sees the stand-ins too, and keeps their ends in its history."
-Told = tuple[float, dict[str, Any]]  # when it was heard, on the monotonic clock, and the event
+Told = tuple[float, "EventRow"]  # when it was heard, on the monotonic clock, and the event
 
 
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
@@ -57,7 +60,7 @@ def seconds(text: str) -> float:
     return span
 
 
-def run(args: Any) -> int:
+def run(args: "VerbArguments") -> int:
     screen = standard()
     if not args.json:
         print("Four stand-in agents, a daemon of their own, all in a temporary directory.", flush=True)
@@ -162,7 +165,7 @@ class Show:
                 continue
             self._tell(at, event)
 
-    def _tell(self, at: float, event: dict[str, Any]) -> None:
+    def _tell(self, at: float, event: "EventRow") -> None:
         session = event.get("session") or {}
         if session.get("pid") not in self._pids:
             return  # an agent of the house that the daemon also found
@@ -187,7 +190,7 @@ class Show:
     def _frame(self) -> None:
         if self._json:
             return
-        answer = self._stage.client.get("/v1/sessions?all=1")
+        answer: Sessions = self._stage.client.get("/v1/sessions?all=1")
         ours = [raw for raw in answer["sessions"] if raw.get("pid") in self._pids]
         lines = [*draw(rows_of(ours, time.time()), self._screen), "", *self._told]
         back = f"\x1b[{self._drawn}A\x1b[J" if self._in_place and self._drawn else ""
@@ -210,13 +213,13 @@ class Cue(NamedTuple):
     at: float  # of the whole, 0 to 1
     actor: str
     event: str  # a hook event, or KILL
-    fields: dict[str, Any] = {}  # noqa: RUF012 (never changed)
+    fields: dict[str, object] = {}  # noqa: RUF012 (never changed)
 
 
 KILL = "SIGKILL"
 
 
-def _tool(name: str, **tool_input: str) -> dict[str, Any]:
+def _tool(name: str, **tool_input: str) -> dict[str, object]:
     return {"tool_name": name, "tool_input": tool_input, "tool_use_id": "toolu_demo"}
 
 

@@ -7,7 +7,7 @@ Not here: the daemon and its files (doctor/facts.py, doctor/findings.py), what i
 """
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.cli.doctor.environment_checks import surroundings
@@ -20,6 +20,8 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.cli.arguments import VerbArguments
+
 MARKS = {"ok": ("✓", "+", "good"), "note": ("·", "-", "idle"), "finding": ("!", "!", "alarm")}
 
 NOTE = "Exit codes: 0 nothing to do, 1 there are findings."
@@ -29,7 +31,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     del parser  # nothing but --json
 
 
-def run(args: Any) -> int:
+def run(args: "VerbArguments") -> int:
     facts = examine(os.environ)
     checks = [*findings_of(facts), *surroundings(os.environ, facts.status)]
     found = [check for check in checks if check.level == "finding"]
@@ -53,5 +55,5 @@ def lines_of(checks: list[Finding], screen: Screen) -> list[str]:
     return lines
 
 
-def _plain(checks: list[Finding]) -> list[dict[str, Any]]:
+def _plain(checks: list[Finding]) -> list[dict[str, object]]:
     return [check._asdict() for check in checks]

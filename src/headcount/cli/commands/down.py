@@ -5,7 +5,7 @@ Not here: what the daemon does at a stop (daemon/).
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount import times
 from headcount.cli import output
@@ -15,6 +15,8 @@ from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
     import argparse
+
+    from headcount.cli.arguments import VerbArguments
 
 
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
@@ -26,7 +28,7 @@ def _is_joined() -> bool:
     return Path(Places.from_environ(os.environ).state, "fleet.json").exists()
 
 
-def run(args: Any) -> int:
+def run(args: "VerbArguments") -> int:
     client = output.client(autostart=False)
     client.before_signal = lambda: refuse_below_agents("down")
     stopped = client.stop()

@@ -8,7 +8,7 @@ Not here: the judging (the daemon's; this only lays it out), the report (bundle.
 """
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.client.daemon_access import quoted
@@ -19,6 +19,10 @@ from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
     import argparse
+
+    from headcount.cli.arguments import VerbArguments
+    from headcount.client.daemon_access import Client
+    from headcount.wire.views import Explanation
 
 
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
@@ -35,13 +39,13 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     )
 
 
-def run(args: Any) -> int:
+def run(args: "VerbArguments") -> int:
     if args.bundle == "":
         raise WrongCall("headcount: no file was named; without a name --bundle makes one up.")
     if args.paths and args.bundle is None:
         raise WrongCall("headcount: --paths is of a report: explain S --bundle --paths")
     client = output.client()
-    explanation = client.get(f"/v1/sessions/{quoted(args.session)}/explain")
+    explanation: Explanation = client.get(f"/v1/sessions/{quoted(args.session)}/explain")
     if args.bundle is not None:
         return _bundle(client, explanation, args)
     if args.json:
@@ -51,7 +55,7 @@ def run(args: Any) -> int:
     return exit_codes.DONE
 
 
-def _bundle(client: Any, explanation: dict[str, Any], args: Any) -> int:
+def _bundle(client: "Client", explanation: "Explanation", args: "VerbArguments") -> int:
     import json
 
     from headcount.cli.doctor import bundle

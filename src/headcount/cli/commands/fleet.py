@@ -8,7 +8,7 @@ Not here: what joining does (the daemon), other hosts over ssh (actions/remote_h
 """
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.client.faults import WrongCall
@@ -18,6 +18,9 @@ from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
     import argparse
+
+    from headcount.cli.arguments import VerbArguments
+    from headcount.wire.answer_views import FleetHost, FleetLeft, FleetStatus
 
 NOTE = (
     "join ADDRESS   postgresql://USER:PASSWORD@HOST/DATABASE?sslmode=verify-full, or - to read it from stdin.\n"
@@ -42,7 +45,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     )
 
 
-def run(args: Any) -> int:
+def run(args: "VerbArguments") -> int:
     for name, (word, verb) in OF.items():
         if getattr(args, name) and args.what != verb:
             raise WrongCall(f"headcount: {word} is of fleet {verb}. See: headcount fleet --help")
@@ -51,12 +54,12 @@ def run(args: Any) -> int:
     return {"join": _join, "leave": _leave, "status": _status}[args.what](args)
 
 
-def _join(args: Any) -> int:
+def _join(args: "VerbArguments") -> int:
     address = sys.stdin.readline().strip() if args.address == "-" else args.address
     if not address:
         raise WrongCall("headcount: join needs an address. See: headcount fleet --help")
     body = {"address": address} | ({"name": args.name} if args.name else {})
-    answer = output.client().post("/v1/fleet/join", body)
+    answer: FleetStatus = output.client().post("/v1/fleet/join", body)
     if args.json:
         output.print_document(answer)
     else:
@@ -65,8 +68,8 @@ def _join(args: Any) -> int:
     return exit_codes.DONE
 
 
-def _leave(args: Any) -> int:
-    answer = output.client().post("/v1/fleet/leave", {"anyway": args.anyway})
+def _leave(args: "VerbArguments") -> int:
+    answer: FleetLeft = output.client().post("/v1/fleet/leave", {"anyway": args.anyway})
     if args.json:
         output.print_document(answer)
     else:
@@ -80,8 +83,8 @@ def _leave(args: Any) -> int:
     return exit_codes.DONE
 
 
-def _status(args: Any) -> int:
-    answer = output.client().get("/v1/fleet")
+def _status(args: "VerbArguments") -> int:
+    answer: FleetStatus = output.client().get("/v1/fleet")
     if args.json:
         output.print_document(answer)
     else:
@@ -90,7 +93,7 @@ def _status(args: Any) -> int:
     return exit_codes.UNAVAILABLE if answer.get("joined") and not is_well else exit_codes.DONE
 
 
-def lines_of(answer: dict[str, Any]) -> list[str]:
+def lines_of(answer: "FleetStatus") -> list[str]:
     if not answer.get("joined"):
         return [
             "This host has joined no fleet. Join one: headcount fleet join postgresql://USER@HOST/DATABASE"
@@ -106,7 +109,7 @@ def lines_of(answer: dict[str, Any]) -> list[str]:
     return [*lines, *_table(hosts)] if hosts else lines
 
 
-def _table(hosts: list[dict[str, Any]]) -> list[str]:
+def _table(hosts: "list[FleetHost]") -> list[str]:
     rows = [TITLES, *(_row(host) for host in hosts)]
     widths = [max(width(cell) for cell in column) for column in zip(*rows, strict=True)]
     return [
@@ -114,7 +117,7 @@ def _table(hosts: list[dict[str, Any]]) -> list[str]:
     ]
 
 
-def _row(host: dict[str, Any]) -> tuple[str, ...]:
+def _row(host: "FleetHost") -> tuple[str, ...]:
     name = clean(host.get("name")) + (" (here)" if host.get("here") else "")
     age = float(host.get("age_s") or 0)
     return (

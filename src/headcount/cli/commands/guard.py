@@ -11,7 +11,7 @@ Not here: what git is about to do and git's hook files (actions/git.py), who may
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.cli.actions import git
@@ -23,6 +23,9 @@ from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
     import argparse
+
+    from headcount.cli.arguments import VerbArguments
+    from headcount.wire.answer_views import Conflict, Conflicts
 
 PATHS_AT_ONCE = 2_000  # a body has a limit, and a commit may touch more
 SHOWN_MOST = 5
@@ -49,7 +52,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument("--strict", action="store_true", help="refuse when the daemon cannot be asked")
 
 
-def run(args: Any) -> int:
+def run(args: "VerbArguments") -> int:
     try:
         if args.install or args.uninstall:
             return _change(args)
@@ -76,16 +79,17 @@ def _intent(hook: str) -> git.Intent:
     return git.of_commit()
 
 
-def ask(intent: git.Intent) -> list[dict[str, Any]]:
+def ask(intent: git.Intent) -> "list[Conflict]":
     """What of it others hold."""
     client = output.client(autostart=False)
-    found: list[dict[str, Any]] = []
+    found: list[Conflict] = []
     for start in range(0, max(len(intent.paths), 1), PATHS_AT_ONCE):
         body = {
             "paths": [clean_path(path) for path in intent.paths[start : start + PATHS_AT_ONCE]],
             "items": intent.items if start == 0 else [],
         }
-        found += client.post("/v1/guard/git", body)["conflicts"]
+        answer: Conflicts = client.post("/v1/guard/git", body)
+        found += answer["conflicts"]
     return found
 
 
@@ -94,7 +98,7 @@ def clean_path(path: str) -> str:
     return os.fsencode(path).decode("utf-8", "replace")
 
 
-def lines_of(conflicts: list[dict[str, Any]], hook: str) -> list[str]:
+def lines_of(conflicts: "list[Conflict]", hook: str) -> list[str]:
     verb = "push" if hook == "pre-push" else "commit"
     lines = [f"headcount: this {verb} touches what another session has claimed."]
     for conflict in conflicts[:SHOWN_MOST]:
@@ -122,7 +126,7 @@ def _could_not_ask(error: Exception, *, strict: bool) -> int:
     return code if strict else exit_codes.DONE
 
 
-def _change(args: Any) -> int:
+def _change(args: "VerbArguments") -> int:
     directory = Path(git.hooks_directory())
     if args.uninstall:
         refuse_agents("guard git --uninstall")

@@ -3,7 +3,7 @@
 Not here: who may (the daemon decides).
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.cli.options import fence
@@ -14,6 +14,9 @@ from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
     import argparse
+
+    from headcount.cli.arguments import VerbArguments
+    from headcount.wire.answer_views import ClaimAnswer
 
 NOTE = (
     "The item is never free in between. The old number is stale from then on.\n"
@@ -28,9 +31,9 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument("--as", dest="acting_as", metavar="S", help="for that live session (people only)")
 
 
-def run(args: Any) -> int:
+def run(args: "VerbArguments") -> int:
     question = claims.hand_off(args.item, args.to, fence=args.fence, acting_as=args.acting_as)
-    answer = claims.ask(output.client(), question)
+    answer: ClaimAnswer = claims.ask(output.client(), question)
     if args.json:
         output.print_document(answer)
         return exit_codes.DONE

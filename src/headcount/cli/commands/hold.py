@@ -29,6 +29,10 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.cli.arguments import VerbArguments
+    from headcount.client.daemon_access import Client
+    from headcount.wire.answer_views import ClaimAnswer
+
 PASSED_ON = (signal.SIGTERM, signal.SIGHUP)
 
 NOTE = (
@@ -45,12 +49,12 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument("command", nargs="*", metavar="CMD", help="the command and its words, after --")
 
 
-def run(args: Any) -> int:
+def run(args: "VerbArguments") -> int:
     wait = seconds_to_wait(args.wait, "hold")
     if not args.command:
         raise WrongCall("headcount: hold needs a command after --. See: headcount hold --help")
     client = output.client()
-    answer = claims.ask(client, claims.acquire(args.item, wait=wait, note=args.note, own=True))
+    answer: ClaimAnswer = claims.ask(client, claims.acquire(args.item, wait=wait, note=args.note, own=True))
     if not answer.get("granted"):
         item = str(answer.get("item") or args.item)
         if args.json:
@@ -58,7 +62,8 @@ def run(args: Any) -> int:
             return exit_codes.REFUSED
         print("\n".join(held_lines(client, item, answer, "hold", "--", "CMD")), file=sys.stderr)
         return exit_codes.REFUSED
-    item, fence = str(answer.get("item")), int(answer["fence"])
+    item, fence = str(answer.get("item")), answer["fence"]
+    assert fence is not None  # it was granted
     try:
         return _run(args.command, item, fence)
     finally:
@@ -97,7 +102,7 @@ def _pass_signals_on(child: "subprocess.Popen[bytes]") -> dict[int, Any]:
     return before
 
 
-def _give_back(client: Any, item: str, fence: int) -> None:
+def _give_back(client: "Client", item: str, fence: int) -> None:
     """Our end frees it too; this is for the next in line, who need not wait for it."""
     try:
         claims.ask(client, claims.release(item, fence=fence))

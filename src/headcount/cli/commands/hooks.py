@@ -12,7 +12,7 @@ Not here: the words (cli/actions/hook_setup.py), the edit and the writing (agent
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.cli.actions import hook_setup
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from headcount.agents.installing.file_change import Plan
     from headcount.agents.installing.settings_file import Refusal
+    from headcount.cli.arguments import VerbArguments
+    from headcount.wire.views import SessionDetail, Sessions
 
 NOTE = (
     "Inside an agent: install and status only. Uninstalling, or pointing hooks to another home, is for people.\n"
@@ -52,7 +54,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     )
 
 
-def run(args: Any) -> int:
+def run(args: "VerbArguments") -> int:
     places = Places.from_environ(os.environ)
     targets = _targets(places, args.agent)
     if args.action == "status":
@@ -118,9 +120,10 @@ def _live_sessions() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     with suppress(ClientFault, KeyError):
         client = output.client(autostart=False)
-        for each in client.get("/v1/sessions")["sessions"]:
+        listed: Sessions = client.get("/v1/sessions")
+        for each in listed["sessions"]:
             if each.get("liveness") == "alive":
-                detail = client.get(f"/v1/sessions/{each['id']}")
+                detail: SessionDetail = client.get(f"/v1/sessions/{each['id']}")
                 found.setdefault(str(each.get("agent")), []).append(str(detail.get("transcript") or ""))
     return found
 

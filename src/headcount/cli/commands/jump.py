@@ -11,7 +11,7 @@ Not here: how one gets there (actions/jump_to_terminal.py).
 import os
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.cli.actions import jump_to_terminal
@@ -24,6 +24,10 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.cli.arguments import VerbArguments
+    from headcount.wire.answer_views import Whereabouts
+    from headcount.wire.views import SessionRow
+
 NOTE = "Exit codes: 0 it is on a screen now, 1 it is not (what to type is printed), 5 it has ended or is not known."
 
 
@@ -31,12 +35,12 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument("session", metavar="S", help="an id, the beginning of one, or a name")
 
 
-def run(args: Any) -> int:
+def run(args: "VerbArguments") -> int:
     return to(output.client(), args.session, as_json=args.json)
 
 
 def to(client: Client, wanted: str, *, as_json: bool) -> int:
-    place = client.get(f"/v1/sessions/{quoted(wanted)}/where")
+    place: Whereabouts = client.get(f"/v1/sessions/{quoted(wanted)}/where")
     raw = place["session"]
     if raw.get("liveness") == "ended":
         raise NotFound(410, "ended", *_ended(raw))
@@ -58,12 +62,12 @@ def to(client: Client, wanted: str, *, as_json: bool) -> int:
     return exit_codes.DONE if went.shown else exit_codes.FAULT
 
 
-def _visited(client: Client, raw: dict[str, Any]) -> None:
+def _visited(client: Client, raw: "SessionRow") -> None:
     with suppress(ClientFault):
         client.post(f"/v1/sessions/{quoted(str(raw['id']))}/visited")
 
 
-def _tell(went: jump_to_terminal.Went, raw: dict[str, Any], place: dict[str, Any]) -> None:
+def _tell(went: jump_to_terminal.Went, raw: "SessionRow", place: "Whereabouts") -> None:
     print(f"{session_words.who(raw)}: {went.how}", file=sys.stdout if went.shown else sys.stderr)
     if not place.get("known"):
         print(
@@ -73,7 +77,7 @@ def _tell(went: jump_to_terminal.Went, raw: dict[str, Any], place: dict[str, Any
         print(f"Run: {command(*went.command)}", file=sys.stderr)
 
 
-def _ended(raw: dict[str, Any]) -> tuple[str, str]:
+def _ended(raw: "SessionRow") -> tuple[str, str]:
     id = clean(raw.get("id"))[: session_words.SHORTEST_ID]
     verb = "resume" if raw.get("resume") else "show"  # not every agent can go on
     return f"{id} has ended: {session_words.end_of(raw.get('ended') or {})}.", f"headcount {verb} {id}"

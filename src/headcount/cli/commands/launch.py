@@ -9,7 +9,7 @@ Not here: how it is started (actions/start_agent.py), resuming what ended (resum
 
 import os
 import shutil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.cli.actions import start_agent
@@ -18,6 +18,9 @@ from headcount.client.faults import NotFound, Refused, WrongCall
 
 if TYPE_CHECKING:
     import argparse
+
+    from headcount.cli.arguments import VerbArguments
+    from headcount.wire.views import SessionRow
 
 AGENTS = {
     "claude": "claude-code",
@@ -52,7 +55,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument("command", nargs="*", metavar="CMD", help="the command and its words, after --")
 
 
-def run(args: Any) -> int:
+def run(args: "VerbArguments") -> int:
     if not args.command:
         raise WrongCall("headcount: launch needs a command after --. See: headcount launch --help")
     program = shutil.which(args.command[0])
@@ -72,7 +75,7 @@ def run(args: Any) -> int:
     return start_agent.in_window(client, args.tmux, os.getcwd(), words, as_json=args.json)  # noqa: PTH109
 
 
-def _own_words(args: Any) -> list[str]:
+def _own_words(args: "VerbArguments") -> list[str]:
     """What was asked, for the headcount that runs in the window."""
     given = (("--name", args.name), ("--role", args.role), ("--agent", args.agent))
     words = [word for option, value in given if value for word in (option, str(value))]
@@ -89,13 +92,13 @@ def _check_name(name: str) -> None:
         raise Refused(400, "bad-name", f'"{name}" looks like an id: {better}')
 
 
-def _check_free(client: Client, args: Any) -> None:
+def _check_free(client: Client, args: "VerbArguments") -> None:
     """Before a window is opened; the one that runs in it is asked again."""
     conversation = conversation_of(args.command)
     if conversation is None or args.anyway:
         return
     try:
-        raw = client.get(f"/v1/sessions/{quoted(conversation)}")
+        raw: SessionRow = client.get(f"/v1/sessions/{quoted(conversation)}")
     except NotFound:
         return
     if raw.get("liveness") != "ended" and raw.get("conversation") == conversation:
@@ -105,7 +108,7 @@ def _check_free(client: Client, args: Any) -> None:
 def _warn_of_namesake(client: Client, name: str) -> None:
     """A name is for people, and two may have it: then it no longer tells which is meant."""
     try:
-        raw = client.get(f"/v1/sessions/{quoted(name)}")
+        raw: SessionRow = client.get(f"/v1/sessions/{quoted(name)}")
     except NotFound:
         return
     except Refused as fault:
@@ -127,12 +130,12 @@ def _warn_of_stranger(agent: str) -> None:
         )
 
 
-def agent_of(args: Any) -> str:
+def agent_of(args: "VerbArguments") -> str:
     called = str(args.agent or args.command[0].rpartition("/")[2])
     return AGENTS.get(called, called)
 
 
-def registration(args: Any) -> dict[str, Any]:
+def registration(args: "VerbArguments") -> dict[str, object]:
     command = [str(word) for word in args.command]
     given = {
         "agent": agent_of(args),

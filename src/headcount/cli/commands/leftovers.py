@@ -8,7 +8,7 @@ Not here: finding them (the daemon), ending them (reap.py).
 """
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.cli.options import KINDS
@@ -20,18 +20,21 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.cli.arguments import VerbArguments
+    from headcount.wire.views import Leftovers
+
 
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
-    parser.add_argument("session", nargs="?", metavar="S", help="only of that session")
+    parser.add_argument("only", nargs="?", metavar="S", help="only of that session")
     parser.add_argument("--kind", choices=KINDS, help="only of that kind")
     parser.add_argument("--all", action="store_true", help="also those that are gone")
 
 
-def run(args: Any) -> int:
-    words = [f"session={quoted(args.session)}"] if args.session else []
+def run(args: "VerbArguments") -> int:
+    words = [f"session={quoted(args.only)}"] if args.only else []
     words += [f"kind={args.kind}"] if args.kind else []
     words += ["all=1"] if args.all else []
-    answer = output.client().get("/v1/leftovers" + (f"?{'&'.join(words)}" if words else ""))
+    answer: Leftovers = output.client().get("/v1/leftovers" + (f"?{'&'.join(words)}" if words else ""))
     if args.json:
         output.print_document(answer)
     else:

@@ -7,7 +7,7 @@ Not here: the words of an event (present/event_lines.py), the journal (store/).
 """
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.client.daemon_access import quoted
@@ -21,12 +21,15 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.cli.arguments import VerbArguments
+    from headcount.wire.views import EventRow, History
+
 NEWEST = 50
 QUIET_SHARE = 4  # events that people are not shown lie between those that they are; ask for more, show N
 
 
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
-    parser.add_argument("session", metavar="S", nargs="?", help="only this session")
+    parser.add_argument("only", metavar="S", nargs="?", help="only this session")
     parser.add_argument("-n", type=count, default=NEWEST, metavar="N", help=f"how many (default {NEWEST})")
     parser.add_argument("--since", type=moment, metavar="TIME", help="only the last 90s, 5m, 2h, 3d")
     parser.add_argument("--type", metavar="T", help="only this type, such as session.ended")
@@ -50,10 +53,11 @@ def moment(text: str) -> float:
     return time.time() - span
 
 
-def run(args: Any) -> int:
+def run(args: "VerbArguments") -> int:
     client = output.client()
-    session = client.get(f"/v1/sessions/{quoted(args.session)}")["id"] if args.session else None
-    events = client.get(question(args, session))["events"]
+    session = str(client.get(f"/v1/sessions/{quoted(args.only)}")["id"]) if args.only else None
+    found: History = client.get(question(args, session))
+    events = found["events"]
     last = max((event["seq"] for event in events), default=None)
     for event in [event for event in events if is_shown(event, args)][-args.n :]:
         tell(event, args)
@@ -65,7 +69,7 @@ def run(args: Any) -> int:
     return exit_codes.DONE
 
 
-def question(args: Any, session: str | None) -> str:
+def question(args: "VerbArguments", session: str | None) -> str:
     wanted = {
         "newest": "1",
         "limit": str(args.n if args.json or args.type else args.n * QUIET_SHARE),
@@ -76,16 +80,16 @@ def question(args: Any, session: str | None) -> str:
     return "/v1/history?" + "&".join(f"{name}={quoted(value)}" for name, value in wanted.items() if value)
 
 
-def is_wanted(event: dict[str, Any], args: Any, session: str | None) -> bool:
+def is_wanted(event: "EventRow", args: "VerbArguments", session: str | None) -> bool:
     of = (event.get("session") or {}).get("id")
     return (session is None or of == session) and (args.type is None or event.get("type") == args.type)
 
 
-def is_shown(event: dict[str, Any], args: Any) -> bool:
+def is_shown(event: "EventRow", args: "VerbArguments") -> bool:
     return bool(args.json) or args.type is not None or is_told(event)
 
 
-def tell(event: dict[str, Any], args: Any) -> None:
+def tell(event: "EventRow", args: "VerbArguments") -> None:
     if args.json:
         output.print_line(event)
     else:

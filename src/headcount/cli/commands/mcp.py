@@ -13,7 +13,7 @@ import os
 import sys
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount.agents.installing import mcp_server
 from headcount.agents.installing.mcp_server import AGENTS, EXTRA, is_possible
@@ -28,6 +28,8 @@ from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
     import argparse
+
+    from headcount.cli.arguments import VerbArguments
 
 NOTE = (
     "Without an action it serves MCP on stdin and stdout; agents start it so.\n"
@@ -50,7 +52,7 @@ def _called(word: str) -> str:
     return AGENTS_CALLED.get(word, word)
 
 
-def run(args: Any) -> int:
+def run(args: "VerbArguments") -> int:
     if args.action == "serve":
         return _serve()
     if args.action == "skill":
@@ -76,7 +78,7 @@ def _need_sdk() -> None:
         raise ClientFault("The MCP server needs the MCP SDK, which is an extra.", f"Install it {EXTRA}")
 
 
-def _change(args: Any, targets: list[mcp_server.Target]) -> int:
+def _change(args: "VerbArguments", targets: list[mcp_server.Target]) -> int:
     server = mcp_server.this_server(os.environ) if args.action == "install" else None
     if server is None and not args.dry_run:
         refuse_agents("mcp uninstall")
@@ -94,7 +96,7 @@ def _change(args: Any, targets: list[mcp_server.Target]) -> int:
     return exit_codes.FAULT if undone else exit_codes.DONE
 
 
-def _lines(args: Any, agent: str, outcome: "mcp_server.Done | Refusal") -> list[str]:
+def _lines(args: "VerbArguments", agent: str, outcome: "mcp_server.Done | Refusal") -> list[str]:
     is_install, place = args.action == "install", home(outcome.path)
     if isinstance(outcome, Refusal):
         return [f"{agent:<12} {place}: {clean(outcome.why)}. Fix that and run it again."]
@@ -112,7 +114,7 @@ def _lines(args: Any, agent: str, outcome: "mcp_server.Done | Refusal") -> list[
     return [f"{agent:<12} {missing}", f"{'':<12} or {first}", *rest]
 
 
-def _status(args: Any, targets: list[mcp_server.Target]) -> int:
+def _status(args: "VerbArguments", targets: list[mcp_server.Target]) -> int:
     found = [(each, mcp_server.standing(each)) for each in targets]
     if args.json:
         rows = [{"agent": each.agent, "path": str(each.path), "state": state} for each, state in found]
@@ -124,7 +126,7 @@ def _status(args: Any, targets: list[mcp_server.Target]) -> int:
     return exit_codes.DONE
 
 
-def _document(agent: str, outcome: "mcp_server.Done | Refusal") -> dict[str, Any]:
+def _document(agent: str, outcome: "mcp_server.Done | Refusal") -> dict[str, object]:
     if isinstance(outcome, Refusal):
         return {"agent": agent, "path": str(outcome.path), "refused": outcome.why}
     return {

@@ -8,7 +8,7 @@ Not here: how one gets there (actions/jump_to_terminal.py).
 """
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.cli.commands import jump
@@ -18,6 +18,9 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.cli.arguments import VerbArguments
+    from headcount.wire.views import Sessions
+
 NOTE = "Exit codes: 0 it is on a screen now, 1 it is not (what to type is printed), 5 nobody waits for you."
 
 
@@ -25,9 +28,10 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument("--print", action="store_true", help="only say which one it is")
 
 
-def run(args: Any) -> int:
+def run(args: "VerbArguments") -> int:
     client = output.client()
-    sessions = client.get("/v1/sessions")["sessions"]
+    found: Sessions = client.get("/v1/sessions")
+    sessions = found["sessions"]
     waiting = [row for row in session_words.rows_of(sessions, time.time()) if row.group == "needs you"]
     if not waiting:
         if args.json:

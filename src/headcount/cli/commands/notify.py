@@ -3,7 +3,7 @@
 Not here: what is notified of (the daemon), where channels are set (config.toml).
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount import times
 from headcount.cli import output
@@ -13,6 +13,9 @@ from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
     import argparse
+
+    from headcount.cli.arguments import VerbArguments
+    from headcount.wire.answer_views import ChannelOutcome, NotifyTest
 
 NOTE = """\
 Channels are set in config.toml, below [notify]; the daemon reads it when it starts:
@@ -27,12 +30,12 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument("action", choices=["test"], help="send one notice by every channel")
 
 
-def run(args: Any) -> int:
+def run(args: "VerbArguments") -> int:
     within = times.NOTICE_WITHIN + times.CALL_WITHIN  # a slow program is an answer too
     said = output.client().answer("POST", "/v1/notify/test", {}, within=within)
     if said.status >= 400:
         raise refusal(said.status, said.data)
-    answer = said.data
+    answer: NotifyTest = said.data
     channels = answer.get("channels") or []
     if args.json:
         output.print_document(answer)
@@ -55,7 +58,7 @@ def run(args: Any) -> int:
     return exit_codes.DONE if all(each.get("ok") for each in channels) else exit_codes.FAULT
 
 
-def _line(channel: dict[str, Any]) -> str:
+def _line(channel: "ChannelOutcome") -> str:
     name = clean(channel.get("channel"))
     return (
         f"{name}: delivered"

@@ -6,7 +6,7 @@ Rules of this file
 Not here: who may look (the daemon decides).
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.client.daemon_access import quoted
@@ -15,6 +15,9 @@ from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
     import argparse
+
+    from headcount.cli.arguments import VerbArguments
+    from headcount.wire.answer_views import Peek, PeekLine
 
 LINES = 20
 LINES_MOST = 500
@@ -43,9 +46,9 @@ def count(text: str) -> int:
     return int(text)
 
 
-def run(args: Any) -> int:
+def run(args: "VerbArguments") -> int:
     pane = "&pane=1" if args.pane else ""
-    answer = output.client().get(f"/v1/sessions/{quoted(args.session)}/peek?lines={args.lines}{pane}")
+    answer: Peek = output.client().get(f"/v1/sessions/{quoted(args.session)}/peek?lines={args.lines}{pane}")
     if args.json:
         output.print_document(answer)
     else:
@@ -53,14 +56,14 @@ def run(args: Any) -> int:
     return exit_codes.DONE
 
 
-def lines_of(answer: dict[str, Any]) -> list[str]:
+def lines_of(answer: "Peek") -> list[str]:
     lines = answer.get("lines") or []
     if not lines:
         return ["Nothing was said in what can be seen of it."]
     return [_line(each) for each in lines]
 
 
-def _line(each: dict[str, Any]) -> str:
+def _line(each: "PeekLine") -> str:
     text, who = clean(each.get("text")), each.get("who")
     if who is None:
         return text.rstrip()

@@ -5,7 +5,7 @@ Not here: words (present/session_words.py), drawing (present/table.py).
 
 import os
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.wire import exit_codes
@@ -13,8 +13,10 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.cli.arguments import VerbArguments
     from headcount.client.daemon_access import Client
     from headcount.client.faults import WrongCall
+    from headcount.wire.views import HostRow, Sessions
 
 NOTE = "A host that does not answer is unknown, with its last rows and why; the others are shown, and the exit code is 0."
 
@@ -32,7 +34,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument("--fleet", action="store_true", help="all hosts of the fleet that this one joined")
 
 
-def run(args: Any) -> int:
+def run(args: "VerbArguments") -> int:
     if args.fleet and args.host is not None:
         raise _wrong("headcount: --fleet and --host are two lists; ask for one. See: headcount ps --help")
     if args.where and not os.path.isdir(args.where):  # noqa: PTH112
@@ -89,27 +91,26 @@ def _no_directory(where: str) -> "WrongCall":
     )
 
 
-def _asked(client: "Client", args: Any) -> dict[str, Any]:
-    if args.fleet:
-        return dict(client.get("/v1/fleet/sessions"))
-    here = client.get("/v1/sessions?all=1" if args.all else "/v1/sessions")
-    return _with_hosts(here, args) if args.host is not None else dict(here)
+def _asked(client: "Client", args: "VerbArguments") -> "Sessions":
+    path = "/v1/fleet/sessions" if args.fleet else "/v1/sessions?all=1" if args.all else "/v1/sessions"
+    here: Sessions = client.get(path)
+    return here if args.host is None else _with_hosts(here, args.host, ended=args.all)
 
 
-def _with_hosts(here: dict[str, Any], args: Any) -> dict[str, Any]:
+def _with_hosts(here: "Sessions", names: str, *, ended: bool) -> "Sessions":
     from headcount.cli.actions import remote_hosts
 
-    hosts = remote_hosts.parse_hosts(args.host)
+    hosts = remote_hosts.parse_hosts(names)
     known = [
         remote_hosts.Known(remote_hosts.HERE, here["sessions"], time.time(), None),
-        *remote_hosts.ask_all(hosts, ended=args.all),
+        *remote_hosts.ask_all(hosts, ended=ended),
     ]
     now = time.time()
     sessions = [row for each in known for row in each.marked(now)]
     return {**here, "sessions": sessions, "hosts": [each.summary(now) for each in known]}
 
 
-def _silent(host: dict[str, Any]) -> str:
+def _silent(host: "HostRow") -> str:
     from headcount.present.time_text import span
 
     age = host.get("age_s")

@@ -3,7 +3,7 @@
 Not here: what is verified before a signal (the daemon), listing (leftovers.py).
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.cli.actions import shared_requests
@@ -14,6 +14,10 @@ from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
     import argparse
+
+    from headcount.cli.arguments import VerbArguments
+    from headcount.wire.answer_views import ReapAnswer
+    from headcount.wire.views import Signalled
 
 NOTE = (
     "Only processes are ended, each verified through the handle that is signalled. Panes, worktrees and files stay.\n"
@@ -34,8 +38,8 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     shared_requests.add_kill_after(parser)
 
 
-def run(args: Any) -> int:
-    wish = {
+def run(args: "VerbArguments") -> int:
+    wish: shared_requests.EndingWish = {
         "yes": args.yes,
         "sessions": args.sessions,
         "pids": args.pid or [],
@@ -43,7 +47,7 @@ def run(args: Any) -> int:
         "kind": args.kind,
         "kill_after": args.kill_after,
     }
-    answer = shared_requests.ask(output.client(), "/v1/leftovers/reap", wish, rounds=ROUNDS)
+    answer: ReapAnswer = shared_requests.ask(output.client(), "/v1/leftovers/reap", wish, rounds=ROUNDS)
     results = answer.get("results") or []
     if args.json:
         output.print_document(answer)
@@ -52,7 +56,7 @@ def run(args: Any) -> int:
     return shared_requests.code_of(results) if args.yes else exit_codes.DONE
 
 
-def lines_of(answer: dict[str, Any], results: list[dict[str, Any]]) -> list[str]:
+def lines_of(answer: "ReapAnswer", results: "list[Signalled]") -> list[str]:
     alone = [f"Left alone, a {clean(each)}" for each in answer.get("left_alone") or ()]
     if not results:
         return [*alone, "No process to end. Nothing done."]

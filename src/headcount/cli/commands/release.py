@@ -3,7 +3,7 @@
 Not here: who may (the daemon decides), asking for one (claim.py).
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.cli.options import fence
@@ -14,6 +14,9 @@ from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
     import argparse
+
+    from headcount.cli.arguments import VerbArguments
+    from headcount.wire.answer_views import CheckAnswer, Claims, ReleaseAnswer
 
 NOTE = (
     "Only the holder releases its claim. --force is for people: it is written down, and the holder's number\n"
@@ -30,11 +33,11 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument("--as", dest="acting_as", metavar="S", help="for that live session (people only)")
 
 
-def run(args: Any) -> int:
+def run(args: "VerbArguments") -> int:
     client = output.client()
     shown = _agree(client, args.item) if args.force and not args.yes else None
     fence_of = shown if args.fence is None else args.fence
-    answer = claims.ask(
+    answer: ReleaseAnswer = claims.ask(
         client,
         claims.release(args.item, fence=fence_of, force=args.force, acting_as=args.acting_as),
     )
@@ -56,9 +59,10 @@ def _agree(client: Client, item: str) -> int | None:
 
     if not shared_requests.is_asked():
         return None
-    here = claims.ask(client, claims.check(item, 0)).get("item")  # as the daemon follows its links
-    held = claims.ask(client, claims.held())["claims"]
-    claim = next((each for each in held if each.get("item") == here), None)
+    checked: CheckAnswer = claims.ask(client, claims.check(item, 0))
+    here = checked.get("item")  # as the daemon follows its links
+    held: Claims = claims.ask(client, claims.held())
+    claim = next((each for each in held["claims"] if each.get("item") == here), None)
     if claim is None:
         return None
     row = row_of(client, claim.get("holder"))
@@ -67,7 +71,7 @@ def _agree(client: Client, item: str) -> int | None:
     return int(claim["fence"])
 
 
-def _became(answer: dict[str, Any]) -> str:
+def _became(answer: "ReleaseAnswer") -> str:
     from headcount.present.holders import name_of, with_pid
 
     was, now = answer.get("holder"), answer.get("next")
@@ -77,7 +81,7 @@ def _became(answer: dict[str, Any]) -> str:
     return f"{whose or 'was given back, and '}is now {name_of(now)}'s, who waited for it"
 
 
-def _elsewhere(answer: dict[str, Any]) -> str:
+def _elsewhere(answer: "ReleaseAnswer") -> str:
     """Of a claim that was taken from another host: who may still believe in it."""
     host = clean(answer.get("host"))
     return f" It was held on {host}, which is told of it; until then its holder may go on." if host else ""

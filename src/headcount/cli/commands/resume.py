@@ -12,7 +12,7 @@ Not here: how it is started (actions/start_agent.py), who has it (daemon/routes/
 import os
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.cli.actions import start_agent
@@ -24,6 +24,10 @@ from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
     import argparse
+
+    from headcount.cli.arguments import VerbArguments
+    from headcount.wire.answer_views import Resumption
+    from headcount.wire.views import SessionRow
 
 NOTE = (
     "The agent's command becomes this process, or runs in a new tmux window.\n"
@@ -40,12 +44,12 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument("--launched-by", metavar="S", help="the session that opened this terminal")
 
 
-def run(args: Any) -> int:
+def run(args: "VerbArguments") -> int:
     client = output.client()
-    found = client.get(f"/v1/sessions/{quoted(args.session)}/resume")
+    found: Resumption = client.get(f"/v1/sessions/{quoted(args.session)}/resume")
     raw, command, cwd = found["session"], [str(word) for word in found["command"]], found.get("cwd")
-    if found.get("alive_in") and not args.anyway:
-        raise start_agent.alive_elsewhere(found["alive_in"])
+    if (alive_in := found.get("alive_in")) and not args.anyway:
+        raise start_agent.alive_elsewhere(alive_in)
     if args.print:
         return _say(found, as_json=args.json)
     if not cwd or not Path(cwd).is_dir():
@@ -62,7 +66,7 @@ def run(args: Any) -> int:
     return start_agent.become(client, program, command, registration(raw, args))
 
 
-def registration(raw: dict[str, Any], args: Any) -> dict[str, Any]:
+def registration(raw: "SessionRow", args: "VerbArguments") -> dict[str, object]:
     given = {
         "agent": raw["agent"],
         "conversation": raw["conversation"],
@@ -75,7 +79,7 @@ def registration(raw: dict[str, Any], args: Any) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def _say(found: dict[str, Any], *, as_json: bool) -> int:
+def _say(found: "Resumption", *, as_json: bool) -> int:
     if as_json:
         output.print_document(found)
     else:

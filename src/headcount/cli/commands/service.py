@@ -25,6 +25,8 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.cli.arguments import VerbArguments
+
 NOTE = (
     "To keep it running while you are logged out: loginctl enable-linger\n"
     "Exit codes: 0 done, 1 a unit that is not ours, 3 inside an agent, 4 no user systemd here."
@@ -36,7 +38,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument("--print", action="store_true", help="print the unit, change nothing")
 
 
-def run(args: Any) -> int:
+def run(args: "VerbArguments") -> int:
     places = Places.from_environ(os.environ)
     if args.print:
         if args.action != "install":

@@ -7,7 +7,7 @@ Not here: on which evidence (explain.py).
 """
 
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from headcount.cli import output
 from headcount.client.daemon_access import quoted
@@ -18,6 +18,9 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.cli.arguments import VerbArguments
+    from headcount.wire.views import FactSource, SessionDetail
+
 TEXT_CELLS = 44  # texts longer than this do not push the sources of the others out of sight
 
 
@@ -25,8 +28,8 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument("session", metavar="S", help="an id, the beginning of one, or a name")
 
 
-def run(args: Any) -> int:
-    raw = output.client().get(f"/v1/sessions/{quoted(args.session)}")
+def run(args: "VerbArguments") -> int:
+    raw: SessionDetail = output.client().get(f"/v1/sessions/{quoted(args.session)}")
     if args.json:
         output.print_document(raw)
     else:
@@ -34,7 +37,7 @@ def run(args: Any) -> int:
     return exit_codes.DONE
 
 
-def lines_of(raw: dict[str, Any], now: float) -> list[str]:
+def lines_of(raw: "SessionDetail", now: float) -> list[str]:
     row = session_words.row_of(raw, str(raw.get("id")), now)
     sources = raw.get("sources") or {}
     facts = [fact for fact in (*_now(raw, row, now), *_about(raw, row, now), *_ended(raw, now)) if fact.text]
@@ -54,7 +57,7 @@ class Fact(NamedTuple):
     field: str = ""  # whose source is shown beside it
 
 
-def _now(raw: dict[str, Any], row: session_words.Row, now: float) -> list[Fact]:
+def _now(raw: "SessionDetail", row: session_words.Row, now: float) -> list[Fact]:
     background = [
         " ".join(part for part in (clean(work.get("kind")), clean(work.get("label"))) if part)
         for work in raw.get("background") or ()
@@ -69,7 +72,7 @@ def _now(raw: dict[str, Any], row: session_words.Row, now: float) -> list[Fact]:
     ]
 
 
-def _about(raw: dict[str, Any], row: session_words.Row, now: float) -> list[Fact]:
+def _about(raw: "SessionDetail", row: session_words.Row, now: float) -> list[Fact]:
     def plain(title: str, field: str) -> Fact:
         return Fact(title, clean(raw.get(field)), field)
 
@@ -100,7 +103,7 @@ def _about(raw: dict[str, Any], row: session_words.Row, now: float) -> list[Fact
     ]
 
 
-def _ended(raw: dict[str, Any], now: float) -> list[Fact]:
+def _ended(raw: "SessionDetail", now: float) -> list[Fact]:
     ended = raw.get("ended") or {}
     if not ended:
         return []
@@ -114,7 +117,7 @@ def _ended(raw: dict[str, Any], now: float) -> list[Fact]:
     ]
 
 
-def _source(sources: dict[str, Any], field: str, now: float) -> str:
+def _source(sources: "dict[str, FactSource]", field: str, now: float) -> str:
     """`hook, 4m12s`."""
     told = sources.get(field)
     if not isinstance(told, dict):

@@ -3,7 +3,7 @@
 Not here: what is wrong and what to do (doctor.py).
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.client.daemon_process import deaf_holder
@@ -17,15 +17,18 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.cli.arguments import VerbArguments
+    from headcount.wire.answer_views import Status, StoreFacts
+
 
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
     del parser  # nothing but --json
 
 
-def run(args: Any) -> int:
+def run(args: "VerbArguments") -> int:
     client = output.client(autostart=False)
     try:
-        status = client.get("/v1/status")
+        status: Status = client.get("/v1/status")
     except NotRunning as fault:
         raise _why_away(client.places, fault) from None
     status["pid"] = (
@@ -48,7 +51,7 @@ def _why_away(places: Places, fault: NotRunning) -> Unavailable:
     )
 
 
-def lines_of(status: dict[str, Any]) -> list[str]:
+def lines_of(status: "Status") -> list[str]:
     polled = status.get("polled") or 0
     counts = ", ".join(
         f"{count} {clean(word)}" for word, count in (status.get("counts") or {}).items() if count
@@ -69,6 +72,6 @@ def lines_of(status: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _store(store: dict[str, Any]) -> str:
+def _store(store: "StoreFacts") -> str:
     megabytes = (store.get("bytes") or 0) / 1e6
     return f"{clean(store.get('path')) or '-'}, {megabytes:.1f} MB"

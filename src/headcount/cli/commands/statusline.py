@@ -10,7 +10,7 @@ Not here: the characters (present/summary.py).
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount import times
 from headcount.client.faults import ClientFault
@@ -22,12 +22,14 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.cli.arguments import VerbArguments
+
 
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
     return None
 
 
-def run(args: Any) -> int:
+def run(args: "VerbArguments") -> int:
     counts = _counts()
     if args.json:
         from headcount.cli.output import print_document

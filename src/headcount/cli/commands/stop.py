@@ -3,7 +3,7 @@
 Not here: what is verified before a signal (the daemon).
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.cli.actions import shared_requests
@@ -12,6 +12,9 @@ from headcount.present import event_lines
 
 if TYPE_CHECKING:
     import argparse
+
+    from headcount.cli.arguments import VerbArguments
+    from headcount.wire.answer_views import StopAnswer
 
 NOTE = (
     "SIGTERM to the agent's own process and to nothing else. Its claims fall when it is dead, not before.\n"
@@ -31,11 +34,11 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     shared_requests.add_yes(parser)
 
 
-def run(args: Any) -> int:
+def run(args: "VerbArguments") -> int:
     client = output.client()
     session = shared_requests.agreed(client, args.session, "stop", yes=args.yes, all=args.all)
     path = f"/v1/sessions/{quoted(session)}/stop"
-    answer = shared_requests.ask(client, path, {"kill_after": args.kill_after, "all": args.all})
+    answer: StopAnswer = shared_requests.ask(client, path, {"kill_after": args.kill_after, "all": args.all})
     results = answer.get("results") or []
     if args.json:
         output.print_document(answer)

@@ -11,7 +11,7 @@ Not here: the screen (tui/).
 import os
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.cli.options import quick
@@ -20,6 +20,8 @@ from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
     import argparse
+
+    from headcount.cli.arguments import VerbArguments
 
 
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
@@ -31,7 +33,7 @@ def is_possible() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 
 
-def run(args: Any) -> int:
+def run(args: "VerbArguments") -> int:
     if args.json:
         ps = import_module("headcount.cli.commands.ps")
         return int(ps.run(quick("ps", ["--json"])))

@@ -7,7 +7,7 @@ import os
 import sys
 import time
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount import __version__
 from headcount.cli import output
@@ -19,6 +19,9 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.cli.arguments import VerbArguments
+    from headcount.wire.answer_views import Status
+
 
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument(
@@ -26,7 +29,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     )
 
 
-def run(args: Any) -> int:
+def run(args: "VerbArguments") -> int:
     if args.foreground:
         return _foreground()
     began = time.monotonic()
@@ -36,7 +39,7 @@ def run(args: Any) -> int:
     client.meanwhile = None if args.json else _hooks_are_there
     client.get("/healthz")
     took = time.monotonic() - began
-    status = client.get("/v1/status?settled=1")  # after the first look at all processes
+    status: Status = client.get("/v1/status?settled=1")  # after the first look at all processes
     if args.json:
         output.print_document({**status, "started": client.started})
         return exit_codes.DONE

@@ -10,7 +10,7 @@ Not here: the stream (client/event_stream.py).
 
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.cli.options import STATES, seconds
@@ -23,6 +23,9 @@ from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
     import argparse
+
+    from headcount.cli.arguments import VerbArguments
+    from headcount.wire.views import SessionRow, StreamEvent
 
 NOTE = (
     f"STATE is one of {', '.join(STATES)}; several with commas.\n"
@@ -50,10 +53,10 @@ def states(text: str) -> frozenset[str]:
     return wanted
 
 
-def run(args: Any) -> int:
+def run(args: "VerbArguments") -> int:
     client = output.client()
     until = None if args.timeout is None else time.monotonic() + args.timeout
-    raw = client.get(f"/v1/sessions/{quoted(args.session)}")
+    raw: SessionRow = client.get(f"/v1/sessions/{quoted(args.session)}")
     try:
         raw = _awaited(client, raw, args.until, until)
     except TimedOut:
@@ -62,7 +65,7 @@ def run(args: Any) -> int:
     return _report(args, raw, exit_codes.DONE if reached else exit_codes.NOT_FOUND)
 
 
-def is_reached(raw: dict[str, Any], wanted: frozenset[str]) -> bool:
+def is_reached(raw: "SessionRow", wanted: frozenset[str]) -> bool:
     if raw.get("liveness") == "ended":
         return "ended" in wanted
     words = {raw.get("activity"), raw.get("waiting_on"), raw.get("failure"), raw.get("liveness")} - {
@@ -74,9 +77,7 @@ def is_reached(raw: dict[str, Any], wanted: frozenset[str]) -> bool:
     return bool(words & wanted)
 
 
-def _awaited(
-    client: Client, raw: dict[str, Any], wanted: frozenset[str], until: float | None
-) -> dict[str, Any]:
+def _awaited(client: Client, raw: "SessionRow", wanted: frozenset[str], until: float | None) -> "SessionRow":
     """The session when it is there, or has ended."""
     if is_over(raw, wanted):
         return raw
@@ -85,23 +86,24 @@ def _awaited(
             if row.get("id") == raw["id"] and is_over(row, wanted):
                 return row
         if event["type"] == "snapshot" and all(row.get("id") != raw["id"] for row in event["sessions"]):
-            now = client.get(f"/v1/sessions/{quoted(raw['id'])}")  # it ended before we listened
+            now: SessionRow = client.get(f"/v1/sessions/{quoted(raw['id'])}")  # it ended before we listened
             if is_over(now, wanted):
-                return dict(now)
+                return now
     raise AssertionError("a stream only ends by a fault")
 
 
-def is_over(raw: dict[str, Any], wanted: frozenset[str]) -> bool:
+def is_over(raw: "SessionRow", wanted: frozenset[str]) -> bool:
     return raw.get("liveness") == "ended" or is_reached(raw, wanted)
 
 
-def _rows(event: dict[str, Any]) -> list[dict[str, Any]]:
+def _rows(event: "StreamEvent") -> "list[SessionRow]":
     if event["type"] == "snapshot":
         return list(event["sessions"])
-    return [event["session"]] if isinstance(event.get("session"), dict) else []
+    session = event.get("session")
+    return [session] if isinstance(session, dict) else []
 
 
-def _report(args: Any, raw: dict[str, Any], code: int) -> int:
+def _report(args: "VerbArguments", raw: "SessionRow", code: int) -> int:
     if args.json:
         output.print_document({"reached": code == exit_codes.DONE, "session": raw})
         return code
@@ -115,7 +117,7 @@ def _report(args: Any, raw: dict[str, Any], code: int) -> int:
     else:
         wanted = " or ".join(sorted(args.until))
         print(
-            f"{who} is still {state} after {time_text.exact_span(args.timeout)}, not {wanted}.",
+            f"{who} is still {state} after {time_text.exact_span(args.timeout or 0.0)}, not {wanted}.",
             file=sys.stderr,
         )
     return code

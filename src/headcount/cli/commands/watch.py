@@ -11,7 +11,7 @@ Not here: resuming (client/event_stream.py), words (present/event_lines.py).
 
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.cli.reboot_notice import tell_once
@@ -27,12 +27,19 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.cli.arguments import VerbArguments
+    from headcount.wire.views import StreamEvent
+
 NOTE = "Ends by Ctrl-C. Exit codes: 4 the daemon cannot be started, or with --once: it has stopped."
 
 
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument(
-        "--since", type=_sequence, metavar="SEQ", help="begin with what came after this event number"
+        "--since",
+        dest="after",
+        type=_sequence,
+        metavar="SEQ",
+        help="begin with what came after this event number",
     )
     parser.add_argument("--once", action="store_true", help="end when the daemon stops, with exit code 4")
 
@@ -47,7 +54,7 @@ def _sequence(text: str) -> int:
     return int(text)
 
 
-def run(args: Any) -> int:
+def run(args: "VerbArguments") -> int:
     output.stream()
     screen, deaths = standard(), Deaths()
     for event in _followed(args):
@@ -59,24 +66,24 @@ def run(args: Any) -> int:
     return exit_codes.DONE
 
 
-def _followed(args: Any) -> Iterator[dict[str, Any]]:
+def _followed(args: "VerbArguments") -> "Iterator[StreamEvent]":
     if args.host is None:
         client = output.client()
         if not args.json:
             tell_once(client)
-        return follow(client, args.since, stay=None if args.once else output.note)
+        return follow(client, args.after, stay=None if args.once else output.note)
     from headcount.cli.actions.remote_hosts import follow_hosts, parse_hosts
 
     return follow_hosts(parse_hosts(args.host))
 
 
-def told(event: dict[str, Any], screen: Screen, deaths: Deaths) -> list[str]:
+def told(event: "StreamEvent", screen: Screen, deaths: Deaths) -> list[str]:
     host = clean(event.get("host"))
     lines = _lines(event, screen, deaths)
     return [f"{host}: {line}" for line in lines] if host else lines
 
 
-def _lines(event: dict[str, Any], screen: Screen, deaths: Deaths) -> list[str]:
+def _lines(event: "StreamEvent", screen: Screen, deaths: Deaths) -> list[str]:
     now = time.time()
     if deaths.takes(event) or not is_told(event):
         return []
@@ -90,13 +97,13 @@ def _lines(event: dict[str, Any], screen: Screen, deaths: Deaths) -> list[str]:
     return lines
 
 
-def under(event: dict[str, Any], now: float) -> str:
+def under(event: "StreamEvent", now: float) -> str:
     """The second line of a death, under its first."""
     at = time_text.parse(event.get("at"))
     text = text_of(event)
     return f"{' ' * len(time_text.clock(now if at is None else at, now))} {text}" if text else ""
 
 
-def _dated(event: dict[str, Any]) -> dict[str, Any]:
+def _dated(event: "StreamEvent") -> "StreamEvent":
     """A snapshot has no time of its own; every line of the stream has one."""
     return event if "at" in event else {**event, "at": time_text.stamp(time.time())}

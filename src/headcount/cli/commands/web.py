@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 from shutil import which
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.client.faults import WrongCall
@@ -22,6 +22,9 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
+    from headcount.cli.arguments import VerbArguments
+    from headcount.wire.answer_views import PageLink
+
 OPENERS = ("xdg-open", "open", "wslview")
 
 
@@ -30,7 +33,7 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument("--close", action="store_true", help="close the page: every tab is logged out")
 
 
-def run(args: Any) -> int:
+def run(args: "VerbArguments") -> int:
     if args.print and args.close:
         raise WrongCall("headcount: --print opens the page and --close closes it. See: headcount web --help")
     client = output.client(autostart=not args.close)
@@ -41,7 +44,7 @@ def run(args: Any) -> int:
         else:
             print("The page is closed; its tabs are logged out." if closed["closed"] else "It was not open.")
         return exit_codes.DONE
-    link = client.post("/v1/web")
+    link: PageLink = client.post("/v1/web")
     if args.json:
         output.print_document(link)
         return exit_codes.DONE

@@ -9,7 +9,7 @@ Not here: the rungs themselves (daemon/identity/caller.py).
 """
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.client import claims
@@ -19,6 +19,9 @@ from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
     import argparse
+
+    from headcount.cli.arguments import VerbArguments
+    from headcount.wire.views import Me, Rung
 
 NOTE = (
     "Exit codes: 0 inside an agent, 3 not clear who you are (a token or marks that do not hold), 4 daemon unavailable,\n"
@@ -33,10 +36,10 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     )
 
 
-def run(args: Any) -> int:
+def run(args: "VerbArguments") -> int:
     client = output.client()
     try:
-        me = claims.ask(client, claims.who_am_i(explain=args.explain))
+        me: Me = claims.ask(client, claims.who_am_i(explain=args.explain))
     except NotFound as nobody:
         if args.json:
             output.print_document(
@@ -55,7 +58,7 @@ def run(args: Any) -> int:
     return exit_codes.REFUSED if me.get("refusal") else exit_codes.NOT_FOUND
 
 
-def lines_of(me: dict[str, Any], *, explain: bool) -> list[str]:
+def lines_of(me: "Me", *, explain: bool) -> list[str]:
     session = clean(me.get("session"))
     pid = f", process {clean(me.get('pid'))}" if me.get("pid") else ""
     if session:
@@ -70,17 +73,18 @@ def lines_of(me: dict[str, Any], *, explain: bool) -> list[str]:
     return lines
 
 
-def _unclear(me: dict[str, Any]) -> list[str]:
+def _unclear(me: "Me") -> list[str]:
     """Of a caller who offered what does not hold: what speaks for whom, what against, and the next step."""
     named = [rung for rung in me.get("rungs") or () if rung.get("taken") and rung.get("session")]
     said = [
-        f"{SAYS.get(rung.get('rung'), 'it')} says {clean(rung['session'])[:4]}, but " for rung in named[:1]
+        f"{SAYS.get(str(rung.get('rung')), 'it')} says {clean(rung['session'])[:4]}, but "
+        for rung in named[:1]
     ]
     lines = [f"Not clear who you are: {''.join(said)}{clean(me['refusal'])}."]
     return [*lines, f"Next: {clean(me['way_out'])}"] if me.get("way_out") else lines
 
 
-def _rung(rung: dict[str, Any]) -> str:
+def _rung(rung: "Rung") -> str:
     taken = "taken" if rung.get("taken") else "not taken"
     why = clean(rung.get("why"))
     return f"  {clean(rung.get('rung') or rung.get('name')):<12} {taken:<10} {why}".rstrip()

@@ -19,20 +19,24 @@ import re
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headcount import __version__
 from headcount.client.daemon_access import Client, quoted
 from headcount.client.faults import ClientFault
 from headcount.present import time_text
 
+if TYPE_CHECKING:
+    from headcount.wire.answer_views import Status
+    from headcount.wire.views import EventRow, Explanation, History
+
 EVENTS_MOST = 200
 
 
-def collect(client: Client, explanation: dict[str, Any], *, paths: bool) -> dict[str, Any]:
+def collect(client: Client, explanation: "Explanation", *, paths: bool) -> dict[str, object]:
     session = str((explanation.get("session") or {}).get("id"))
-    status = _asked(client, "/v1/status")
-    history = _asked(client, f"/v1/history?session={quoted(session)}&limit={EVENTS_MOST}&newest=1")
+    status: Status = _asked(client, "/v1/status")
+    history: History = _asked(client, f"/v1/history?session={quoted(session)}&limit={EVENTS_MOST}&newest=1")
     return {
         "report": "headcount explain --bundle",
         "made_at": time_text.stamp(time.time()),
@@ -66,7 +70,7 @@ def write(report: str, place: str | None, session: str) -> str:
     return str(path)
 
 
-def _asked(client: Client, path: str) -> dict[str, Any]:
+def _asked(client: Client, path: str) -> Any:
     """A part that cannot be had leaves its place empty: a report of trouble must come out also in trouble."""
     try:
         found = client.get(path)
@@ -75,7 +79,7 @@ def _asked(client: Client, path: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _checks(status: dict[str, Any]) -> list[dict[str, Any]]:
+def _checks(status: "Status") -> list[dict[str, str]]:
     """Which checks have which level; their sentences name paths and errors, and stay here."""
     from headcount.cli.doctor.environment_checks import surroundings
     from headcount.cli.doctor.facts import examine
@@ -85,7 +89,7 @@ def _checks(status: dict[str, Any]) -> list[dict[str, Any]]:
     return [{"check": each.check, "level": each.level} for each in found]
 
 
-def _event(event: dict[str, Any]) -> dict[str, Any]:
+def _event(event: "EventRow") -> dict[str, object]:
     """The row of each event repeats the explanation's: what changed is enough."""
     row = event.get("session") or {}
     kept = ("liveness", "activity", "waiting_on", "source", "pid", "since", "ended")
@@ -122,7 +126,7 @@ _WORD = re.compile(
 _NAME = re.compile(r"[A-Za-z_.]{1,40}")  # of an event or a field, without digits: no secret looks like it
 
 
-def redacted(value: Any, *, paths: bool = False, field: str = "") -> Any:
+def redacted(value: object, *, paths: bool = False, field: str = "") -> object:
     if isinstance(value, dict):
         return {
             _key(key): redacted(each, paths=paths, field=_field(field, key)) for key, each in value.items()

@@ -21,7 +21,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from shutil import which
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from headcount import times
 from headcount.cli.doctor.findings import Finding
@@ -30,11 +30,12 @@ from headcount.present.clean_text import command
 
 if TYPE_CHECKING:
     from headcount.daemon.config import Config
+    from headcount.wire.answer_views import Status
 
 DESKTOP = ("notify-send", "osascript")
 
 
-def surroundings(env: Mapping[str, str], status: Mapping[str, Any]) -> list[Finding]:
+def surroundings(env: Mapping[str, str], status: "Status") -> list[Finding]:
     places = Places.from_environ(env)
     checks: list[tuple[str, Callable[[], list[Finding]]]] = [
         ("settings", lambda: [_settings(places, env)]),
@@ -119,13 +120,13 @@ def mcp_finding(states: Mapping[str, str], is_possible: bool, extra: str) -> Fin
     )
 
 
-def _service(places: Places) -> dict[str, Any]:
+def _service(places: Places) -> dict[str, object]:
     from headcount.cli.actions.systemd_service import standing
 
     return standing(places)
 
 
-def service_finding(standing: Mapping[str, Any], daemon: object) -> Finding:
+def service_finding(standing: Mapping[str, object], daemon: object) -> Finding:
     if not standing["installed"]:
         return Finding("service", "ok", "none; the daemon starts on first use")
     if not standing["systemd"]:
@@ -147,7 +148,7 @@ def service_finding(standing: Mapping[str, Any], daemon: object) -> Finding:
     return Finding("service", "ok", f"{standing['enabled']}, {standing['active']}")
 
 
-def _page(status: Mapping[str, Any]) -> Finding:
+def _page(status: "Status") -> Finding:
     url = status.get("url")
     if not url:
         return Finding("page", "ok", "closed; nothing listens on a port")

@@ -14,7 +14,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headcount import build_and_namespaces
 from headcount.client.daemon_access import VERSION_HEADER
@@ -23,6 +23,9 @@ from headcount.client.transport.connection import Connection
 from headcount.daemon.home.single_instance import holder_of
 from headcount.daemon.home.store_marks import why_lost
 from headcount.paths import Places
+
+if TYPE_CHECKING:
+    from headcount.wire.answer_views import Status
 
 TAIL = 65_536
 BAD_LEVELS = ("error", "critical")
@@ -45,6 +48,10 @@ class HookFacts:
     inactive: str = ""  # why its agent does not run them, although they are installed
 
 
+def _no_status() -> "Status":
+    return {}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
     running: bool  # somebody listens
@@ -53,7 +60,7 @@ class Facts:
     version: str | None = None
     origin: "build_and_namespaces.Origin | None" = None
     pid: int | None = None  # of the daemon, as seen from here
-    status: dict[str, Any] = field(default_factory=dict)
+    status: "Status" = field(default_factory=_no_status)
     socket: FileFacts | None
     state: FileFacts | None
     mailbox: FileFacts | None

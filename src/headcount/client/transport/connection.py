@@ -70,7 +70,7 @@ class Connection:
         )
         self.since = 0  # how often before the call that is going on
 
-    def call(self, method: str, path: str, body: Any = None, within: float = times.CALL_WITHIN) -> Answer:
+    def call(self, method: str, path: str, body: object = None, within: float = times.CALL_WITHIN) -> Answer:
         """The daemon's answer, whatever its status is; a fault when there is none."""
         self._deadline = time.monotonic() + within
         sent = request(method, path, body, self._credential)
@@ -300,7 +300,7 @@ def check_peer(sock: "_socket.socket | socket", path: str) -> int:
     return int.from_bytes(credentials[:4], sys.byteorder)
 
 
-def request(method: str, path: str, body: Any, more: str = "") -> bytes:
+def request(method: str, path: str, body: object, more: str = "") -> bytes:
     content = b"" if body is None else json.dumps(body).encode()
     kind = "" if body is None else "content-type: application/json\r\n"
     length = "" if method == "GET" else f"content-length: {len(content)}\r\n"

@@ -81,7 +81,7 @@ def _alarm(draft: Draft, session: Session, others: list[Session] | tuple[()], no
     if known == wanted:
         return
     type = EventType.ALARM_RAISED if set(wanted) - set(known) else EventType.ALARM_CLEARED
-    facts = {
+    facts: dict[str, object] = {
         "kind": "second-writer",
         "alarm": (wanted or known)[0],
         "conversation": session.conversation,
@@ -98,5 +98,7 @@ def _text(other: Session) -> str:
 
 def writers(leftover: Leftover) -> tuple[SessionId, SessionId]:
     """The older and the newer, of a leftover of this kind."""
-    older, newer = leftover.facts["sessions"]
+    sessions = leftover.facts["sessions"]
+    assert isinstance(sessions, list | tuple)
+    older, newer = sessions
     return SessionId(older), SessionId(newer)

@@ -9,8 +9,6 @@ Rules of this file
 Not here: to which session it belongs (match_session.py), liveness by proof (decide.py).
 """
 
-from typing import Any
-
 from headcount.core.sessions import field_changes
 from headcount.core.sessions.end_reason import told_late
 from headcount.core.sessions.match_session import Existing, Fresh, Misfit, place_record, place_report
@@ -21,6 +19,7 @@ from headcount.core.values.events import EventType
 from headcount.core.values.evidence import Closed, Glimpse
 from headcount.core.values.report import Found, Record, Report, counted
 from headcount.core.values.session import (
+    Changes,
     Ended,
     EndKind,
     Leaving,
@@ -102,7 +101,7 @@ def hear_glimpse(draft: Draft, glimpse: Glimpse, now: float) -> SessionId | None
     return session.id
 
 
-def _last_heard(session: Session, changes: dict[str, Any], now: float) -> float:
+def _last_heard(session: Session, changes: Changes, now: float) -> float:
     """Whoever writes is heard of by what it wrote."""
     turned: Turned | None = changes.get("turned")
     if turned is None or session.liveness is not Liveness.ALIVE:
@@ -163,7 +162,7 @@ def _why_closed(session: Session) -> str:
 
 
 def _open(draft: Draft, report: Report, seat: Fresh, now: float) -> Session:
-    fields: dict[str, Any] = {}
+    fields: Changes = {}
     turned = field_changes.turned(report)
     if turned is not None and report.subagent is None:
         fields["turned"] = turned
@@ -235,7 +234,7 @@ def _moved_on(session: Session, report: Report, now: float) -> bool:
 
 
 def settle(
-    draft: Draft, session: Session, changes: dict[str, Any], at: float, now: float, source: str = ""
+    draft: Draft, session: Session, changes: Changes, at: float, now: float, source: str = ""
 ) -> Session:
     """Derives what follows from the changed words and makes the one event."""
     changes |= traced(session.origins, changes, source, at) if source else {}
@@ -261,7 +260,7 @@ def settle(
     return draft.emit(_kind(session, changes, activity), at, session.id, **changes)
 
 
-def _kind(session: Session, changes: dict[str, Any], activity: Activity) -> EventType:
+def _kind(session: Session, changes: Changes, activity: Activity) -> EventType:
     if not session.is_open and "liveness" in changes:
         return EventType.SESSION_REOPENED
     if "process" in changes:

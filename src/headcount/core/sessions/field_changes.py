@@ -7,14 +7,21 @@ Rules of this file
 Not here: to which session a word belongs (match_session.py), what follows from the change (apply_report.py).
 """
 
-from typing import Any
-
 from headcount.core.state.world import Draft
 from headcount.core.values.activity import Turned
 from headcount.core.values.evidence import Glimpse
 from headcount.core.values.process import ProcessIdentity
 from headcount.core.values.report import Anchor, Background, Details, Report, Turn, counted
-from headcount.core.values.session import Liveness, Note, Session, SessionId, Turnpoint, after, traced
+from headcount.core.values.session import (
+    Changes,
+    Liveness,
+    Note,
+    Session,
+    SessionId,
+    Turnpoint,
+    after,
+    traced,
+)
 
 NOTES_KEPT = 4
 DETAILS = ("cwd", "name", "model", "transcript", "permission_mode", "version")
@@ -30,14 +37,14 @@ def turned(report: Report) -> Turned | None:
     )
 
 
-def identified(draft: Draft, session: Session, conversation: str) -> dict[str, Any]:
+def identified(draft: Draft, session: Session, conversation: str) -> Changes:
     if session.conversation == conversation:
         return {}
     known = draft.of_conversation(session.agent, conversation)
     return {"conversation": conversation, "predecessor": known[-1].id if known else None}
 
 
-def bound(draft: Draft, session: Session, anchor: Anchor, *, beside: bool = False) -> dict[str, Any]:
+def bound(draft: Draft, session: Session, anchor: Anchor, *, beside: bool = False) -> Changes:
     is_bound = session.process is not None and session.liveness is not Liveness.DOUBTED
     if anchor.process is None or not anchor.alive or (is_bound and session.conversation is not None):
         return {}
@@ -57,7 +64,7 @@ def bound(draft: Draft, session: Session, anchor: Anchor, *, beside: bool = Fals
     return {"bound_by": anchor.by}  # found by a scan, now named by stronger evidence
 
 
-def details(session: Session | None, details: Details, level: bool = False) -> dict[str, Any]:
+def details(session: Session | None, details: Details, level: bool = False) -> Changes:
     """New facts beside the turn. A registry (`level`) gives a directory and a transcript only where none
     is known: it does not follow a `cd` or a move, hooks do."""
     changes = {}
@@ -76,7 +83,7 @@ def _is_named(session: Session) -> bool:
     return session.registration is not None and session.registration.name is not None
 
 
-def seen(session: Session, glimpse: Glimpse, now: float) -> dict[str, Any]:
+def seen(session: Session, glimpse: Glimpse, now: float) -> Changes:
     """What a transcript shows beside the turn, with its origins. A model that answered before another was learned
     changes nothing: a transcript is read again at every start of the daemon."""
     model_at = now if glimpse.model_at is None else min(glimpse.model_at, now)
@@ -98,7 +105,7 @@ def seen(session: Session, glimpse: Glimpse, now: float) -> dict[str, Any]:
     return changes | origins
 
 
-def background(known: tuple[Background, ...], report: Report) -> dict[str, Any]:
+def background(known: tuple[Background, ...], report: Report) -> Changes:
     now = known
     if report.background is not None:
         now = report.background
@@ -110,7 +117,7 @@ def background(known: tuple[Background, ...], report: Report) -> dict[str, Any]:
     return {"background": now} if now != known else {}
 
 
-def noted(session: Session, report: Report) -> dict[str, Any]:
+def noted(session: Session, report: Report) -> Changes:
     anchor = report.anchor
     if not anchor.why or session.process is not None:
         return {}

@@ -14,14 +14,12 @@ Not here: who went there (cli/commands/jump.py), what words mean (core/values/ac
   files (system/git/repository.py), when that is done (daemon/observers/checkouts.py).
 """
 
-from typing import Any
-
 from headcount.core.state.world import Draft
 from headcount.core.values.activity import Doing, Turned, judge
 from headcount.core.values.events import EventType
 from headcount.core.values.evidence import CheckoutSeen, Located, Visited
 from headcount.core.values.report import Turn
-from headcount.core.values.session import SessionId, traced
+from headcount.core.values.session import Changes, SessionId, traced
 
 BECAUSE, SOURCE = "visited", "person"
 
@@ -51,7 +49,7 @@ def hear_checkout(draft: Draft, located: CheckoutSeen, now: float) -> SessionId 
     if session is None or not session.is_open or session.cwd != located.cwd:
         return None
     if session.checkout != located.checkout:
-        changes: dict[str, Any] = {"checkout": located.checkout}
+        changes: Changes = {"checkout": located.checkout}
         origins = traced(session.origins, changes, "git", located.at)
         draft.emit(EventType.SESSION_CHANGED, located.at, session.id, **changes | origins)
     return located.session

@@ -10,14 +10,13 @@ Rules of this file
 Not here: whether the process lives and who may register it (daemon/routes/registration.py), tokens (daemon/).
 """
 
-from typing import Any
-
 from headcount.core.state.world import Draft
 from headcount.core.values.events import EventType
 from headcount.core.values.evidence import Register, TurnedAway, Unregister
 from headcount.core.values.process import Match, same_process
 from headcount.core.values.session import (
     IN_A_LIVING_PROCESS,
+    Changes,
     Ended,
     EndKind,
     Liveness,
@@ -60,15 +59,15 @@ def unregister(draft: Draft, asked: Unregister, now: float) -> SessionId | None:
     return session.id
 
 
-def carried(old: Session | None) -> dict[str, Any]:
+def carried(old: Session | None) -> Changes:
     """What the next session of the same process keeps of a registration."""
     if old is None or old.registration is None:
         return {}
     return given(old.registration)
 
 
-def given(registration: Registration) -> dict[str, Any]:
-    fields: dict[str, Any] = {
+def given(registration: Registration) -> Changes:
+    fields: Changes = {
         "registration": registration,
         "role": registration.role,
         "groups": registration.groups,

@@ -12,7 +12,6 @@ Not here: whether it begins (match_session.py), what it was told since (apply_re
 """
 
 from itertools import islice
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -22,7 +21,7 @@ from headcount.core.sessions.registration import carried
 from headcount.core.state.world import UNPROVEN, Draft
 from headcount.core.values.events import EventType
 from headcount.core.values.report import Anchor, Opening
-from headcount.core.values.session import Ended, EndKind, Liveness, Note, Session, Turnpoint, after
+from headcount.core.values.session import Changes, Ended, EndKind, Liveness, Note, Session, Turnpoint, after
 
 UNPROVEN_MOST = 500
 SWAP_WORDS = {"clear": "/clear", "resume": "/resume", "fork": "/branch"}
@@ -35,7 +34,7 @@ def begin(
     anchor: Anchor,
     seat: Fresh,
     at: float,
-    fields: dict[str, Any],
+    fields: Changes,
     opening: Opening | None,
 ) -> Session:
     process = None if seat.provisional else anchor.process

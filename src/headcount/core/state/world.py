@@ -192,7 +192,13 @@ class Draft:
         return self.emit(EventType.SESSION_STARTED, at, id, **fields)
 
     def emit(
-        self, type: EventType, at: float, id: SessionId, *, facts: dict[str, Any] | None = None, **delta: Any
+        self,
+        type: EventType,
+        at: float,
+        id: SessionId,
+        *,
+        facts: dict[str, object] | None = None,
+        **delta: Any,
     ) -> Session:
         self.seq += 1
         event = Event(self.seq, at, type, id, delta, facts or {})
@@ -204,7 +210,7 @@ class Draft:
             self.decision.effects.append(Watch(session.process))
         return session
 
-    def emit_claim(self, type: EventType, at: float, claim: Claim, **facts: Any) -> None:
+    def emit_claim(self, type: EventType, at: float, claim: Claim, **facts: object) -> None:
         self.seq += 1
         event = Event(self.seq, at, type, claim.session, {}, facts, claim)
         self.decision.events.append(event)
@@ -230,7 +236,7 @@ class Draft:
         """From here on in this batch nothing is granted to it."""
         self._over.append(process)
 
-    def tell(self, type: EventType, at: float, **facts: Any) -> None:
+    def tell(self, type: EventType, at: float, **facts: object) -> None:
         """An event of headcount itself."""
         self.seq += 1
         self.decision.events.append(Event(self.seq, at, type, None, {}, facts))

@@ -16,8 +16,6 @@ Not here: why something became true (decide.py), how events are stored (store/) 
   (daemon/views/session_row.py).
 """
 
-from typing import Any
-
 from msgspec import Struct, field
 from msgspec.structs import replace
 
@@ -26,7 +24,7 @@ from headcount.core.values.fast_enum import Vocabulary
 from headcount.core.values.item import Item
 from headcount.core.values.leftover import Leftover
 from headcount.core.values.process import ProcessIdentity
-from headcount.core.values.session import Session, SessionId
+from headcount.core.values.session import Changes, Session, SessionId
 
 
 class EventType(Vocabulary):
@@ -65,8 +63,8 @@ class Event(Struct, frozen=True):
     at: float
     type: EventType
     session: SessionId | None = None
-    delta: dict[str, Any] = field(default_factory=dict)
-    facts: dict[str, Any] = field(default_factory=dict)  # plain JSON
+    delta: Changes = field(default_factory=dict)
+    facts: dict[str, object] = field(default_factory=dict)  # plain JSON
     claim: Claim | None = None  # as it was held, in events of a claim
     leftover: Leftover | None = None  # as it is after the event
 

@@ -5,8 +5,6 @@ Rules of this file
   2. The loop knows only this union.
 """
 
-from typing import Any
-
 from msgspec import Struct
 
 from headcount.core.values.activity import Turned
@@ -164,7 +162,7 @@ class Ending(Struct, frozen=True):
 
     at: float
     session: SessionId | None
-    facts: dict[str, Any]  # plain JSON: pid, signal, verb, by, outcome
+    facts: dict[str, object]  # plain JSON: pid, signal, verb, by, outcome
     finished: bool = False
     archived: bool = False  # the session was closed for good
 

@@ -11,7 +11,7 @@ Not here: looking for them (daemon/), what is kept of them (core/state/leftovers
 
 from enum import Enum
 from hashlib import blake2s
-from typing import Any, NewType
+from typing import NewType
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -38,7 +38,7 @@ class Find(Struct, frozen=True, omit_defaults=True):
     what: str  # in a few words, without arguments that may be private
     evidence: tuple[str, ...]  # why it is this session's
     process: ProcessIdentity | None = None
-    facts: dict[str, Any] = field(default_factory=dict)  # plain JSON
+    facts: dict[str, object] = field(default_factory=dict)  # plain JSON
 
 
 class Leftover(Struct, frozen=True, omit_defaults=True):
@@ -52,7 +52,7 @@ class Leftover(Struct, frozen=True, omit_defaults=True):
     of: ProcessIdentity | None = None  # the process that left it
     gone_at: float | None = None
     gone_because: str | None = None
-    facts: dict[str, Any] = field(default_factory=dict)
+    facts: dict[str, object] = field(default_factory=dict)
 
     @property
     def is_there(self) -> bool:

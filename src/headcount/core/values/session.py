@@ -15,7 +15,6 @@ Not here: when a transition is due (decide.py), what a session does (activity.py
 """
 
 import re
-from collections.abc import Mapping
 from typing import Any, NewType
 
 from msgspec import Struct
@@ -64,7 +63,11 @@ TRACED = frozenset({
 })  # fmt: skip
 
 
-def traced(known: tuple[Origin, ...], changes: Mapping[str, Any], source: str, at: float) -> dict[str, Any]:
+Changes = dict[str, Any]
+"""Fields of a session by name, with their new values. The store's codec compares them with the types of Session."""
+
+
+def traced(known: tuple[Origin, ...], changes: Changes, source: str, at: float) -> Changes:
     """The origins after those changes, as a change of its own; nothing when none of them is traced."""
     fresh = [Origin(name, source, at) for name in changes if name in TRACED]
     if not fresh:

@@ -23,7 +23,8 @@ JSON = "application/json"
 TEXT = {"type": "string"}
 FLAG = {"type": "string", "enum": ["1", "true", "yes", "0", "false", "no"]}
 NUMBER = {"type": "string", "pattern": "^[0-9]{1,15}$"}
-PARAMETERS: dict[str, dict[str, Any]] = {
+Json = dict[str, Any]  # a part of the document
+PARAMETERS: dict[str, Json] = {
     **dict.fromkeys(("all", "explain", "force", "newest", "pane", "settled"), FLAG),
     **dict.fromkeys(("after", "every", "fence", "limit", "lines", "since", "until"), NUMBER),
 }
@@ -34,15 +35,15 @@ REFUSED = (
     ("503", "It could not be stored, or what is needed for it cannot be reached"),
 )
 
-Schemas = dict[Any, dict[str, Any]]
+Schemas = dict[object, Json]
 
 
-def document(routes: Sequence[Route]) -> dict[str, Any]:
+def document(routes: Sequence[Route]) -> Json:
     types = _types(routes)
     schemas, components = msgspec.json.schema_components(types, ref_template=COMPONENTS)
     by_type = dict(zip(types, schemas, strict=True))
     components[Fault.__name__]["properties"]["code"]["enum"] = sorted(REFUSALS)
-    paths: dict[str, dict[str, Any]] = {}
+    paths: dict[str, Json] = {}
     for route in routes:
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, by_type)
     return {
@@ -54,15 +55,15 @@ def document(routes: Sequence[Route]) -> dict[str, Any]:
     }
 
 
-def _types(routes: Sequence[Route]) -> list[Any]:
+def _types(routes: Sequence[Route]) -> list[object]:
     named = [
         kind for route in routes for kind in (route.answers, route.body, *(also for _, also in route.also))
     ]
     return list(dict.fromkeys(kind for kind in (*named, FaultBody) if kind is not None))
 
 
-def _operation(route: Route, by_type: Schemas) -> dict[str, Any]:
-    operation: dict[str, Any] = {
+def _operation(route: Route, by_type: Schemas) -> Json:
+    operation: Json = {
         "operationId": f"{route.method.lower()}{route.path.replace('/', '_').replace('{', '').replace('}', '')}",
         "summary": route.summary,
         "responses": _responses(route, by_type),
@@ -77,7 +78,7 @@ def _operation(route: Route, by_type: Schemas) -> dict[str, Any]:
     return operation
 
 
-def _responses(route: Route, by_type: Schemas) -> dict[str, Any]:
+def _responses(route: Route, by_type: Schemas) -> Json:
     told = {
         str(route.status): _answer("Done", route.media, [route.answers], by_type),
         **{status: _answer(words, JSON, [FaultBody], by_type) for status, words in REFUSED},
@@ -92,13 +93,13 @@ def _responses(route: Route, by_type: Schemas) -> dict[str, Any]:
     return told
 
 
-def _answer(words: str, media: str, kinds: list[Any], by_type: Schemas) -> dict[str, Any]:
+def _answer(words: str, media: str, kinds: list[object], by_type: Schemas) -> Json:
     schemas = [by_type.get(kind, {}) for kind in kinds]
     schema = schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
     return {"description": words, "content": {media: {"schema": schema}}}
 
 
-def _parameters(route: Route) -> list[dict[str, Any]]:
+def _parameters(route: Route) -> list[Json]:
     in_path = [part[1:-1] for part in route.path.split("/") if part.startswith("{")]
     return [
         *({"name": name, "in": "path", "required": True, "schema": TEXT} for name in in_path),

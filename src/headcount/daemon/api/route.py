@@ -115,7 +115,7 @@ class Call(Struct):
     def body(self, kind: type[T]) -> T:
         return read_body(self.request.body, kind)
 
-    async def listened(self, asked: Coroutine[Any, Any, T]) -> T:
+    async def listened(self, asked: Coroutine[object, object, T]) -> T:
         """The answer, if somebody still listens for it when it comes."""
         answer = asyncio.ensure_future(asked)
         gone = asyncio.ensure_future(self.request.line.lost.wait())
@@ -163,7 +163,7 @@ def read_body(data: bytes, kind: type[T]) -> T:
         raise Refused(400, "bad-body", f"The body cannot be read: {why}.", "See: /openapi.json") from None
 
 
-Handler = Callable[[Call], Awaitable[Any]]
+Handler = Callable[[Call], Awaitable[object]]
 
 
 class Route(Struct, frozen=True):
@@ -177,7 +177,7 @@ class Route(Struct, frozen=True):
     media: str = "application/json"
     body: Any = None  # the message type of the request's body; None: it has none, or `takes` says what
     takes: str | None = None  # what a body is that no message of ours describes, in words
-    also: tuple[tuple[int, Any], ...] = ()  # further answers and their status; None: one without a body
+    also: tuple[tuple[int, object], ...] = ()  # further answers and their status; None: one without a body
 
     @property
     def is_given_something(self) -> bool:

@@ -17,7 +17,6 @@ import asyncio
 import os
 import signal
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
 from msgspec import Struct
 
@@ -60,10 +59,10 @@ class Wish(Struct, frozen=True):
     kill_after: float | None = None
     all: bool = False  # an agent is ended also if other living sessions are in its process or below it
     still: Callable[[], bool] = lambda: True  # asked last before an agent is signalled
-    caller: dict[str, Any] | None = None  # for the audit: its ancestors and its terminal
+    caller: dict[str, object] | None = None  # for the audit: its ancestors and its terminal
 
     @property
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, object]:
         """Who asked, for the audit."""
         return {"verb": self.verb, "by": self.by} | ({"caller": self.caller} if self.caller else {})
 
@@ -250,7 +249,7 @@ def _not_held(target: Target, held: NotHeld) -> Result:
     return Result(target, OVER if held.over else REFUSED, held.why)
 
 
-def _facts(target: Target, wish: Wish) -> dict[str, Any]:
+def _facts(target: Target, wish: Wish) -> dict[str, object]:
     process = target.process
     return wish.facts | {
         "pid": process.pid,

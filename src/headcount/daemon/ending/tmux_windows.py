@@ -14,7 +14,6 @@ Not here: ending the agent first (stop_close_reap.py).
 import asyncio
 import os
 from collections.abc import Sequence
-from typing import Any
 
 from msgspec import Struct
 
@@ -124,5 +123,5 @@ def _plan_own(pane: Pane, session: Session) -> Plan | str:
     return Plan(pane, whole=False) if pane.dead else f"{pane.text} closes by itself"
 
 
-def _facts(plan: Plan, wish: Wish) -> dict[str, Any]:
+def _facts(plan: Plan, wish: Wish) -> dict[str, object]:
     return wish.facts | {"pid": plan.pane.pid, "what": plan.name}

@@ -23,7 +23,6 @@ import asyncio
 import contextlib
 from collections import Counter, defaultdict
 from collections.abc import Coroutine
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -99,7 +98,7 @@ class SharedClaims:
         self._asking: dict[
             str, asyncio.Task[Answer]
         ] = {}  # commands of requests, between the ledger and the mirror
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._tasks: set[asyncio.Task[object]] = set()
 
     async def command(self, command: SharedCommand) -> Answer:
         """As the loop's own. Cancelling it while it waits gives its place up."""
@@ -141,7 +140,7 @@ class SharedClaims:
 
     # --- one command -----------------------------------------------------------------------------------
 
-    async def _finished(self, work: Coroutine[Any, Any, Answer], command: SharedCommand) -> Answer:
+    async def _finished(self, work: Coroutine[object, object, Answer], command: SharedCommand) -> Answer:
         """Whoever asked may go away; what was begun is brought to its end, so that the mirror is right."""
         task = self._track(asyncio.create_task(work))
         if isinstance(command, Acquire):

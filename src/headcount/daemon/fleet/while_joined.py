@@ -13,7 +13,6 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -189,7 +188,7 @@ class Member:
                 await self.people.tidy()
 
 
-async def _unbroken(work: Callable[[], Coroutine[Any, Any, None]], pace: Pace) -> None:
+async def _unbroken(work: Callable[[], Coroutine[object, object, None]], pace: Pace) -> None:
     """A bug in what concerns the fleet must not end what is local: it is loud, and tried again."""
     while True:
         try:

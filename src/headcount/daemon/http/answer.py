@@ -11,7 +11,6 @@ Not here: sending (request_queue.py), what is answered (routes/).
 from collections.abc import AsyncGenerator
 from functools import lru_cache
 from http import HTTPStatus
-from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -45,7 +44,7 @@ class Stream(Struct, frozen=True):
     headers: Headers = ()
 
 
-def json_answer(message: Any, status: int = 200) -> Answer:
+def json_answer(message: object, status: int = 200) -> Answer:
     return Answer(status, _encode(message))
 
 

@@ -14,7 +14,7 @@ import contextlib
 import logging
 from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from headcount.agents.catalog import AGENTS
 from headcount.bounded_thread import BoundedThreads, Late
@@ -41,7 +41,7 @@ from headcount.times import AFTERMATH_WITHIN, LEFTOVERS_FRESH, LEFTOVERS_WAITED_
 log = logging.getLogger("headcount.aftermath")
 
 Finds = dict[SessionId | None, list[Find]]
-Work = Callable[[], Coroutine[Any, Any, None]]
+Work = Callable[[], Coroutine[object, object, None]]
 T = TypeVar("T")
 
 

@@ -101,7 +101,7 @@ def _top(directory: str) -> str | None:
 def _find(top: str, work: Work, *evidence: str) -> Find:
     parts = [f"{work.uncommitted} uncommitted"] if work.uncommitted else []
     parts += [f"{work.unpushed} unpushed"] if work.unpushed else []
-    facts = {
+    facts: dict[str, object] = {
         "path": top,
         "branch": work.branch,
         "uncommitted": work.uncommitted,

@@ -20,7 +20,6 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from typing import Any
 
 from msgspec import Struct
 
@@ -33,7 +32,7 @@ SCRIPT = ("on run argv", "display notification (item 2 of argv) with title (item
 LINE_MOST = 1_000
 SHOWN_MOST = 3  # of those that come together, a desktop shows as many; the others in one
 
-Row = dict[str, Any]  # a notice, as it is sent
+Row = dict[str, object]  # a notice, as it is sent
 Send = Callable[[Sequence[Row]], str | None]
 """Sends notices. None: delivered. Else why not."""
 
@@ -119,7 +118,7 @@ def couriers_of(config: Config) -> list[Courier]:
 
 def _on_desktop(rows: Sequence[Row]) -> str | None:
     shown, rest = rows[:SHOWN_MOST], rows[SHOWN_MOST:]
-    faults = [show(row["title"], row["text"]) for row in shown]
+    faults = [show(str(row["title"]), str(row["text"])) for row in shown]
     if rest:
         faults.append(show(f"and {len(rest)} more", "; ".join(str(row["title"]) for row in rest[:5])))
     return next((fault for fault in faults if fault is not None), None)

@@ -11,7 +11,6 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from headcount.agents.interface import Agent
 from headcount.core.leftovers.second_writer import writers
@@ -68,7 +67,7 @@ class Forks(Part):
         both = [world.sessions[id] for id in writers(leftover) if id in world.sessions]
         if len(both) < 2:
             return
-        facts: dict[str, Any] = {"heard_last": max(both, key=lambda each: each.last_event_at).id}
+        facts: dict[str, object] = {"heard_last": max(both, key=lambda each: each.last_event_at).id}
         transcript = next((each.transcript for each in both if each.transcript), None)
         conversation = both[0].conversation
         if transcript is not None and conversation is not None:

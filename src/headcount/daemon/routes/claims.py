@@ -18,7 +18,7 @@ import os
 from collections.abc import Coroutine
 from functools import partial
 from itertools import count
-from typing import Any, Protocol
+from typing import Protocol
 
 from headcount.bounded_thread import Late
 from headcount.core.values.claim import (
@@ -84,7 +84,9 @@ OWN_HINT = "Inside an agent ask without own: its session holds. Or make the prog
 class Ledger(Protocol):
     """The loop and the fleet's claims alike."""
 
-    def command(self, command: Acquire | Release | HandOff | Withdraw) -> Coroutine[Any, Any, Answer]: ...
+    def command(
+        self, command: Acquire | Release | HandOff | Withdraw
+    ) -> Coroutine[object, object, Answer]: ...
     def put(self, evidence: Withdraw, /) -> None: ...
 
 
@@ -102,7 +104,7 @@ async def list_claims(call: Call) -> Claims | ClaimHistory:
     return ClaimHistory(item=item, history=[event_row(event, world) for event in events])
 
 
-async def acquire(call: Call) -> Any:
+async def acquire(call: Call) -> object:
     wish = call.body(ClaimWish)
     caller = caller_of(call, wish.as_, own=wish.own)
     before = _claim_on(call, parse_item(wish.item, stored=True))  # which its holder may ask for once more
@@ -203,7 +205,7 @@ async def check(call: Call) -> CheckAnswer:
     )
 
 
-async def hand_off(call: Call) -> Any:
+async def hand_off(call: Call) -> object:
     wish = call.body(HandOffWish)
     item = await _item_of_a_claim(call)
     to = call.select(wish.to)
@@ -283,7 +285,7 @@ def _wait_until(call: Call, wait: float | None) -> float | None:
 # --- answering -------------------------------------------------------------------------------------
 
 
-async def _told(call: Call, answer: Answer, item: Item) -> Any:
+async def _told(call: Call, answer: Answer, item: Item) -> object:
     world = call.service.loop.world
     if isinstance(answer, Granted):
         return granted(answer, item, world)

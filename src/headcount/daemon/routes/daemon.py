@@ -37,11 +37,11 @@ async def status(call: Call) -> Status:
     return daemon_status(call.service)
 
 
-async def metrics(call: Call) -> Any:
+async def metrics(call: Call) -> object:
     return Answer(200, exposition(call.service), "text/plain; version=0.0.4; charset=utf-8")
 
 
-async def stop(call: Call) -> Any:
+async def stop(call: Call) -> object:
     call.service.ask_to_stop()
     return json_answer({"stopping": True, "pid": os.getpid()}, 202)
 

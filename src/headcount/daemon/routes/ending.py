@@ -11,8 +11,6 @@ Rules of this file
 Not here: the order of things (closing.py), the signal (ending.py).
 """
 
-from typing import Any
-
 from headcount.agents.catalog import AGENTS
 from headcount.core.sessions.descent import is_of
 from headcount.core.values.leftover import Kind, Leftover
@@ -162,7 +160,7 @@ def _wish(call: Call, verb: str, kill_after: float | None, all: bool = False) ->
     return Wish(verb, by, (*call.seen.identities, *agents), kill_after, all, caller=_caller(call))
 
 
-def _caller(call: Call) -> dict[str, Any] | None:
+def _caller(call: Call) -> dict[str, object] | None:
     """For the audit; None: a tab of the page has no process here."""
     chain = call.seen.chain[:CHAIN_MOST]
     if not chain:

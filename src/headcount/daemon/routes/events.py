@@ -11,7 +11,6 @@ Not here: who is told what (broadcast.py).
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
-from typing import Any
 
 import msgspec
 
@@ -37,7 +36,7 @@ DISMISSED = (
 )
 
 
-async def stream_events(call: Call) -> Any:
+async def stream_events(call: Call) -> object:
     last = call.header("last-event-id") or call.text("after")
     if last is not None and (not last.isascii() or not last.isdigit() or len(last) > 15):
         raise Refused(400, "bad-parameter", "Last-Event-ID must be a sequence number.")

@@ -8,7 +8,7 @@ Not here: what joining does (daemon/fleet/membership.py), shared claims (shared_
 """
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -142,8 +142,8 @@ def _host(host: Host, here: str) -> FleetHost:
     )
 
 
-def _session(row: RosterRow) -> dict[str, Any]:
-    session: dict[str, Any] = msgspec.json.decode(row.body)
+def _session(row: RosterRow) -> dict[str, object]:
+    session: dict[str, object] = msgspec.json.decode(row.body)
     if not row.vouched:
         session["liveness"] = "unknown"
     state = "alive" if row.vouched else "unknown"

@@ -15,7 +15,6 @@ Not here: finding claims in the way (guard.py), the line that asks (agents/insta
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 from headcount.agents.catalog import AGENTS
 from headcount.agents.interface import Unread
@@ -96,7 +95,7 @@ WAIT_SUGGESTED = 600
 TOUCHES_MOST = 20
 
 
-async def guard_edit(call: Call) -> Any:
+async def guard_edit(call: Call) -> object:
     agent = AGENTS.get(call.path("agent"))
     if agent is None:
         raise Refused(404, "no-such-agent", f"Known agents: {', '.join(AGENTS)}.")
@@ -131,7 +130,7 @@ async def own_of(call: Call) -> list[ProcessIdentity]:
     return own_processes(actor, [facts.identity for facts in chain])
 
 
-def _denial(call: Call, claim: Claim) -> dict[str, Any]:
+def _denial(call: Call, claim: Claim) -> dict[str, object]:
     """In the words of the agent's PreToolUse hook."""
     held = held_sentence(claim, call.service.loop.world)
     waiting = command("headcount", "claim", claim.item, "--wait", str(WAIT_SUGGESTED))

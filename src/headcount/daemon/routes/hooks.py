@@ -6,8 +6,6 @@ Rules of this file
   2. The walk up from the peer is done while the peer waits.
 """
 
-from typing import Any
-
 from msgspec.structs import replace
 
 from headcount.agents.catalog import AGENTS
@@ -20,7 +18,7 @@ from headcount.daemon.identity.anchor import first_bound
 PID_HEADERS = ("x-claude-pid", "x-agent-pid")
 
 
-async def take_report(call: Call) -> Any:
+async def take_report(call: Call) -> object:
     agent = AGENTS.get(call.path("agent"))
     if agent is None:
         raise Refused(404, "no-such-agent", f"Known agents: {', '.join(AGENTS)}.")

@@ -12,7 +12,6 @@ Not here: what a registration changes (core/sessions/registration.py), tokens (t
 
 import os
 import re
-from typing import Any
 
 from headcount.core.values.evidence import Judged, Register, TurnedAway, Unregister
 from headcount.core.values.process import Match, ProcessFacts, ProcessIdentity, same_process
@@ -38,7 +37,7 @@ LABEL_MOST = 100
 GROUPS_MOST = 20
 
 
-async def register(call: Call) -> Any:
+async def register(call: Call) -> object:
     call.refuse_weak()
     asked = call.body(Registration)
     _check_words(call, asked)

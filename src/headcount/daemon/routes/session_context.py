@@ -19,7 +19,6 @@ Not here: reading git's files (daemon/intake/edited_paths.py), the question and 
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 from headcount.agents.catalog import AGENTS
 from headcount.agents.interface import Unread
@@ -141,7 +140,7 @@ RELEASES_MOST = 1_000
 UNTOLD_MOST = 1_000
 
 
-async def starting_context(call: Call) -> Any:
+async def starting_context(call: Call) -> object:
     agent = AGENTS.get(call.path("agent"))
     if agent is None:
         raise Refused(404, "no-such-agent", f"Known agents: {', '.join(AGENTS)}.")

@@ -7,7 +7,6 @@ Not here: what a route does (its own file), who may (authority.py).
 """
 
 from functools import cache
-from typing import Any
 
 import msgspec
 
@@ -45,7 +44,7 @@ from headcount.wire.daemon import NotifyTest
 from headcount.wire.terminals import Resumption, Whereabouts
 
 
-async def openapi(call: Call) -> Any:
+async def openapi(call: Call) -> object:
     return Answer(200, _openapi())
 
 

@@ -182,7 +182,8 @@ def event_row(event: Event, world: World) -> events.EventRow:
     else:
         row.item, row.fence = event.claim.item, event.claim.fence
         row.holder = holder_of(event.claim, session)
-        row.because, row.by = event.facts.get("because"), event.facts.get("by")
+        because, by = event.facts.get("because"), event.facts.get("by")
+        row.because, row.by = str(because) if because else None, str(by) if by else None
     return row
 
 
@@ -197,7 +198,7 @@ def _as_of(session: Session, event: Event) -> Session:
     return replace(then, ended=None, liveness=event.delta.get("liveness", living))
 
 
-def _fact(key: str, value: Any) -> Any:
+def _fact(key: str, value: object) -> object:
     return time_text(value) if key.endswith(("_at", "_since")) and isinstance(value, float) else value
 
 

@@ -21,7 +21,8 @@ import psycopg
 from psycopg import IsolationLevel
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-Connection = psycopg.AsyncConnection[tuple[Any, ...]]
+Row = tuple[Any, ...]  # the columns in the order of the query, which knows what each holds
+Connection = psycopg.AsyncConnection[Row]
 Place = dict[str, str]  # host, hostaddr and port, as far as they are known
 
 PORT = "5432"

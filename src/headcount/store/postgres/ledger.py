@@ -13,7 +13,6 @@ Not here: the connection (pool.py), our own lease's deadline (daemon/fleet/share
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -22,10 +21,9 @@ from headcount.core.claims.shared import SharedCommand, SharedDecision, SharedIt
 from headcount.core.state.claims import Remembered
 from headcount.core.values.claim import Acquire, Answer, Claim, Freed, Granted, Waiting, Withdraw, freed
 from headcount.core.values.item import Item
-from headcount.store.postgres.connect import Connection
+from headcount.store.postgres.connect import Connection, Row
 from headcount.store.postgres.pool import Link, query
 from headcount.store.postgres.rows import (
-    Row,
     asks_of,
     asks_text,
     by_item,
@@ -300,9 +298,9 @@ async def _notify(connection: Connection, item: Item, *, always: bool = False) -
     await connection.execute(query("notify"), {"channel": CHANNEL, "item": item, "always": always})
 
 
-async def _rows(name: str, wanted: dict[str, Any], connection: Connection) -> list[Row]:
+async def _rows(name: str, wanted: dict[str, object], connection: Connection) -> list[Row]:
     return await (await connection.execute(query(name), wanted)).fetchall()
 
 
-async def _execute(name: str, wanted: dict[str, Any], connection: Connection) -> int:
+async def _execute(name: str, wanted: dict[str, object], connection: Connection) -> int:
     return (await connection.execute(query(name), wanted)).rowcount

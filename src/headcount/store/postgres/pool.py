@@ -25,7 +25,7 @@ import os
 import re
 import socket
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import psycopg
 from psycopg import errors
@@ -103,7 +103,7 @@ class _Attempt:
 
     def __init__(self) -> None:
         self.connection: Connection | None = None
-        self.task: asyncio.Task[Any] | None = None
+        self.task: asyncio.Task[object] | None = None
         self.is_cut = False
 
     def cut(self) -> None:
@@ -122,7 +122,7 @@ class Link:
         self._closed = False
         self._idle: list[Connection] = []
         self._slots = asyncio.Semaphore(most)
-        self._open: dict[asyncio.Task[Any], _Attempt] = {}
+        self._open: dict[asyncio.Task[object], _Attempt] = {}
 
     async def run(self, work: Work[T]) -> T:
         """One transaction; raises `SharedUnavailable`, after which its outcome is not known."""
@@ -132,7 +132,7 @@ class Link:
         task.add_done_callback(lambda _: timer.cancel())
         return await asyncio.shield(task)
 
-    async def attend(self, begin: Work[Any], then: Work[None]) -> None:
+    async def attend(self, begin: Work[object], then: Work[None]) -> None:
         """A connection of one's own: `begin` has the deadline of a call, `then` goes on until the line ends.
         Whoever cancels this cuts it, and is gone at once."""
         attempt = _Attempt()
@@ -160,7 +160,7 @@ class Link:
         for connection in idle:
             await _close(connection)
 
-    def _started(self, work: Coroutine[Any, Any, T], attempt: _Attempt) -> asyncio.Task[T]:
+    def _started(self, work: Coroutine[object, object, T], attempt: _Attempt) -> asyncio.Task[T]:
         if self._closed:
             work.close()
             raise SharedUnavailable("this host is leaving the shared database")
@@ -169,7 +169,7 @@ class Link:
         task.add_done_callback(self._forget)
         return task
 
-    def _forget(self, task: asyncio.Task[Any]) -> None:
+    def _forget(self, task: asyncio.Task[object]) -> None:
         self._open.pop(task, None)
         if not task.cancelled():
             task.exception()  # nobody may be waiting for it any more
@@ -195,7 +195,7 @@ class Link:
                 raise SharedUnavailable("the shared database did not answer in time") from None
             raise told(error) from error
 
-    async def _attended(self, begin: Work[Any], then: Work[None], attempt: _Attempt) -> None:
+    async def _attended(self, begin: Work[object], then: Work[None], attempt: _Attempt) -> None:
         connection = attempt.connection = await self.connect()
         timer = asyncio.get_running_loop().call_later(self._within, attempt.cut)
         try:

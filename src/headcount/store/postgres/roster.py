@@ -11,9 +11,8 @@ Not here: when to send (daemon/fleet/roster.py), leases (ledger.py).
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
 
-from headcount.store.postgres.connect import Connection
+from headcount.store.postgres.connect import Connection, Row
 from headcount.store.postgres.pool import Link, query
 from headcount.store.postgres.rows import host_of, roster_row
 from headcount.store.shared_interface import Host, RosterRow
@@ -60,5 +59,5 @@ async def _tidied(connection: Connection) -> None:
         await connection.execute(query(name), {"after": RETENTION})
 
 
-async def _rows(name: str, connection: Connection) -> list[tuple[Any, ...]]:
+async def _rows(name: str, connection: Connection) -> list[Row]:
     return await (await connection.execute(query(name))).fetchall()

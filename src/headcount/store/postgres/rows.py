@@ -7,8 +7,6 @@ Rules
 Not here: the statements (ledger.py, roster.py).
 """
 
-from typing import Any
-
 import msgspec
 from msgspec.structs import replace
 
@@ -16,12 +14,11 @@ from headcount.core.state.claims import Remembered
 from headcount.core.values.claim import Acquire, Claim
 from headcount.core.values.item import Item
 from headcount.store.codec import decode_claim, decode_request, encode_claim, encode_request
+from headcount.store.postgres.connect import Row
 from headcount.store.shared_interface import Host, RosterRow, SharedClaim, SharedEvent
 
 _ASKS = msgspec.json.Decoder(Acquire)
 _ENCODER = msgspec.json.Encoder()
-
-Row = tuple[Any, ...]
 
 
 def claim_text(claim: Claim) -> str:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from headcount.core.state.claims import Entries
 from headcount.core.values.events import Event
@@ -34,9 +34,9 @@ from headcount.store.interface import Loaded
 from headcount.store.sql_files import query
 from headcount.store.sqlite.opening import LOSS_ACCEPTED, open_file
 from headcount.store.sqlite.reader import Reader, Wanted, first_young, history, oldest
-from headcount.store.sqlite.row_checksums import summed
+from headcount.store.sqlite.row_checksums import Row, summed
 from headcount.store.sqlite.tokens_and_notes import Notes, TokenTable
-from headcount.store.sqlite.writer import LedgerRows, Row, Write, Writer, checkpoint, in_transaction
+from headcount.store.sqlite.writer import LedgerRows, Write, Writer, checkpoint, in_transaction
 from headcount.times import CLOCK_SLACK
 
 
@@ -176,7 +176,7 @@ async def prune(writer: Writer, reader: Reader, *, before: float, now: float, ma
     return removed
 
 
-async def _bites(writer: Writer, bite: Any) -> int:
+async def _bites(writer: Writer, bite: Callable[[sqlite3.Connection], int]) -> int:
     total = 0
     while taken := await writer.run(bite):
         total += taken

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -26,7 +26,7 @@ from headcount.store.interface import StoreFault
 from headcount.store.sql_files import query
 from headcount.store.sqlite.damage import suspect
 from headcount.store.sqlite.driver_errors import translate
-from headcount.store.sqlite.row_checksums import Unsound, sound
+from headcount.store.sqlite.row_checksums import Row, Unsound, sound
 from headcount.times import STORE_BUSY_WITHIN
 
 T = TypeVar("T")
@@ -94,7 +94,7 @@ class Reader:
 
 def history(connection: sqlite3.Connection, wanted: Wanted) -> list[Event]:
     parts = ["history"]
-    given: dict[str, Any] = {
+    given: dict[str, object] = {
         "after": max(wanted.after, _floor(connection, wanted.since)),
         "limit": wanted.limit,
     }
@@ -118,7 +118,7 @@ def history(connection: sqlite3.Connection, wanted: Wanted) -> list[Event]:
     return [event for event in (decode_event(sound(row)) for row in rows) if event is not None]
 
 
-def _check_gapless(rows: list[Any]) -> None:
+def _check_gapless(rows: list[Row]) -> None:
     """Numbers are given one after the other and forgotten from the old end: none is missing in between."""
     for before, row in pairwise(rows):
         if row[0] != before[0] + 1:

@@ -22,7 +22,9 @@ import msgspec
 
 from headcount.core.values.report import bare_id
 from headcount.store.sql_files import query
-from headcount.store.sqlite.row_checksums import sound, summed
+from headcount.store.sqlite.row_checksums import Row, sound, summed
+
+Document = dict[str, Any]  # a body, as an older version wrote it
 
 CLEANED: Final = 6
 """The first version whose rows never held such text."""
@@ -60,9 +62,7 @@ def _clean_events(connection: sqlite3.Connection) -> None:
             _rewrite(connection, "clean_event", row, _clean_event)
 
 
-def _rewrite(
-    connection: sqlite3.Connection, name: str, row: tuple[Any, ...], change: Callable[[dict[str, Any]], None]
-) -> None:
+def _rewrite(connection: sqlite3.Connection, name: str, row: Row, change: Callable[[Document], None]) -> None:
     *columns, body = sound(row)
     told = msgspec.json.decode(body)
     change(told)
@@ -70,14 +70,14 @@ def _rewrite(
     connection.execute(query(name), (body, total, row[0]))
 
 
-def _clean_event(told: dict[str, Any]) -> None:
+def _clean_event(told: Document) -> None:
     _clean_session(told.get("delta", {}))
     facts = told.get("facts", {})
     if "alarm" in facts:
         facts["alarm"] = _NAMED.sub(r"\1", str(facts["alarm"]))
 
 
-def _clean_session(told: dict[str, Any]) -> None:
+def _clean_session(told: Document) -> None:
     """The whole of one, or what an event changed of it."""
     gone = {"title"}
     if told.get("name") != (told.get("registration") or {}).get("name"):

@@ -15,6 +15,9 @@ Not here: which columns a table has (sql/), what follows from a wrong row (openi
 from typing import Any
 from zlib import crc32
 
+Row = tuple[Any, ...]
+"""Columns in the order of the statement, which knows what each holds."""
+
 _BETWEEN = b"\x1f"
 
 
@@ -22,12 +25,12 @@ class Unsound(ValueError):
     """The row is not the one that was written."""
 
 
-def summed(row: tuple[Any, ...]) -> tuple[Any, ...]:
+def summed(row: Row) -> Row:
     """The row with its sum, as it is stored."""
     return (*row, sum_of(row))
 
 
-def sound(row: tuple[Any, ...]) -> tuple[Any, ...]:
+def sound(row: Row) -> Row:
     """The row without its sum, as it was written; raises Unsound."""
     columns, total = row[:-1], row[-1]
     if total is not None and total != sum_of(columns):
@@ -35,7 +38,7 @@ def sound(row: tuple[Any, ...]) -> tuple[Any, ...]:
     return columns
 
 
-def sum_of(columns: tuple[Any, ...]) -> int:
+def sum_of(columns: Row) -> int:
     return crc32(_BETWEEN.join([each if type(each) is bytes else _bytes(each) for each in columns]))
 
 

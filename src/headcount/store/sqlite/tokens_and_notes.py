@@ -12,7 +12,6 @@ Not here: minting and proving tokens (daemon/identity/tokens.py), what a note sa
 import sqlite3
 from collections.abc import Iterable
 from functools import partial
-from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -20,7 +19,7 @@ from msgspec import Struct
 from headcount.core.values.process import ProcessIdentity
 from headcount.store.sql_files import query
 from headcount.store.sqlite.reader import Reader
-from headcount.store.sqlite.row_checksums import sound, summed
+from headcount.store.sqlite.row_checksums import Row, sound, summed
 from headcount.store.sqlite.writer import Writer, in_transaction
 
 PREFIX = "note:"
@@ -57,7 +56,7 @@ def _load(connection: sqlite3.Connection) -> list[TokenRow]:
     return [_DECODER.decode(sound(row)[1]) for row in connection.execute(query("load_tokens"))]
 
 
-def _keep(kept: list[tuple[Any, ...]], gone: list[tuple[str]], connection: sqlite3.Connection) -> None:
+def _keep(kept: list[Row], gone: list[tuple[str]], connection: sqlite3.Connection) -> None:
     def change(connection: sqlite3.Connection) -> None:
         connection.executemany(query("keep_token"), kept)
         connection.executemany(query("drop_token"), gone)
@@ -78,7 +77,8 @@ class Notes:
 
 
 def _find_note(key: str, connection: sqlite3.Connection) -> str | None:
-    return dict(sound(row) for row in connection.execute(query("recall"))).get(key)
+    notes: dict[str, str] = dict(sound(row) for row in connection.execute(query("recall")))
+    return notes.get(key)
 
 
 def _keep_note(key: str, text: str, connection: sqlite3.Connection) -> None:

@@ -36,13 +36,14 @@ from headcount.store.sql_files import query
 from headcount.store.sqlite.damage import suspect
 from headcount.store.sqlite.driver_errors import translate
 from headcount.store.sqlite.file_identity import Place
+from headcount.store.sqlite.row_checksums import Row
 
 AT_ONCE_MOST = 32
 
 _VALUES = re.compile(r"VALUES (\([?, ]+\))")
 
 
-def change(connection: sqlite3.Connection, sql: str, rows: Sequence[tuple[Any, ...]]) -> None:
+def change(connection: sqlite3.Connection, sql: str, rows: Sequence[Row]) -> None:
     """`sql` inserts one row of plain parameters; it is done for each of the rows, in their order."""
     changed = done = 0
     while done < len(rows):
@@ -64,7 +65,6 @@ def several(sql: str, count: int) -> str:
 
 T = TypeVar("T")
 Task = Callable[[sqlite3.Connection], Any]
-Row = tuple[Any, ...]  # the columns in the order of the statement, with their sum
 
 CHANGES_IN_LOG = 256  # of rows; a change is about a page of log, and some hundred pages are folded in 5 ms
 
