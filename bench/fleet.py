@@ -18,16 +18,16 @@ from bench.figure import Figure, Ratio, Row
 from bench.numbers import median, percentile
 from bench.plot import Line, plot
 from headcount import times
-from headcount.core.claims.shared import SharedItem, decide_shared
+from headcount.core.claims.shared_with_fleet import SharedItem, decide_shared
 from headcount.core.state.world import World
 from headcount.core.values.claim import Acquire, Caller, Granted, Release
 from headcount.core.values.item import Item
 from headcount.core.values.process import Place, ProcessIdentity
 from headcount.core.values.verdict import alive
+from headcount.store.fleet_interface import SharedUnavailable
 from headcount.store.postgres.ledger import PostgresLedger
 from headcount.store.postgres.pool import Link, migrate
 from headcount.store.postgres.roster import PostgresRoster
-from headcount.store.shared_interface import SharedUnavailable
 from tests.rig.daemon.fleet import fleet
 from tests.rig.network.postgres import Postgres
 

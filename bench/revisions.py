@@ -48,7 +48,7 @@ LINE = """
 import sys
 from pathlib import Path
 try:
-    from headcount.agents.installing.mailbox_line import line
+    from headcount.agents.installing.hook_line_mailbox import line
 except ImportError:  # a revision whose modules were not in folders yet
     from headcount.agents.drop_line import line
 print(line(Path(sys.argv[1]), only_while_listening=False))

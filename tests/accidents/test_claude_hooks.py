@@ -19,8 +19,8 @@ import pytest
 from headcount.agents.claude_code.hooks import HOOKS
 from headcount.agents.claude_code.reports import EVENTS
 from headcount.agents.claude_code.transcript import TAIL, read_tail
-from headcount.agents.installing import mailbox_line
-from headcount.agents.installing.mailbox_line import SHELL, line
+from headcount.agents.installing import hook_line_mailbox
+from headcount.agents.installing.hook_line_mailbox import SHELL, line
 from headcount.agents.kit.hook_events import Use
 from tests.accidents.test_claude_identity import register
 from tests.rig.agents.stand_in import Agent
@@ -206,7 +206,7 @@ def test_H17_a_line_that_does_not_work_here_is_not_installed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken_line = naive.REDIRECTED.format(mailbox=tmp_path / "gone")
-    monkeypatch.setattr(mailbox_line, "line", lambda *_, **__: broken_line)
+    monkeypatch.setattr(hook_line_mailbox, "line", lambda *_, **__: broken_line)
     outcome = HOOKS.install(tmp_path / ".claude", tmp_path / "mailbox", tmp_path)
     assert "exited 2" in str(outcome)
     assert not (tmp_path / ".claude").exists()
@@ -280,7 +280,7 @@ def test_H15_a_hook_talks_to_no_port(tmp_path: Path) -> None:
     assert b"a secret" in got[0] and b"allow" in told.stdout  # it hears all and answers for the daemon
     mailbox = tmp_path / "mailbox"
     mailbox.mkdir()
-    (mailbox / mailbox_line.FLAG).touch()
+    (mailbox / hook_line_mailbox.FLAG).touch()
     for command in set(HOOKS.wanted(mailbox).values()):
         assert network_calls(command, tmp_path / "strace") == []
     assert network_calls(naive.http_line(port), tmp_path / "strace") != []

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from headcount.daemon.identity.anchor import parse_pid
+from headcount.daemon.identity.reporting_process import parse_pid
 from tests.rig.agents.stand_in import Agent
 from tests.rig.daemon.real_daemon import Daemon, eventually
 from tests.rig.naive_ways import naive

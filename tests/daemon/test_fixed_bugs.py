@@ -18,15 +18,15 @@ from headcount.core.values.leftover import Find, Kind, Leftover, LeftoverId, pro
 from headcount.core.values.verdict import unknown
 from headcount.daemon.engine.deaths import Deaths
 from headcount.daemon.http.request_checks import Refused
-from headcount.daemon.identity.anchor import Anchors
 from headcount.daemon.identity.host_paths import Spaces
+from headcount.daemon.identity.reporting_process import Anchors
 from headcount.daemon.intake.ask_adapters import Adapters
 from headcount.daemon.intake.census import Census
 from headcount.daemon.intake.mailbox import Mailbox
 from headcount.daemon.intake.open_conversations import Hosting
 from headcount.daemon.observers.terminals import Terminals
 from headcount.daemon.observers.transcripts import Follow
-from headcount.daemon.routes.ending import _meant
+from headcount.daemon.routes.stop_close_reap import _meant
 from headcount.daemon.routes.terminals import _host
 from headcount.system.clock import SystemClock
 from headcount.system.files import IN_MODIFY, FileEvent

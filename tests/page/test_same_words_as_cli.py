@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 
-from headcount.present import clean_text, event_lines, leftovers
+from headcount import clean_text
+from headcount.clean_text import clean, command
+from headcount.present import event_lines, leftovers
 from headcount.present import session_words as ps
-from headcount.present.clean_text import clean, command
 from headcount.present.screen import Screen
 from headcount.present.table import summary
 from tests.present.sample_rows import NOW, SCREEN, at, session

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headcount.present.clean_text import clean, cut, cut_middle, pad, width
+from headcount.clean_text import clean, cut, cut_middle, pad, width
 
 
 @given(st.text(st.characters(codec=None, exclude_categories=())))

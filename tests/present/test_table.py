@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headcount.present.clean_text import width
+from headcount.clean_text import width
 from headcount.present.screen import Screen, screen_of
 from headcount.present.session_words import GROUPS, rows_of, short_ids, state_of
 from headcount.present.table import columns_of, draw

@@ -5,11 +5,11 @@ import re
 import pytest
 
 from headcount.daemon.routes.dispatch import PLACE
-from headcount.wire import claims, ending, events, fleet, leftovers, sessions, timeline
+from headcount.wire import claims, events, fleet, leftovers, sessions, stop_close_reap, timeline
 
 ROW = {*sessions.SessionRow.__struct_fields__, "host", "host_state", "host_age_s"}
 LEFT = set(leftovers.LeftoverRow.__struct_fields__)
-RESULT = set(ending.Signalled.__struct_fields__)
+RESULT = set(stop_close_reap.Signalled.__struct_fields__)
 HOLDER = set(claims.Holder.__struct_fields__)
 EVENT = set(events.EventRow.__struct_fields__)
 HOST = set(fleet.FleetHost.__struct_fields__)
@@ -25,7 +25,11 @@ READ: dict[str, dict[str, set[str]]] = {
     "story.js": {"raw": ROW, "event": EVENT, "holder": HOLDER, "left": LEFT},
     "views/board.js": {"raw": ROW},
     "views/claims.js": {"claim": CLAIM, "holder": HOLDER, "event": EVENT},
-    "views/leftovers.js": {"each": LEFT, "result": RESULT, "dry": set(ending.ReapAnswer.__struct_fields__)},
+    "views/leftovers.js": {
+        "each": LEFT,
+        "result": RESULT,
+        "dry": set(stop_close_reap.ReapAnswer.__struct_fields__),
+    },
     "views/fleet.js": {
         "each": HOST,
         "raw": ROW,

@@ -19,8 +19,8 @@ FORBIDDEN = frozenset({
 })  # fmt: skip
 TEXT_MATCHERS = ("pkill", "pgrep", "killall")
 OWN_CHILDREN = frozenset({
-    "src/headcount/agents/installing/mailbox_line.py",  # a trial of the hook line that does not end
-    "src/headcount/agents/installing/query_line.py",  # the same of the lines that ask
+    "src/headcount/agents/installing/hook_line_mailbox.py",  # a trial of the hook line that does not end
+    "src/headcount/agents/installing/hook_line_query.py",  # the same of the lines that ask
     "src/headcount/cli/actions/demo_sandbox.py",  # the demo's cast
     "src/headcount/cli/actions/claim_keeper.py",  # the command of `hold`, when its claim is lost
     "src/headcount/cli/actions/remote_hosts.py",  # ssh to other hosts, when watching them ends

@@ -1,4 +1,4 @@
-"""A command that is suggested with somebody's text in it is made by present/clean_text.py (on the page: words.js), nowhere else."""
+"""A command that is suggested with somebody's text in it is made by clean_text.py (on the page: words.js), nowhere else."""
 
 import ast
 import re

@@ -12,9 +12,9 @@ Not here: the daemon's own check of its routes (daemon/api/permissions.py).
 import os
 from typing import TYPE_CHECKING
 
+from headcount.clean_text import clean
 from headcount.cli import output
 from headcount.client.faults import ClientFault
-from headcount.present.clean_text import clean
 from headcount.wire import exit_codes
 
 if TYPE_CHECKING:

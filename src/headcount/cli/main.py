@@ -111,7 +111,7 @@ def _check_home(verb: str, typed: list[str]) -> None:
     except OSError:
         return
     if owner != 0:
-        from headcount.present.clean_text import command
+        from headcount.clean_text import command
 
         raise NotAsRoot(
             f"You are root, but HOME ({home}) belongs to another user (uid {owner}). Nothing was done.",
@@ -151,7 +151,7 @@ OTHERS_CALL_IT = {
 def _unknown(name: str, verbs: list[str]) -> WrongCall:
     from difflib import get_close_matches
 
-    from headcount.present.clean_text import clean
+    from headcount.clean_text import clean
 
     known = OTHERS_CALL_IT.get(name.lower())
     near = [known] if known else get_close_matches(name.lower(), verbs, n=1)
@@ -161,7 +161,7 @@ def _unknown(name: str, verbs: list[str]) -> WrongCall:
 
 def _told(fault: ClientFault, *, as_json: bool) -> int:
     """For people on stderr; for programs that asked for JSON also as a document, in the wire's own form."""
-    from headcount.present.clean_text import clean
+    from headcount.clean_text import clean
 
     sys.stdout.flush()
     if as_json:
@@ -175,8 +175,8 @@ def _told(fault: ClientFault, *, as_json: bool) -> int:
 
 
 def _unexpected(error: Exception) -> int:
+    from headcount.clean_text import clean
     from headcount.cli.output import write_traceback
-    from headcount.present.clean_text import clean
 
     sys.stdout.flush()
     where = write_traceback(error)

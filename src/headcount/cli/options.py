@@ -149,7 +149,7 @@ def fence(text: str) -> int:
     """A fencing token, for argparse."""
     from argparse import ArgumentTypeError
 
-    from headcount.present.clean_text import clean
+    from headcount.clean_text import clean
 
     number = fencing_token(text)
     if number is None:
@@ -161,7 +161,7 @@ def seconds(text: str) -> float:
     """A length of time, for argparse."""
     from argparse import ArgumentTypeError
 
-    from headcount.present.clean_text import clean
+    from headcount.clean_text import clean
     from headcount.present.time_text import parse_span
 
     span = parse_span(text)
@@ -178,8 +178,8 @@ def seconds_to_wait(text: str | None, verb: str) -> float:
 
     span = parse_span(text)
     if span is None:
+        from headcount.clean_text import clean
         from headcount.client.faults import WrongCall
-        from headcount.present.clean_text import clean
 
         raise WrongCall(
             f'headcount: "{clean(text)}" is no time; write 90, 5m or 2h. See: headcount {verb} --help'

@@ -23,9 +23,9 @@ import traceback
 from types import FrameType
 from typing import Any
 
+from headcount.clean_text import clean
 from headcount.client.daemon_access import Client, reach
 from headcount.paths import Places
-from headcount.present.clean_text import clean
 
 
 def client(*, autostart: bool = True) -> Client:
@@ -33,7 +33,7 @@ def client(*, autostart: bool = True) -> Client:
 
 
 def note(line: str) -> None:
-    from headcount.present.clean_text import clean
+    from headcount.clean_text import clean
 
     print(clean(line), file=sys.stderr)
 

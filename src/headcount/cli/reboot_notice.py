@@ -9,10 +9,10 @@ Not here: who may say so (the daemon decides).
 
 from typing import TYPE_CHECKING
 
+from headcount.clean_text import clean, command, said
 from headcount.cli import output
 from headcount.client.daemon_access import Client
 from headcount.client.faults import ClientFault
-from headcount.present.clean_text import clean, command, said
 from headcount.present.session_words import SHORTEST_ID, agent_name
 
 if TYPE_CHECKING:

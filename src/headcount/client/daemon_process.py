@@ -37,10 +37,10 @@ from pathlib import Path
 from types import TracebackType
 
 from headcount import times
+from headcount.clean_text import command
 from headcount.client.faults import Broken, NotRunning, Unavailable
 from headcount.client.transport.connection import Connection
 from headcount.paths import Places
-from headcount.present.clean_text import command
 from headcount.private_files import open_to_append
 from headcount.times import OTHER_PROGRAM_WITHIN
 

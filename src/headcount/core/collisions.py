@@ -16,6 +16,7 @@ Not here: which file a tool edits (agents/), which worktree a directory is in (d
 
 import re
 
+from headcount.clean_text import ITEM_MOST, said
 from headcount.core.claims.grants import others_in_the_way
 from headcount.core.state.recent_edits import Pair, Place
 from headcount.core.state.world import Draft, World
@@ -24,7 +25,6 @@ from headcount.core.values.events import EventType
 from headcount.core.values.item import Item
 from headcount.core.values.report import Report, Turn, Worktree
 from headcount.core.values.session import Session, SessionId
-from headcount.present.clean_text import ITEM_MOST, said
 from headcount.times import COLLISION_WITHIN
 
 AT_WORK = frozenset({Doing.WORKING, Doing.WAITING})

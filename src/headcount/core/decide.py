@@ -18,8 +18,8 @@ from msgspec.structs import replace
 from headcount.core import collisions
 from headcount.core.claims.ledger import accept_loss, acquire, free_all_of, hand_off, release
 from headcount.core.claims.queue import leave, look_again, next_look, serve, withdraw
-from headcount.core.claims.shared import mirror_freed, mirror_granted
-from headcount.core.leftovers import death_summary, lifecycle, second_writer
+from headcount.core.claims.shared_with_fleet import mirror_freed, mirror_granted
+from headcount.core.leftovers import conversation_open_twice, death_summary, lifecycle
 from headcount.core.leftovers.lifecycle import hear_gone, hear_left, lose_process
 from headcount.core.sessions.apply_report import (
     hear_closed,
@@ -101,7 +101,7 @@ def _settle(draft: Draft, told: int, now: float) -> int:
     moved = lifecycle.moved(draft, events[told:]) if len(events) > told else []
     if moved:
         lifecycle.settle(draft, moved, now)
-        second_writer.settle(draft, moved, now)
+        conversation_open_twice.settle(draft, moved, now)
     return len(draft.decision.events)
 
 

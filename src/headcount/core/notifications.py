@@ -18,11 +18,11 @@ from enum import Enum
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from headcount.clean_text import clean
 from headcount.core.values.activity import Activity, Doing
 from headcount.core.values.claim import Freed
 from headcount.core.values.events import Event, EventType
 from headcount.core.values.session import Session, SessionId
-from headcount.present.clean_text import clean
 from headcount.times import HOUR, MINUTE
 
 RUNS = frozenset({"sdk-cli", "sdk-ts", "sdk-py"})  # Claude Code's own words for runs without a person

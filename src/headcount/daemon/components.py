@@ -15,13 +15,13 @@ from headcount.core.values.session import Session
 from headcount.daemon.config import Config
 from headcount.daemon.ending.stop_close_reap import Closing
 from headcount.daemon.engine.broadcast import Broadcast
+from headcount.daemon.engine.call_observers import Observers
 from headcount.daemon.engine.latencies import Latencies
 from headcount.daemon.engine.loop import Loop
-from headcount.daemon.engine.notify_observers import Observers
 from headcount.daemon.fleet.membership import Fleet
 from headcount.daemon.http.page_access import Pages
-from headcount.daemon.identity.anchor import Anchors
 from headcount.daemon.identity.caller import Actors
+from headcount.daemon.identity.reporting_process import Anchors
 from headcount.daemon.identity.tokens import Tokens
 from headcount.daemon.intake.agent_mailboxes import Mailboxes
 from headcount.daemon.intake.ask_adapters import Adapters

@@ -22,7 +22,7 @@ from typing import Any
 
 from headcount import __version__
 from headcount.agents.catalog import AGENTS
-from headcount.agents.installing.mailbox_line import directory_of
+from headcount.agents.installing.hook_line_mailbox import directory_of
 from headcount.bounded_thread import BoundedThreads
 from headcount.core.state.world import World
 from headcount.core.values.evidence import Awake, Retire
@@ -35,10 +35,10 @@ from headcount.daemon.ending.signal_process import Endings
 from headcount.daemon.ending.stop_close_reap import Closing
 from headcount.daemon.ending.tmux_windows import TmuxWindows
 from headcount.daemon.engine.broadcast import Broadcast
+from headcount.daemon.engine.call_observers import Observers, Part
 from headcount.daemon.engine.deaths import Deaths
 from headcount.daemon.engine.latencies import Latencies
 from headcount.daemon.engine.loop import Inbox, Loop
-from headcount.daemon.engine.notify_observers import Observers, Part
 from headcount.daemon.engine.pruning import keep_pruned
 from headcount.daemon.engine.recovery import boots_of, open_book, recover
 from headcount.daemon.engine.watchdog import Watchdog, notify
@@ -47,9 +47,9 @@ from headcount.daemon.fleet.membership import Fleet
 from headcount.daemon.home.home_watch import Home, open_store
 from headcount.daemon.http.listen import Server
 from headcount.daemon.http.page_access import Pages
-from headcount.daemon.identity.anchor import Anchors
 from headcount.daemon.identity.caller import Actors
 from headcount.daemon.identity.host_paths import Spaces
+from headcount.daemon.identity.reporting_process import Anchors
 from headcount.daemon.identity.tokens import Tokens
 from headcount.daemon.intake.agent_mailboxes import Mailboxes
 from headcount.daemon.intake.ask_adapters import Adapters

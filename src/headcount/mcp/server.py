@@ -25,10 +25,10 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
 from headcount import __version__
+from headcount.clean_text import clean
 from headcount.client.aio import AsyncClient
 from headcount.mcp.tool_results import Answer, no_tool
 from headcount.mcp.tools import TOOLS, Tool, ToolArguments, call
-from headcount.present.clean_text import clean
 
 SKILL = """\
 Headcount knows which coding agents work on this machine, what each does and what each holds.

@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from headcount.clean_text import clean, in_quotes, said
 from headcount.client.values import Claim, Holder, Me, Session
 from headcount.present import holders, session_words, table
-from headcount.present.clean_text import clean, in_quotes, said
 from headcount.present.screen import Screen
 
 if TYPE_CHECKING:

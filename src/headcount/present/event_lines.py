@@ -16,8 +16,8 @@ Not here: the rows' words (session_words.py), where events come from (client/); 
 
 from typing import TYPE_CHECKING
 
+from headcount.clean_text import clean, said, said_item
 from headcount.present import session_words, time_text
-from headcount.present.clean_text import clean, said, said_item
 from headcount.present.screen import Screen
 
 if TYPE_CHECKING:

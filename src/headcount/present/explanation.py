@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from headcount.clean_text import clean, pad, said, width
 from headcount.present import session_words, time_text
-from headcount.present.clean_text import clean, pad, said, width
 
 if TYPE_CHECKING:
     from headcount.wire.views import Belief, EvidenceLine, Explanation, SessionRow

@@ -12,8 +12,8 @@ Not here: asking for an item (client/claims.py), who gets it (the daemon).
 import time
 from typing import TYPE_CHECKING
 
+from headcount.clean_text import clean, command, in_quotes, said
 from headcount.present import time_text
-from headcount.present.clean_text import clean, command, in_quotes, said
 
 if TYPE_CHECKING:
     from headcount.wire.answer_views import Conflict

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from headcount.clean_text import clean, cut, pad, width
 from headcount.present import time_text
-from headcount.present.clean_text import clean, cut, pad, width
 from headcount.present.screen import Screen
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from headcount.clean_text import clean, said
 from headcount.present import time_text
-from headcount.present.clean_text import clean, said
 
 if TYPE_CHECKING:
     from headcount.wire.views import BackgroundWork, Ended, SessionRow

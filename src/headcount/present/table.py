@@ -19,7 +19,7 @@ Not here: words and order (session_words.py), what a terminal can do (screen.py)
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from headcount.present.clean_text import clean, cut, cut_middle, pad, width
+from headcount.clean_text import clean, cut, cut_middle, pad, width
 from headcount.present.screen import Screen
 from headcount.present.session_words import ASCII_MARKS, GROUPS, MARKS, Row
 

@@ -20,8 +20,8 @@ from textual.timer import Timer
 from textual.widgets import Input
 
 from headcount import times
+from headcount.clean_text import clean
 from headcount.present import time_text
-from headcount.present.clean_text import clean
 from headcount.present.session_words import Row, who
 from headcount.present.table import summary
 from headcount.tui import tab_lines, widgets

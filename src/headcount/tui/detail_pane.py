@@ -22,8 +22,8 @@ from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from headcount.clean_text import clean, command, said_item
 from headcount.present import session_words, time_text
-from headcount.present.clean_text import clean, command, said_item
 from headcount.present.explanation import lines_of
 from headcount.present.holders import name_of
 from headcount.present.leftovers import what_of

@@ -22,7 +22,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from headcount.present.clean_text import clean
+from headcount.clean_text import clean
 from headcount.present.session_words import GROUPS, MARKS
 from headcount.times import TUI_VERB_WITHIN
 

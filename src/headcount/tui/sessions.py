@@ -14,8 +14,8 @@ Not here: drawing (widgets.py), keys (app.py), the stream (event_feed.py).
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from headcount.clean_text import clean
 from headcount.present import time_text
-from headcount.present.clean_text import clean
 from headcount.present.session_words import Row, in_order, row_of, short_ids
 from headcount.times import TUI_ENDED_SHOWN
 

@@ -11,8 +11,8 @@ Not here: scrolling and choosing (widgets.py), colours themselves (widgets.py).
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from headcount.clean_text import clean, cut, cut_middle, pad, width, word_of_command
 from headcount.present import time_text
-from headcount.present.clean_text import clean, cut, cut_middle, pad, width, word_of_command
 from headcount.present.holders import name_of
 from headcount.present.leftovers import memory, what_of
 from headcount.present.session_words import ASCII_MARKS, MARKS, SHORTEST_ID, Row

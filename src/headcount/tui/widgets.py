@@ -29,7 +29,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
 
-from headcount.present.clean_text import clean, cut, width
+from headcount.clean_text import clean, cut, width
 from headcount.present.session_words import ASCII_MARKS, GROUPS, MARKS, Row
 
 STYLES = {

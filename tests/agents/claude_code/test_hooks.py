@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from headcount.agents.claude_code.hooks import HOOKS
 from headcount.agents.claude_code.reports import EVENTS
-from headcount.agents.installing import file_change, hook_entries, mailbox_line, settings_file
+from headcount.agents.installing import file_change, hook_entries, hook_line_mailbox, settings_file
 from headcount.agents.installing.file_change import Installed, Plan
+from headcount.agents.installing.hook_line_mailbox import is_ours
 from headcount.agents.installing.json_edit import Invalid, parse
-from headcount.agents.installing.mailbox_line import is_ours
 from headcount.agents.installing.settings_file import Refusal
 
 LINES = HOOKS.wanted(Path("/state/mailbox"))
@@ -254,7 +254,7 @@ def test_bytes_that_are_no_text_are_refused_untouched(root: Path, state: Path) -
 def test_the_line_is_tried_before_anything_is_written(
     root: Path, state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mailbox_line, "why_not", lambda mailbox: "the line exited 2")
+    monkeypatch.setattr(hook_line_mailbox, "why_not", lambda mailbox: "the line exited 2")
     refusal = HOOKS.install(root, state / "mailbox", state)
     assert isinstance(refusal, Refusal) and "exited 2" in refusal.why
     assert list(root.iterdir()) == []

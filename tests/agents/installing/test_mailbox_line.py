@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from headcount.agents.installing import mailbox_line
-from headcount.agents.installing.mailbox_line import FLAG, Unquotable, is_ours, line, why_not
+from headcount.agents.installing import hook_line_mailbox
+from headcount.agents.installing.hook_line_mailbox import FLAG, Unquotable, is_ours, line, why_not
 
 ODD_NAMES = [
     "plain",
@@ -109,5 +109,5 @@ def test_the_trial_passes_here_and_leaves_nothing(tmp_path: Path) -> None:
 def test_a_line_that_does_not_work_is_caught_by_its_trial(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str, complaint: str
 ) -> None:
-    monkeypatch.setattr(mailbox_line, "line", lambda mailbox, only_while_listening: broken)
-    assert complaint in str(mailbox_line.why_not(tmp_path))
+    monkeypatch.setattr(hook_line_mailbox, "line", lambda mailbox, only_while_listening: broken)
+    assert complaint in str(hook_line_mailbox.why_not(tmp_path))

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from headcount.agents.installing.mailbox_line import SHELL, directory_of, line
+from headcount.agents.installing.hook_line_mailbox import SHELL, directory_of, line
 from headcount.times import HOOK_WITHIN
 
 AGENTS = ("claude-code", "codex", "gemini")

@@ -102,8 +102,8 @@ def test_the_list_says_how_many_wait_for_an_item_and_only_then(
 
 
 def test_the_list_with_those_who_wait_fits_every_screen() -> None:
+    from headcount.clean_text import width
     from headcount.cli.commands.claims import table
-    from headcount.present.clean_text import width
     from headcount.present.screen import Screen
 
     holder = {"session": "7f3a00000000", "name": "auth-refactor", "pid": 1}

@@ -339,8 +339,8 @@ def test_a_refused_release_names_the_holder(daemon: Daemon, two: tuple[Agent, Ag
 
 
 def test_the_table_of_claims_fits_every_screen() -> None:
+    from headcount.clean_text import width
     from headcount.cli.commands.claims import table
-    from headcount.present.clean_text import width
     from headcount.present.screen import Screen
 
     holder = {"session": "7f3a00000000", "name": "auth-refactor", "pid": 1}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headcount.core.claims.shared import SharedItem, decide_shared, mirrored
+from headcount.core.claims.shared_with_fleet import SharedItem, decide_shared, mirrored
 from headcount.core.values.claim import (
     Acquire,
     Caller,

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from headcount.core import required_proofs
+from headcount.core import liveness_proofs
 from headcount.daemon.engine.loop import BATCH_MOST, NotWeighed
 from tests.rig.core_values import T0, report
 from tests.rig.daemon.loop_without_daemon import lone_loop
@@ -17,14 +17,14 @@ TRIES_MOST = 40  # a batch of a thousand is halved ten times for each piece
 async def test_only_what_cannot_be_weighed_is_set_aside(
     bad: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tries, decide = 0, required_proofs.decide
+    tries, decide = 0, liveness_proofs.decide
 
     def counted(*given: Any) -> Any:
         nonlocal tries
         tries += 1
         return decide(*given)
 
-    monkeypatch.setattr(required_proofs, "decide", counted)
+    monkeypatch.setattr(liveness_proofs, "decide", counted)
     told = lone_loop()
     strange: Any = "a kind that nobody decides"
     answers = [

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from headcount.core import required_proofs
+from headcount.core import liveness_proofs
 from headcount.core.decide import decide
 from headcount.core.state.world import World
 from headcount.core.values.claim import Acquire, Caller, Granted, HandOff, Held, Refused, Release
@@ -162,7 +162,7 @@ async def test_a_grant_a_wait_and_a_death_are_each_decided_once(monkeypatch: pyt
         decided.append(given)
         return decide(*given)
 
-    monkeypatch.setattr(required_proofs, "decide", counted)
+    monkeypatch.setattr(liveness_proofs, "decide", counted)
     async with opened() as office:
         await office.loop.command(office.acquire(A, "a"))
         waiting = asyncio.ensure_future(office.loop.command(office.acquire(B, "b", 60)))

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from msgspec.structs import replace
 
 from headcount.core.decide import decide
-from headcount.core.required_proofs import decide_proved
+from headcount.core.liveness_proofs import decide_proved
 from headcount.core.state.claims import Book
 from headcount.core.state.world import World
 from headcount.core.values.claim import Acquire, Caller, Claim

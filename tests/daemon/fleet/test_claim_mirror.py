@@ -5,13 +5,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from headcount.core.claims.shared import decide_shared
+from headcount.core.claims.shared_with_fleet import decide_shared
 from headcount.core.values.claim import Acquire, Caller, Granted, Held
 from headcount.core.values.item import Item
 from headcount.core.values.verdict import alive
 from headcount.daemon.fleet.intervals import Pace
 from headcount.daemon.routes.shared_claims import elsewhere
-from headcount.store.shared_interface import SharedUnavailable, Superseded
+from headcount.store.fleet_interface import SharedUnavailable, Superseded
 from tests.rig.claims.local_and_fleet_ledgers import FleetDesk
 from tests.rig.core_values import process
 

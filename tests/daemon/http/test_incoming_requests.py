@@ -8,7 +8,7 @@ import pytest
 
 from headcount.daemon.http.connection import SENT_MOST, HttpProtocol
 from headcount.daemon.http.request_checks import BODY_MOST
-from headcount.daemon.http.request_queue import WAITING_MOST
+from headcount.daemon.http.requests_in_order import WAITING_MOST
 from tests.rig.daemon.server_without_daemon import WITHIN, Scene, get, line, lone_server, post
 
 

@@ -4,8 +4,8 @@ import pytest
 
 from headcount.core.values.process import ProcessIdentity
 from headcount.core.values.report import Anchor
-from headcount.daemon.identity import anchor_cache
-from headcount.daemon.identity.anchor_cache import Key, Overhead, Settled
+from headcount.daemon.identity import reporting_process_cache
+from headcount.daemon.identity.reporting_process_cache import Key, Overhead, Settled
 from headcount.times import UNANCHORED_FRESH
 
 AGENT = ProcessIdentity("boot", 1, 500, 7, 77)
@@ -61,7 +61,7 @@ def test_another_incarnation_with_the_same_pid_is_not_known(clock: StandingClock
 def test_the_oldest_goes_when_there_are_too_many(
     clock: StandingClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(anchor_cache, "MOST", 3)
+    monkeypatch.setattr(reporting_process_cache, "MOST", 3)
     known = Settled(clock)
     keys: list[Key] = [("claude-code", "peer", pid, 1) for pid in range(4)]
     for key in keys:

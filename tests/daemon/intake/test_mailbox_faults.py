@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from headcount.agents.installing.mailbox_line import TRIAL, why_not
+from headcount.agents.installing.hook_line_mailbox import TRIAL, why_not
 from headcount.daemon.intake.mailbox_format import REPORTS_MOST
 from tests.rig.agents.commands_inside import outside
 from tests.rig.agents.stand_in import Agent

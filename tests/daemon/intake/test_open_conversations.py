@@ -15,8 +15,8 @@ from headcount.core.state.world import World
 from headcount.core.values.process import OpenFile, OpenFiles, ProcessFacts
 from headcount.core.values.session import EndKind, Session
 from headcount.daemon.engine.loop import Loop
-from headcount.daemon.identity.anchor import Anchors
 from headcount.daemon.identity.host_paths import Spaces
+from headcount.daemon.identity.reporting_process import Anchors
 from headcount.daemon.intake.ask_adapters import Adapters
 from headcount.daemon.intake.census import Census
 from headcount.daemon.intake.open_conversations import Hosting

@@ -8,9 +8,9 @@ import shlex
 import time
 
 from headcount.agents.kit.labels import LABEL, one_line, path_line, plain, redacted
+from headcount.clean_text import clean, cut, cut_middle, pad, width
 from headcount.cli.actions import remote_hosts
 from headcount.present import time_text
-from headcount.present.clean_text import clean, cut, cut_middle, pad, width
 from headcount.present.screen import Screen
 from headcount.present.session_words import rows_of
 from headcount.present.table import draw

@@ -24,8 +24,8 @@ from headcount.daemon.http.request_checks import CONFINED
 from headcount.daemon.routes.dispatch import files
 from headcount.daemon.routes.table import ROUTES
 from headcount.wire import claims, events, fleet, timeline
-from headcount.wire.ending import ReapAnswer
 from headcount.wire.leftovers import Leftovers
+from headcount.wire.stop_close_reap import ReapAnswer
 
 TYPES: dict[str, type] = {
     "/v1/claims": claims.Claims,

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from headcount.core.decide import decide
-from headcount.core.required_proofs import decide_proved
+from headcount.core.liveness_proofs import decide_proved
 from headcount.core.state.claims import Book
 from headcount.core.state.world import Decision, Verdicts, World
 from headcount.core.values.claim import Acquire, Caller, CallerKind, Claim, HandOff, Release, Withdraw

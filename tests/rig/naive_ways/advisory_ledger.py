@@ -11,7 +11,7 @@ from headcount.core.values.claim import Acquire, Release
 from headcount.daemon.fleet.shared_claims import SharedClaims
 from headcount.daemon.fleet.shared_claims import Lease
 from headcount.store.postgres.ledger import PostgresLedger
-from headcount.store.shared_interface import SharedClaim, SharedUnavailable
+from headcount.store.fleet_interface import SharedClaim, SharedUnavailable
 
 Lease.holds = property(lambda self: True)
 

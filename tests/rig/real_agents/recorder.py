@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from headcount.agents.claude_code.reports import EVENTS
-from headcount.agents.installing.mailbox_line import line
+from headcount.agents.installing.hook_line_mailbox import line
 from headcount.agents.kit.hook_events import Use
 from tests.rig.real_agents.claude import NEWEST, Claude
 

@@ -10,9 +10,9 @@ import time
 import psycopg
 import pytest
 
+from headcount.store.fleet_interface import SharedNewerSchema, SharedUnavailable
 from headcount.store.postgres.address import BadAddress, parse_address, passfile_line, shown, with_passfile
 from headcount.store.postgres.pool import QUERIES, SCHEMA_VERSION, Link, migrate
-from headcount.store.shared_interface import SharedNewerSchema, SharedUnavailable
 from tests.rig.claims.local_and_fleet_ledgers import FleetDesk
 from tests.rig.core_values import process
 from tests.rig.network.cuttable_proxy import SILENT, Proxy

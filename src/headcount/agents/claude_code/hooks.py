@@ -6,7 +6,7 @@ Rules
      and the tools it is for. The installer and the docs read it.
 
 Not here: the events (reports.py), installing (agents/installing/json_hooks.py), the lines of questions
-(agents/installing/query_line.py), their answers (daemon/routes/guard.py, session_context.py).
+(agents/installing/hook_line_query.py), their answers (daemon/routes/guard.py, session_context.py).
 """
 
 from collections.abc import Mapping
@@ -15,8 +15,8 @@ from pathlib import Path
 from headcount.agents.claude_code import NAME
 from headcount.agents.claude_code.registry import Sessions
 from headcount.agents.claude_code.reports import EDITING_TOOLS, EVENTS
+from headcount.agents.installing.hook_line_query import CONTEXT, GUARD, Questions
 from headcount.agents.installing.json_hooks import JsonHooks
-from headcount.agents.installing.query_line import CONTEXT, GUARD, Questions
 
 QUESTIONS: Questions = {
     GUARD: ("PreToolUse", "|".join(EDITING_TOOLS)),

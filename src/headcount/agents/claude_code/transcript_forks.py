@@ -6,7 +6,7 @@ Rules
      notes. One leaf is no fork.
   3. Subagents' lines are not of the conversation itself.
 
-Not here: the turn at the end of a transcript (transcript.py), who writes (core/leftovers/second_writer.py).
+Not here: the turn at the end of a transcript (transcript.py), who writes (core/leftovers/conversation_open_twice.py).
 """
 
 from pathlib import Path

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from headcount.agents.codex import NAME, open_conversations
 from headcount.agents.codex.reports import EVENTS
-from headcount.agents.installing import mailbox_line
+from headcount.agents.installing import hook_line_mailbox
 from headcount.agents.installing.json_hooks import JsonHooks
 from headcount.times import CODEX_HOOK_WITHIN
 
@@ -53,7 +53,7 @@ def _ours(root: Path, text: str) -> Iterator[tuple[str, str]]:
     for event, groups in groups_of.items():
         for at, group in enumerate(groups):
             for index, handler in enumerate(group["hooks"]):
-                if mailbox_line.is_ours(handler.get("command")):
+                if hook_line_mailbox.is_ours(handler.get("command")):
                     yield f"{root / FILE}:{_snake(event)}:{at}:{index}", fingerprint(event, group, handler)
 
 

@@ -16,8 +16,8 @@ from typing import Protocol
 from msgspec import Struct
 
 from headcount.agents.installing import settings_file
+from headcount.agents.installing.hook_line_query import AS_IT_IS, Asking
 from headcount.agents.installing.json_edit import Invalid
-from headcount.agents.installing.query_line import AS_IT_IS, Asking
 from headcount.agents.installing.settings_file import Refusal, Remembered
 
 TRIES = 3  # agents themselves write these files, when their user allows a tool for good

@@ -14,11 +14,11 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from headcount.agents.installing import hook_entries, mailbox_line, query_line, settings_file
+from headcount.agents.installing import hook_entries, hook_line_mailbox, hook_line_query, settings_file
 from headcount.agents.installing.file_change import Installed, Plan, Standing, refusal_of, written
+from headcount.agents.installing.hook_line_mailbox import Unquotable
+from headcount.agents.installing.hook_line_query import AS_IT_IS, Asking, Questions
 from headcount.agents.installing.json_edit import Invalid
-from headcount.agents.installing.mailbox_line import Unquotable
-from headcount.agents.installing.query_line import AS_IT_IS, Asking, Questions
 from headcount.agents.installing.settings_file import Refusal, Remembered
 from headcount.agents.kit.hook_events import HookEvent, Use
 from headcount.times import HOOK_WITHIN
@@ -52,7 +52,7 @@ class JsonHooks(Struct, frozen=True):
     def wanted(self, mailbox: Path) -> dict[str, str]:
         """The line for every event that is observed."""
         return {
-            event.name: mailbox_line.line(mailbox, only_while_listening=event.use is Use.LISTENING)
+            event.name: hook_line_mailbox.line(mailbox, only_while_listening=event.use is Use.LISTENING)
             for event in self.observed
         }
 
@@ -61,9 +61,9 @@ class JsonHooks(Struct, frozen=True):
     def install(self, root: Path, mailbox: Path, state: Path, asking: Asking = AS_IT_IS) -> Plan | Refusal:
         """Try the lines, then plan and write; again when the agent wrote its settings at the same moment."""
         try:
-            trouble = mailbox_line.why_not(mailbox)
+            trouble = hook_line_mailbox.why_not(mailbox)
             for kind in sorted(asking.add & self.questions.keys()):
-                trouble = trouble or query_line.why_not(kind, self.agent)
+                trouble = trouble or hook_line_query.why_not(kind, self.agent)
         except (OSError, Unquotable) as error:
             trouble = str(error)
         if trouble is not None:
@@ -183,13 +183,13 @@ def _all_lines(text: str) -> dict[tuple[str, str], list[str]]:
 def _leads(kind: str, command: str, mailbox: Path, asking: Asking) -> bool:
     """Whether a line that is there leads where we would have it lead."""
     if kind == hook_entries.OBSERVE:
-        return mailbox_line.leads_to(command, mailbox)
-    return asking.socket is None or query_line.leads_to(command, asking.socket)
+        return hook_line_mailbox.leads_to(command, mailbox)
+    return asking.socket is None or hook_line_query.leads_to(command, asking.socket)
 
 
 def _asked(text: str) -> dict[str, str]:
     """The opt-in questions that are there: kind -> line."""
-    return {kind: lines[0] for (_, kind), lines in _all_lines(text).items() if kind in query_line.KINDS}
+    return {kind: lines[0] for (_, kind), lines in _all_lines(text).items() if kind in hook_line_query.KINDS}
 
 
 def _state(there: dict[str, list[str]], lines: dict[str, str]) -> Installed:

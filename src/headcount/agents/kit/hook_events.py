@@ -11,7 +11,7 @@ Rules
   5. A field is decoded when it is asked for. Prompts, outputs and file contents are never asked for.
 
 Not here: the tables and their translators (each agent's reports.py), the line that is installed
-(agents/installing/mailbox_line.py).
+(agents/installing/hook_line_mailbox.py).
 """
 
 import re

@@ -20,10 +20,10 @@ import time
 from typing import TYPE_CHECKING
 
 from headcount import times
+from headcount.clean_text import said_item
 from headcount.client import claims
 from headcount.client.daemon_access import Client, reach
 from headcount.client.faults import ClientFault, Refused
-from headcount.present.clean_text import said_item
 from headcount.system.libc import call
 
 if TYPE_CHECKING:

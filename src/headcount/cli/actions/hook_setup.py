@@ -12,9 +12,9 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from headcount.clean_text import clean
 from headcount.client.faults import ClientFault
 from headcount.paths import Places
-from headcount.present.clean_text import clean
 from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ class _NoSuchAgent(ClientFault):
 
 
 def _standings(targets: list[Target], places: Places) -> "list[tuple[Agent, Standing]]":
-    from headcount.agents.installing.mailbox_line import directory_of
+    from headcount.agents.installing.hook_line_mailbox import directory_of
 
     return [
         (each.agent, each.hooks.standing(each.root, directory_of(Path(places.mailbox), each.agent.name)))

@@ -18,7 +18,7 @@ import subprocess
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from headcount.present.clean_text import clean
+from headcount.clean_text import clean
 from headcount.system import tmux
 from headcount.times import TMUX_WITHIN
 

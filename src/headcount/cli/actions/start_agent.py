@@ -16,13 +16,13 @@ import time
 from typing import TYPE_CHECKING
 
 from headcount import times
+from headcount.clean_text import clean, said
 from headcount.cli import output
 from headcount.client import claims
 from headcount.client.daemon_access import VARIABLE, Client
 from headcount.client.faults import ClientFault, Refused
 from headcount.core.values.terminal import Pane
 from headcount.present import session_words
-from headcount.present.clean_text import clean, said
 from headcount.system import tmux
 from headcount.wire import exit_codes
 

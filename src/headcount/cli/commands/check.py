@@ -9,10 +9,10 @@ Not here: the number's meaning (docs/claims.md).
 import sys
 from typing import TYPE_CHECKING
 
+from headcount.clean_text import said_item
 from headcount.cli import output
 from headcount.cli.options import fence
 from headcount.client import claims
-from headcount.present.clean_text import said_item
 from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def run(args: "VerbArguments") -> int:
 
 
 def _stale(client: "Client", args: "VerbArguments", answer: "CheckAnswer") -> str:
-    from headcount.cli.actions.shared_requests import row_of
+    from headcount.cli.actions.common_requests import row_of
     from headcount.present.holders import name_of
 
     item = said_item(answer.get("item") or args.item)

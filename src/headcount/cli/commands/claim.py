@@ -12,12 +12,12 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from headcount.clean_text import clean, said_item
 from headcount.cli import output
 from headcount.cli.options import seconds_to_wait
 from headcount.client import claims
 from headcount.client.faults import ClientFault
 from headcount.client.transport import connection
-from headcount.present.clean_text import clean, said_item
 from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _ask(args: "VerbArguments", question: connection.Question, wait: float) -> i
     elif code == exit_codes.DONE:
         output.print_lines(granted_lines(answer, for_another=args.acting_as is not None))
     else:
-        from headcount.cli.actions.shared_requests import held_lines
+        from headcount.cli.actions.common_requests import held_lines
 
         item = str(answer.get("item") or args.item)
         whom = ("--as", args.acting_as) if args.acting_as else ()
@@ -103,7 +103,7 @@ def _of_a_directory(item: str) -> list[str]:
     place = item.removeprefix("path:")
     if place == item or place.endswith("/**") or not os.path.isdir(place):  # noqa: PTH112 (a claim imports little)
         return []
-    from headcount.present.clean_text import command
+    from headcount.clean_text import command
 
     below = command("headcount", "claim", f"{item.rstrip('/')}/**")
     return [f"It protects this very path; for all below it: {below}"]

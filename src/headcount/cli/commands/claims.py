@@ -11,20 +11,11 @@ Not here: words for a holder (holders.py).
 import time
 from typing import TYPE_CHECKING
 
+from headcount.clean_text import clean, cut, cut_middle, is_word, pad, said_item, width, word_of_command
 from headcount.cli import output
 from headcount.client import claims
 from headcount.client.daemon_access import Client
 from headcount.present import time_text
-from headcount.present.clean_text import (
-    clean,
-    cut,
-    cut_middle,
-    is_word,
-    pad,
-    said_item,
-    width,
-    word_of_command,
-)
 from headcount.present.screen import Screen, standard
 from headcount.wire import exit_codes
 

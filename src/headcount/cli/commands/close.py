@@ -5,11 +5,11 @@ Not here: the order of things and what is verified (the daemon).
 
 from typing import TYPE_CHECKING
 
+from headcount.clean_text import clean
 from headcount.cli import output
-from headcount.cli.actions import shared_requests
+from headcount.cli.actions import common_requests
 from headcount.client.daemon_access import quoted
 from headcount.present import event_lines
-from headcount.present.clean_text import clean
 
 if TYPE_CHECKING:
     import argparse
@@ -36,26 +36,26 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
         help="also other live processes of the conversation, and sessions beside it",
     )
     parser.add_argument("--close-window", action="store_true", help="its tmux window too, whoever opened it")
-    shared_requests.add_kill_after(parser)
-    shared_requests.add_yes(parser)
+    common_requests.add_kill_after(parser)
+    common_requests.add_yes(parser)
 
 
 def run(args: "VerbArguments") -> int:
-    wish: shared_requests.EndingWish = {
+    wish: common_requests.EndingWish = {
         "all": args.all,
         "close_window": args.close_window,
         "kill_after": args.kill_after,
     }
     client = output.client()
-    session = shared_requests.agreed(client, args.session, "close", yes=args.yes, all=args.all)
+    session = common_requests.agreed(client, args.session, "close", yes=args.yes, all=args.all)
     path = f"/v1/sessions/{quoted(session)}/close"
-    answer: CloseAnswer = shared_requests.ask(client, path, wish, rounds=ROUNDS)
+    answer: CloseAnswer = common_requests.ask(client, path, wish, rounds=ROUNDS)
     results = answer.get("results") or []
     if args.json:
         output.print_document(answer)
     else:
         output.print_lines(lines_of(answer, results))
-    return shared_requests.code_of(results)
+    return common_requests.code_of(results)
 
 
 def lines_of(answer: "CloseAnswer", results: "list[Signalled]") -> list[str]:

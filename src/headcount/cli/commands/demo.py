@@ -20,13 +20,13 @@ import time
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from headcount import times
+from headcount.clean_text import clean
 from headcount.cli import output
 from headcount.cli.actions.demo_sandbox import Stage
 from headcount.client.faults import ClientFault
 from headcount.client.transport.connection import Connection
 from headcount.paths import Places
 from headcount.present import event_lines, time_text
-from headcount.present.clean_text import clean
 from headcount.present.screen import Screen, standard
 from headcount.present.session_words import rows_of
 from headcount.present.table import draw

@@ -9,11 +9,11 @@ Not here: the daemon and its files (doctor/facts.py, doctor/findings.py), what i
 import os
 from typing import TYPE_CHECKING
 
+from headcount.clean_text import clean
 from headcount.cli import output
 from headcount.cli.doctor.environment_checks import surroundings
 from headcount.cli.doctor.facts import examine
 from headcount.cli.doctor.findings import Finding, findings_of
-from headcount.present.clean_text import clean
 from headcount.present.screen import Screen, standard
 from headcount.wire import exit_codes
 

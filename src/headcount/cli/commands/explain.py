@@ -10,10 +10,10 @@ Not here: the judging (the daemon's; this only lays it out), the report (bundle.
 import time
 from typing import TYPE_CHECKING
 
+from headcount.clean_text import clean
 from headcount.cli import output
 from headcount.client.daemon_access import quoted
 from headcount.client.faults import WrongCall
-from headcount.present.clean_text import clean
 from headcount.present.explanation import lines_of
 from headcount.wire import exit_codes
 

@@ -10,10 +10,10 @@ Not here: what joining does (the daemon), other hosts over ssh (actions/remote_h
 import sys
 from typing import TYPE_CHECKING
 
+from headcount.clean_text import clean, pad, width
 from headcount.cli import output
 from headcount.client.faults import WrongCall
 from headcount.present import time_text
-from headcount.present.clean_text import clean, pad, width
 from headcount.wire import exit_codes
 
 if TYPE_CHECKING:

@@ -13,12 +13,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from headcount.clean_text import ITEM_MOST, clean, said
 from headcount.cli import output
 from headcount.cli.actions import git
 from headcount.cli.humans_only import refuse_agents
 from headcount.client.faults import ClientFault, WrongCall
 from headcount.present import holders
-from headcount.present.clean_text import ITEM_MOST, clean, said
 from headcount.wire import exit_codes
 
 if TYPE_CHECKING:

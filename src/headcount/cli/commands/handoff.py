@@ -5,10 +5,10 @@ Not here: who may (the daemon decides).
 
 from typing import TYPE_CHECKING
 
+from headcount.clean_text import clean, said, said_item
 from headcount.cli import output
 from headcount.cli.options import fence
 from headcount.client import claims
-from headcount.present.clean_text import clean, said, said_item
 from headcount.present.holders import with_pid
 from headcount.wire import exit_codes
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from headcount.cli import output
 from headcount.cli.actions.claim_keeper import BY_SIGNAL, Keeper, end_with
-from headcount.cli.actions.shared_requests import held_lines
+from headcount.cli.actions.common_requests import held_lines
 from headcount.cli.options import seconds_to_wait
 from headcount.client import claims
 from headcount.client.faults import ClientFault, WrongCall

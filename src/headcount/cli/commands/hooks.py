@@ -6,7 +6,7 @@ Rules of this file
   3. Without `--agent`: every agent that is on this machine.
 
 Not here: the words (cli/actions/hook_setup.py), the edit and the writing (agents/installing/json_hooks.py), the line
-(agents/installing/mailbox_line.py).
+(agents/installing/hook_line_mailbox.py).
 """
 
 import os
@@ -84,7 +84,7 @@ def run(args: "VerbArguments") -> int:
 
 
 def _make(places: Places, targets: list[Target]) -> None:
-    from headcount.agents.installing.mailbox_line import directory_of
+    from headcount.agents.installing.hook_line_mailbox import directory_of
     from headcount.client.daemon_process import make
 
     make(places)
@@ -95,8 +95,8 @@ def _make(places: Places, targets: list[Target]) -> None:
 def _change(
     action: str, target: Target, places: Places, asks: frozenset[str], *, dry: bool
 ) -> "Plan | Refusal":
-    from headcount.agents.installing.mailbox_line import directory_of
-    from headcount.agents.installing.query_line import Asking
+    from headcount.agents.installing.hook_line_mailbox import directory_of
+    from headcount.agents.installing.hook_line_query import Asking
 
     hooks, root, state = target.hooks, target.root, Path(places.state)
     mailbox = directory_of(Path(places.mailbox), target.agent.name)

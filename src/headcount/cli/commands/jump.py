@@ -13,12 +13,12 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from headcount.clean_text import clean, command
 from headcount.cli import output
 from headcount.cli.actions import jump_to_terminal
 from headcount.client.daemon_access import Client, quoted
 from headcount.client.faults import ClientFault, NotFound
 from headcount.present import session_words
-from headcount.present.clean_text import clean, command
 from headcount.wire import exit_codes
 
 if TYPE_CHECKING:

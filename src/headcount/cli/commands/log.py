@@ -9,11 +9,11 @@ Not here: the words of an event (present/event_lines.py), the journal (store/).
 import time
 from typing import TYPE_CHECKING
 
+from headcount.clean_text import clean
 from headcount.cli import output
 from headcount.client.daemon_access import quoted
 from headcount.client.event_stream import follow
 from headcount.present import time_text
-from headcount.present.clean_text import clean
 from headcount.present.event_lines import is_told, lines_of
 from headcount.present.screen import standard
 from headcount.wire import exit_codes

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING
 from headcount.agents.installing import mcp_server
 from headcount.agents.installing.mcp_server import AGENTS, EXTRA, is_possible
 from headcount.agents.installing.settings_file import Refusal
+from headcount.clean_text import clean, command
 from headcount.cli import output
 from headcount.cli.actions.hook_setup import home
 from headcount.cli.humans_only import refuse_agents
 from headcount.client.faults import ClientFault
-from headcount.present.clean_text import clean, command
 from headcount.present.session_words import AGENTS_CALLED
 from headcount.wire import exit_codes
 

@@ -6,9 +6,9 @@ Not here: what is notified of (the daemon), where channels are set (config.toml)
 from typing import TYPE_CHECKING
 
 from headcount import times
+from headcount.clean_text import clean
 from headcount.cli import output
 from headcount.client.faults import refusal
-from headcount.present.clean_text import clean
 from headcount.wire import exit_codes
 
 if TYPE_CHECKING:

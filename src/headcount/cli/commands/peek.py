@@ -8,9 +8,9 @@ Not here: who may look (the daemon decides).
 
 from typing import TYPE_CHECKING
 
+from headcount.clean_text import clean
 from headcount.cli import output
 from headcount.client.daemon_access import quoted
-from headcount.present.clean_text import clean
 from headcount.wire import exit_codes
 
 if TYPE_CHECKING:

@@ -83,8 +83,8 @@ def _wrong(message: str) -> "WrongCall":
 
 
 def _no_directory(where: str) -> "WrongCall":
+    from headcount.clean_text import command, in_quotes
     from headcount.client.faults import WrongCall
-    from headcount.present.clean_text import command, in_quotes
 
     return WrongCall(
         f"headcount: no directory {in_quotes(where)}.", f"One session: {command('headcount', 'show', where)}"

@@ -5,11 +5,11 @@ Not here: what is verified before a signal (the daemon), listing (leftovers.py).
 
 from typing import TYPE_CHECKING
 
+from headcount.clean_text import clean
 from headcount.cli import output
-from headcount.cli.actions import shared_requests
+from headcount.cli.actions import common_requests
 from headcount.cli.options import KINDS
 from headcount.present import event_lines
-from headcount.present.clean_text import clean
 from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
@@ -35,11 +35,11 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     )
     parser.add_argument("--id", action="append", metavar="ID", help="only that leftover, as --json lists it")
     parser.add_argument("--kind", choices=KINDS, help="only of that kind; of all only processes are ended")
-    shared_requests.add_kill_after(parser)
+    common_requests.add_kill_after(parser)
 
 
 def run(args: "VerbArguments") -> int:
-    wish: shared_requests.EndingWish = {
+    wish: common_requests.EndingWish = {
         "yes": args.yes,
         "sessions": args.sessions,
         "pids": args.pid or [],
@@ -47,13 +47,13 @@ def run(args: "VerbArguments") -> int:
         "kind": args.kind,
         "kill_after": args.kill_after,
     }
-    answer: ReapAnswer = shared_requests.ask(output.client(), "/v1/leftovers/reap", wish, rounds=ROUNDS)
+    answer: ReapAnswer = common_requests.ask(output.client(), "/v1/leftovers/reap", wish, rounds=ROUNDS)
     results = answer.get("results") or []
     if args.json:
         output.print_document(answer)
     else:
         output.print_lines(lines_of(answer, results))
-    return shared_requests.code_of(results) if args.yes else exit_codes.DONE
+    return common_requests.code_of(results) if args.yes else exit_codes.DONE
 
 
 def lines_of(answer: "ReapAnswer", results: "list[Signalled]") -> list[str]:

@@ -5,11 +5,11 @@ Not here: who may (the daemon decides), asking for one (claim.py).
 
 from typing import TYPE_CHECKING
 
+from headcount.clean_text import clean, said_item
 from headcount.cli import output
 from headcount.cli.options import fence
 from headcount.client import claims
 from headcount.client.daemon_access import Client
-from headcount.present.clean_text import clean, said_item
 from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
@@ -53,11 +53,11 @@ def run(args: "VerbArguments") -> int:
 def _agree(client: Client, item: str) -> int | None:
     """A person at a terminal sees whose claim it is, and what else that session holds. Returns the number of the
     claim that was shown: no other is released."""
-    from headcount.cli.actions import shared_requests
-    from headcount.cli.actions.shared_requests import row_of
+    from headcount.cli.actions import common_requests
+    from headcount.cli.actions.common_requests import row_of
     from headcount.present.holders import with_pid
 
-    if not shared_requests.is_asked():
+    if not common_requests.is_asked():
         return None
     checked: CheckAnswer = claims.ask(client, claims.check(item, 0))
     here = checked.get("item")  # as the daemon follows its links
@@ -66,8 +66,8 @@ def _agree(client: Client, item: str) -> int | None:
     if claim is None:
         return None
     row = row_of(client, claim.get("holder"))
-    whom = shared_requests.told(row, taken=here) if row else with_pid(claim.get("holder"))
-    shared_requests.agree(f"release --force: take {said_item(here)} from {whom}")
+    whom = common_requests.told(row, taken=here) if row else with_pid(claim.get("holder"))
+    common_requests.agree(f"release --force: take {said_item(here)} from {whom}")
     return int(claim["fence"])
 
 

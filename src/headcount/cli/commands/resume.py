@@ -14,12 +14,12 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from headcount.clean_text import command as to_paste
+from headcount.clean_text import said
 from headcount.cli import output
 from headcount.cli.actions import start_agent
 from headcount.client.daemon_access import quoted
 from headcount.client.faults import ClientFault
-from headcount.present.clean_text import command as to_paste
-from headcount.present.clean_text import said
 from headcount.wire import exit_codes
 
 if TYPE_CHECKING:

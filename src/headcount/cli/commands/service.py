@@ -14,12 +14,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headcount.clean_text import clean
 from headcount.cli import output
 from headcount.cli.actions.systemd_service import _daemon_pid, _main_pid, standing
 from headcount.client import daemon_process
 from headcount.client.faults import ClientFault, Unavailable, WrongCall
 from headcount.paths import Places
-from headcount.present.clean_text import clean
 from headcount.wire import exit_codes
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ Not here: on which evidence (explain.py).
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
+from headcount.clean_text import clean, pad, said_item, width
 from headcount.cli import output
 from headcount.client.daemon_access import quoted
 from headcount.present import session_words, table, time_text
-from headcount.present.clean_text import clean, pad, said_item, width
 from headcount.wire import exit_codes
 
 if TYPE_CHECKING:

@@ -5,13 +5,13 @@ Not here: what is wrong and what to do (doctor.py).
 
 from typing import TYPE_CHECKING
 
+from headcount.clean_text import clean
 from headcount.cli import output
 from headcount.client.daemon_process import deaf_holder
 from headcount.client.faults import NotRunning, Unavailable
 from headcount.daemon.home.store_marks import why_lost
 from headcount.paths import Places
 from headcount.present import time_text
-from headcount.present.clean_text import clean
 from headcount.wire import exit_codes
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from headcount import __version__
+from headcount.clean_text import clean
 from headcount.cli import output
 from headcount.cli.humans_only import refuse_below_agents
 from headcount.present import session_words
-from headcount.present.clean_text import clean
 from headcount.wire import exit_codes
 
 if TYPE_CHECKING:

@@ -12,13 +12,13 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+from headcount.clean_text import clean, said
 from headcount.cli import output
 from headcount.cli.options import STATES, seconds
 from headcount.client.daemon_access import Client, quoted
 from headcount.client.event_stream import follow
 from headcount.client.faults import TimedOut
 from headcount.present import session_words, time_text
-from headcount.present.clean_text import clean, said
 from headcount.wire import exit_codes
 
 if TYPE_CHECKING:

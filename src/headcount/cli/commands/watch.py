@@ -13,11 +13,11 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from headcount.clean_text import clean
 from headcount.cli import output
 from headcount.cli.reboot_notice import tell_once
 from headcount.client.event_stream import follow
 from headcount.present import time_text
-from headcount.present.clean_text import clean
 from headcount.present.event_lines import Deaths, is_told, lines_of, text_of
 from headcount.present.screen import Screen, standard
 from headcount.present.session_words import rows_of

@@ -13,10 +13,10 @@ import sys
 from shutil import which
 from typing import TYPE_CHECKING
 
+from headcount.clean_text import word_of_command
 from headcount.cli import output
 from headcount.client.faults import WrongCall
 from headcount.paths import Places
-from headcount.present.clean_text import word_of_command
 from headcount.wire import exit_codes
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ Not here: the rungs themselves (daemon/identity/caller.py).
 import sys
 from typing import TYPE_CHECKING
 
+from headcount.clean_text import clean
 from headcount.cli import output
 from headcount.client import claims
 from headcount.client.faults import NotFound
-from headcount.present.clean_text import clean
 from headcount.wire import exit_codes
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ Rules
   5. An empty shell is measured beside it, so that one sees our share. Both are medians, since one slow run proves nothing.
 
 Not here: the daemon, its files and the agents' hooks (facts.py, findings.py), the line itself
-  (agents/installing/mailbox_line.py).
+  (agents/installing/hook_line_mailbox.py).
 """
 
 import os
@@ -24,9 +24,9 @@ from shutil import which
 from typing import TYPE_CHECKING, NamedTuple
 
 from headcount import times
+from headcount.clean_text import command
 from headcount.cli.doctor.findings import Finding
 from headcount.paths import Places
-from headcount.present.clean_text import command
 
 if TYPE_CHECKING:
     from headcount.daemon.config import Config
@@ -201,7 +201,7 @@ PAYLOAD = b'{"hook_event_name": "PreToolUse", "tool_input": {"command": "' + b"x
 
 def measure(state: Path, runs: int = RUNS) -> HookCost | None:
     """None: it cannot be measured here (no state directory yet, no shell)."""
-    from headcount.agents.installing.mailbox_line import FLAG, SHELL, Unquotable, line
+    from headcount.agents.installing.hook_line_mailbox import FLAG, SHELL, Unquotable, line
 
     try:
         place = Path(tempfile.mkdtemp(prefix="trial-", dir=state))

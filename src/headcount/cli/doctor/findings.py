@@ -11,11 +11,11 @@ Not here: looking (facts.py), printing (commands/doctor.py).
 from typing import NamedTuple
 
 from headcount import __version__, build_and_namespaces, times
+from headcount.clean_text import command
 from headcount.cli.doctor.facts import Facts, FileFacts, HookFacts
 from headcount.client.daemon_access import order
 from headcount.client.faults import Deaf
 from headcount.present import time_text
-from headcount.present.clean_text import command
 
 FREE_LEAST = 100 * 1024 * 1024  # bytes; a store that meets a full disk has to hold its evidence in memory
 WAITING_MOST = 500  # files; a daemon that listens reads as many in a tenth of a second

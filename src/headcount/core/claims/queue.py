@@ -7,7 +7,7 @@ Rules of this file
      place, and is looked at again soon.
   3. A waiter has a deadline, and at it the answer is who holds the item.
 
-Not here: what a grant is (grants.py), who is proved before (core/required_proofs.py).
+Not here: what a grant is (grants.py), who is proved before (core/liveness_proofs.py).
 """
 
 from collections.abc import Iterable

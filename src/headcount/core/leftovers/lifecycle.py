@@ -6,7 +6,7 @@ Rules of this file
   3. A process that is over never comes back; a pane, a worktree or a file may.
   4. Found again with more evidence is changed, not found: one warning each.
 
-Not here: looking for leftovers (daemon/), two writers of one conversation (second_writer.py).
+Not here: looking for leftovers (daemon/), two writers of one conversation (conversation_open_twice.py).
 """
 
 from collections.abc import Sequence

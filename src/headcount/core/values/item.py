@@ -3,7 +3,7 @@
 Rules of this file
   1. An item is `kind:value`. Two texts that mean the same thing come to the same item, or one is refused.
   2. A refusal says what is wrong and, where it can, the text that was probably meant.
-  3. A new item is one word (present/clean_text.py), since others are told of it and type it; paths and branches are what they
+  3. A new item is one word (clean_text.py), since others are told of it and type it; paths and branches are what they
      are called. What is stored may be anything printable: it can still be listed, checked and released.
   4. Paths are lexical here: whoever asks has followed the links. `dir/**` is the directory and all below.
 
@@ -19,7 +19,7 @@ from typing import NewType
 
 from msgspec import Struct
 
-from headcount.present.clean_text import SIGNS, is_word
+from headcount.clean_text import SIGNS, is_word
 
 Item = NewType("Item", str)
 

@@ -11,10 +11,10 @@ Not here: whether the caller may do it (permissions.py).
 
 from collections.abc import Iterable
 
+from headcount.clean_text import said
 from headcount.core.values.session import ID_DIGITS, Session, looks_like_an_id
 from headcount.daemon.http.request_checks import Refused
 from headcount.daemon.views.timestamps import clock_text
-from headcount.present.clean_text import said
 
 LISTED_MOST = 6
 SHORTEST_ID = 4

@@ -21,13 +21,13 @@ from collections.abc import Callable, Iterable, Sequence
 from msgspec import Struct
 
 from headcount.agents.catalog import AGENTS
+from headcount.clean_text import said
 from headcount.core.values.evidence import Ending
 from headcount.core.values.leftover import LeftoverId
 from headcount.core.values.process import Match, ProcessFacts, ProcessIdentity, same_process
 from headcount.core.values.session import Session, SessionId
 from headcount.daemon.engine.loop import Loop
 from headcount.daemon.leftovers.protected_processes import Lifelines, is_in_a_terminal, lifelines
-from headcount.present.clean_text import said
 from headcount.system.clock import Clock
 from headcount.system.processes.ancestry import ancestors
 from headcount.system.processes.interface import Processes

@@ -20,7 +20,7 @@ import msgspec
 from headcount.core.state.world import World
 from headcount.core.values.events import Event
 from headcount.core.values.session import SessionId
-from headcount.daemon.engine.notify_observers import EVERY
+from headcount.daemon.engine.call_observers import EVERY
 from headcount.daemon.views.session_row import event_row
 from headcount.times import FAREWELL_WITHIN
 

@@ -23,7 +23,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from headcount.core.decide import Outcome, next_deadline
-from headcount.core.required_proofs import Prove, decide_proved
+from headcount.core.liveness_proofs import Prove, decide_proved
 from headcount.core.state.claims import Entries
 from headcount.core.state.world import Draft, World
 from headcount.core.values.claim import Acquire, Answer, Command, Granted, Refused, Waiting, Withdraw

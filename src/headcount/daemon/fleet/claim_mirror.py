@@ -14,8 +14,8 @@ import asyncio
 import logging
 from collections.abc import Sequence
 
-from headcount.core.claims.shared import mirrored
-from headcount.core.required_proofs import Prove
+from headcount.core.claims.shared_with_fleet import mirrored
+from headcount.core.liveness_proofs import Prove
 from headcount.core.values.claim import Claim, Freed, SharedFreed, SharedGranted
 from headcount.core.values.events import Event, EventType
 from headcount.core.values.item import Item, is_shared
@@ -23,7 +23,7 @@ from headcount.core.values.verdict import Standing
 from headcount.daemon.engine.loop import Loop
 from headcount.daemon.fleet.intervals import Pace
 from headcount.daemon.fleet.shared_claims import SharedClaims
-from headcount.store.shared_interface import SharedClaim, SharedUnavailable
+from headcount.store.fleet_interface import SharedClaim, SharedUnavailable
 
 log = logging.getLogger("headcount.fleet")
 

@@ -19,18 +19,18 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headcount.core.claims.shared import mirrored
-from headcount.core.required_proofs import Prove
+from headcount.core.claims.shared_with_fleet import mirrored
+from headcount.core.liveness_proofs import Prove
 from headcount.core.state.world import World
 from headcount.core.values.claim import Freed, SharedFreed
 from headcount.core.values.events import Event
 from headcount.core.values.evidence import FleetNews, Tick
 from headcount.core.values.item import Item, is_shared
+from headcount.daemon.engine.call_observers import EVERY
 from headcount.daemon.engine.loop import Loop
-from headcount.daemon.engine.notify_observers import EVERY
 from headcount.daemon.fleet.host_files import FleetFiles, Joined, default_name
 from headcount.daemon.fleet.intervals import Pace
-from headcount.store.shared_interface import SharedUnavailable, Superseded
+from headcount.store.fleet_interface import SharedUnavailable, Superseded
 from headcount.system.clock import Clock
 
 if TYPE_CHECKING:

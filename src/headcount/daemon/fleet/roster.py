@@ -18,7 +18,7 @@ from headcount.core.values.events import Event
 from headcount.core.values.session import SessionId
 from headcount.daemon.engine.loop import Loop
 from headcount.daemon.views.session_row import session_row
-from headcount.store.shared_interface import SharedUnavailable
+from headcount.store.fleet_interface import SharedUnavailable
 from headcount.times import FLEET_ROSTER_EVERY
 
 log = logging.getLogger("headcount.fleet")

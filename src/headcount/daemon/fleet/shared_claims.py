@@ -15,7 +15,7 @@ Rules
      database counts from when it got it: ours is always the earlier end.
   7. After the deadline nothing is vouched for, whatever we remember. Others wait a lock-delay longer.
 
-Not here: the rules (core/claims/shared.py), rows (store/), what the mirror lost (claim_mirror.py); the row in
+Not here: the rules (core/claims/shared_with_fleet.py), rows (store/), what the mirror lost (claim_mirror.py); the row in
   the database (store/postgres/ledger.py), when to renew (while_joined.py).
 """
 
@@ -26,8 +26,8 @@ from collections.abc import Coroutine
 
 from msgspec.structs import replace
 
-from headcount.core.claims.shared import SharedCommand, SharedDecision, SharedItem, decide_shared
-from headcount.core.required_proofs import Prove
+from headcount.core.claims.shared_with_fleet import SharedCommand, SharedDecision, SharedItem, decide_shared
+from headcount.core.liveness_proofs import Prove
 from headcount.core.values.claim import (
     Acquire,
     Answer,
@@ -47,7 +47,7 @@ from headcount.core.values.process import ProcessIdentity
 from headcount.core.values.verdict import Standing, Verdict
 from headcount.daemon.engine.loop import Loop, NotStored
 from headcount.daemon.fleet.intervals import Pace
-from headcount.store.shared_interface import SharedLedger, SharedUnavailable
+from headcount.store.fleet_interface import SharedLedger, SharedUnavailable
 from headcount.system.clock import Clock
 
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from msgspec.structs import replace
 
 from headcount import __version__
-from headcount.core.required_proofs import Prove
+from headcount.core.liveness_proofs import Prove
 from headcount.core.values.events import Event
 from headcount.core.values.evidence import FleetNews
 from headcount.core.values.item import Item
@@ -26,11 +26,11 @@ from headcount.daemon.fleet.claim_mirror import Mirror
 from headcount.daemon.fleet.intervals import Pace
 from headcount.daemon.fleet.roster import Roster
 from headcount.daemon.fleet.shared_claims import Lease, SharedClaims
+from headcount.store.fleet_interface import Forgotten, Host, Membership, SharedUnavailable, Superseded
 from headcount.store.postgres.connect import Connection
 from headcount.store.postgres.ledger import CHANNEL, PostgresLedger
 from headcount.store.postgres.pool import Link, migrate
 from headcount.store.postgres.roster import PostgresRoster
-from headcount.store.shared_interface import Forgotten, Host, Membership, SharedUnavailable, Superseded
 from headcount.system.clock import Clock
 from headcount.times import PRUNE_EVERY
 

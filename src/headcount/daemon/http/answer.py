@@ -5,7 +5,7 @@ Rules of this file
   2. What a head says beside the length is the same for all answers of a kind, so it is put together once.
   3. An answer without a body (204, or to HEAD) has none, whatever was given.
 
-Not here: sending (request_queue.py), what is answered (routes/).
+Not here: sending (requests_in_order.py), what is answered (routes/).
 """
 
 from collections.abc import AsyncGenerator

@@ -10,7 +10,7 @@ Rules of this file
   4. Reading never stops, so that a caller who goes is noticed: whoever sends too much ahead is refused.
   5. The timer of an idle connection is not cancelled by each request; when it is due, it looks whether anybody came.
 
-Not here: listening (listen.py), what is allowed (request_checks.py), answering in turn (request_queue.py).
+Not here: listening (listen.py), what is allowed (request_checks.py), answering in turn (requests_in_order.py).
 """
 
 import asyncio
@@ -21,7 +21,7 @@ import httptools
 from headcount.daemon.http.answer import CLOSE, Answer
 from headcount.daemon.http.request import Line, Pairs, Request
 from headcount.daemon.http.request_checks import BODY_MOST, Gate, Refused, refusal_of, too_large
-from headcount.daemon.http.request_queue import Turns
+from headcount.daemon.http.requests_in_order import Turns
 from headcount.times import BODY_WITHIN, HEADERS_WITHIN, KEEP_ALIVE, LINGER
 
 HEAD_MOST = 32 * 1024

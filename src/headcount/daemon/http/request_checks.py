@@ -23,8 +23,8 @@ from msgspec.structs import replace
 from headcount.daemon.engine.loop import NotStored
 from headcount.daemon.http.answer import CLOSE, Answer, Headers, Stream, json_answer
 from headcount.daemon.http.request import Request
+from headcount.store.fleet_interface import SharedUnavailable
 from headcount.store.interface import StoreFault
-from headcount.store.shared_interface import SharedUnavailable
 from headcount.system.loopback import Loopback
 from headcount.wire.faults import Fault, FaultBody
 

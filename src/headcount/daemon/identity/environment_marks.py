@@ -23,8 +23,8 @@ from headcount.core.state.world import World
 from headcount.core.values.process import ProcessFacts, ProcessIdentity
 from headcount.core.values.session import Session, SessionId
 from headcount.core.values.verdict import Standing
-from headcount.daemon.identity.anchor import parse_pid
 from headcount.daemon.identity.caller_ancestry import Seen, host_of
+from headcount.daemon.identity.reporting_process import parse_pid
 from headcount.system.processes import descriptor_limits
 from headcount.system.processes.interface import Processes
 

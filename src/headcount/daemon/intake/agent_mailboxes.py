@@ -5,7 +5,7 @@ Rules of this file
      agent that reports nothing leaves nothing.
   2. The mailbox itself may be removed under us; it is made again, and waited in again.
 
-Not here: what is done with a file (daemon/intake/mailbox.py), where each lies (agents/installing/mailbox_line.py).
+Not here: what is done with a file (daemon/intake/mailbox.py), where each lies (agents/installing/hook_line_mailbox.py).
 """
 
 import asyncio

@@ -31,7 +31,7 @@ from headcount.core.values.report import Found, Record
 from headcount.core.values.session import Liveness
 from headcount.core.values.verdict import Verdict
 from headcount.daemon.engine.loop import Loop
-from headcount.daemon.identity.anchor import Anchors
+from headcount.daemon.identity.reporting_process import Anchors
 from headcount.daemon.intake.ask_adapters import Adapters
 from headcount.daemon.intake.open_conversations import Hosting
 from headcount.system.clock import Clock

@@ -9,7 +9,7 @@ Rules of this file
   5. Whatever lies in it, time and memory are bounded: by bytes and reports of a file (mailbox_format.py), by bytes and reports at a
      time, by names that are remembered. What is over a bound is counted and dropped. The log has one line per kind.
 
-Not here: the form of a file (mailbox_format.py), what a payload means (agents/), who sent it (daemon/identity/anchor.py).
+Not here: the form of a file (mailbox_format.py), what a payload means (agents/), who sent it (daemon/identity/reporting_process.py).
 """
 
 import asyncio
@@ -26,11 +26,11 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from headcount.agents.installing.mailbox_line import TOP, TRIAL
+from headcount.agents.installing.hook_line_mailbox import TOP, TRIAL
 from headcount.agents.interface import Agent, Unread
 from headcount.core.values.report import Anchor, Report
 from headcount.daemon.engine.loop import Loop, NotStored
-from headcount.daemon.identity.anchor import Anchors
+from headcount.daemon.identity.reporting_process import Anchors
 from headcount.daemon.intake.edited_paths import Worktrees
 from headcount.daemon.intake.mailbox_format import Sender, split
 from headcount.daemon.intake.unknown_events import Drift

@@ -20,8 +20,8 @@ from headcount.core.values.process import Match, OpenFiles, ProcessFacts, Proces
 from headcount.core.values.report import Details, Record
 from headcount.core.values.session import Session
 from headcount.daemon.engine.loop import Loop
-from headcount.daemon.identity.anchor import Anchors
 from headcount.daemon.identity.host_paths import Spaces
+from headcount.daemon.identity.reporting_process import Anchors
 from headcount.daemon.intake.ask_adapters import Adapters
 from headcount.system.clock import Clock
 from headcount.system.processes.interface import Processes

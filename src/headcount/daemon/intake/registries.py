@@ -16,8 +16,8 @@ from pathlib import Path
 from headcount.agents.interface import Agent, Registry
 from headcount.core.values.process import ProcessFacts
 from headcount.daemon.engine.loop import Loop
-from headcount.daemon.identity.anchor import Anchors
 from headcount.daemon.identity.host_paths import Spaces
+from headcount.daemon.identity.reporting_process import Anchors
 from headcount.daemon.intake.unknown_events import Drift
 from headcount.system.files import (
     IN_CLOSE_WRITE,

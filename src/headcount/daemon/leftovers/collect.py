@@ -27,8 +27,8 @@ from headcount.core.values.leftover import Find, Gone, Kind, Left, Leftover, Lef
 from headcount.core.values.session import Session, SessionId
 from headcount.core.values.terminal import TMUX
 from headcount.daemon.config import Config
+from headcount.daemon.engine.call_observers import Part
 from headcount.daemon.engine.loop import Loop
-from headcount.daemon.engine.notify_observers import Part
 from headcount.daemon.intake.registries import Registries
 from headcount.daemon.leftovers import panes, records, worktrees
 from headcount.daemon.leftovers.panes import Soon

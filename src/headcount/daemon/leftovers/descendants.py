@@ -27,7 +27,7 @@ from headcount.core.values.events import Event, EventType
 from headcount.core.values.leftover import Find, Kind, process_key
 from headcount.core.values.process import ProcessFacts, ProcessIdentity
 from headcount.core.values.verdict import Standing
-from headcount.daemon.engine.notify_observers import Part
+from headcount.daemon.engine.call_observers import Part
 from headcount.daemon.leftovers.process_label import called
 from headcount.daemon.leftovers.protected_processes import is_in_a_terminal, is_terminal, stands_above_one
 from headcount.system.clock import Clock

@@ -5,7 +5,7 @@ Rules of this file
      and of a tool that runs named tasks (npm, make) the plain words that name the task.
   2. A shell's `-c` is what its first command is called by the same rule, past `cd`, `source`, `eval` and assignments.
 
-Not here: recognising agents (agents/), cleaning for a terminal (present/clean_text.py).
+Not here: recognising agents (agents/), cleaning for a terminal (clean_text.py).
 """
 
 import re

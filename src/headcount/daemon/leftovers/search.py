@@ -34,9 +34,9 @@ from headcount.core.values.events import Event, EventType
 from headcount.core.values.leftover import Find, Kind, Left, process_key
 from headcount.core.values.process import Match, ProcessFacts, ProcessIdentity, same_process
 from headcount.core.values.session import Session, SessionId
+from headcount.daemon.engine.call_observers import Part
 from headcount.daemon.engine.loop import Loop
-from headcount.daemon.engine.notify_observers import Part
-from headcount.daemon.identity.anchor import parse_pid
+from headcount.daemon.identity.reporting_process import parse_pid
 from headcount.daemon.leftovers.process_label import called
 from headcount.daemon.leftovers.protected_processes import is_terminal, stands_above_one
 from headcount.system.clock import Clock

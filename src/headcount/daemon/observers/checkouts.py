@@ -17,8 +17,8 @@ from headcount.core.values.activity import Doing
 from headcount.core.values.events import Event, EventType
 from headcount.core.values.evidence import CheckoutSeen
 from headcount.core.values.session import Checkout, Session, SessionId
+from headcount.daemon.engine.call_observers import OF_SESSIONS, Part
 from headcount.daemon.engine.loop import Loop
-from headcount.daemon.engine.notify_observers import OF_SESSIONS, Part
 from headcount.daemon.intake.edited_paths import Worktrees
 from headcount.system.clock import Clock
 from headcount.system.git.repository import Repo

@@ -24,7 +24,7 @@ from headcount.core.values.events import Event
 from headcount.core.values.process import ProcessIdentity
 from headcount.core.values.session import Session
 from headcount.daemon.config import Config
-from headcount.daemon.engine.notify_observers import EVERY
+from headcount.daemon.engine.call_observers import EVERY
 from headcount.daemon.observers.notification_channels import Courier, Row, couriers_of
 from headcount.daemon.views.session_row import time_text
 from headcount.store.interface import StoreFault

@@ -26,8 +26,8 @@ from headcount.core.state.world import World
 from headcount.core.values.events import Event
 from headcount.core.values.evidence import Looked
 from headcount.core.values.session import Session, SessionId
+from headcount.daemon.engine.call_observers import OF_SESSIONS, Part
 from headcount.daemon.engine.loop import Loop
-from headcount.daemon.engine.notify_observers import OF_SESSIONS, Part
 from headcount.system.clock import Clock
 from headcount.system.processes.interface import Processes
 

@@ -32,8 +32,8 @@ from headcount.core.values.terminal import (
     pane_of,
     server_socket,
 )
+from headcount.daemon.engine.call_observers import Part
 from headcount.daemon.engine.loop import Loop
-from headcount.daemon.engine.notify_observers import Part
 from headcount.system import tmux
 from headcount.system.clock import Clock
 from headcount.system.processes.ancestry import ancestors

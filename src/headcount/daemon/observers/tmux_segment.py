@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from headcount.core.state.world import World
 from headcount.core.values.events import Event
-from headcount.daemon.engine.notify_observers import EVERY
+from headcount.daemon.engine.call_observers import EVERY
 from headcount.daemon.views.session_row import visible
 from headcount.present.summary import glance
 from headcount.system import tmux

@@ -4,7 +4,7 @@ Rules of this file
   1. Only for conversations with a second writer, only on change, only the tail, only in a thread.
   2. What is read becomes a fact of that leftover; nothing of the text is kept.
 
-Not here: what a transcript's lines are (agents/), that there are two writers (core/leftovers/second_writer.py).
+Not here: what a transcript's lines are (agents/), that there are two writers (core/leftovers/conversation_open_twice.py).
 """
 
 import asyncio
@@ -13,12 +13,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from headcount.agents.interface import Agent
-from headcount.core.leftovers.second_writer import writers
+from headcount.core.leftovers.conversation_open_twice import writers
 from headcount.core.state.world import World
 from headcount.core.values.events import Event
 from headcount.core.values.leftover import Find, Kind, Left, Leftover, LeftoverId
+from headcount.daemon.engine.call_observers import EVERY, Part
 from headcount.daemon.engine.loop import Loop
-from headcount.daemon.engine.notify_observers import EVERY, Part
 from headcount.system.clock import Clock
 from headcount.times import GLIMPSE_AFTER
 

@@ -30,8 +30,8 @@ from headcount.core.values.events import Event, EventType
 from headcount.core.values.evidence import Glimpse
 from headcount.core.values.process import ProcessIdentity
 from headcount.core.values.session import Session, SessionId
+from headcount.daemon.engine.call_observers import OF_SESSIONS, Part
 from headcount.daemon.engine.loop import Loop
-from headcount.daemon.engine.notify_observers import OF_SESSIONS, Part
 from headcount.system.files import (
     IN_CLOSE_WRITE,
     IN_IGNORED,

@@ -8,6 +8,7 @@ Rules of this file
 Not here: who the actor is (actor.py), what it may do (core/claims/ledger.py).
 """
 
+from headcount.clean_text import said
 from headcount.core.values.claim import Caller, CallerKind
 from headcount.core.values.item import Item
 from headcount.core.values.process import ProcessIdentity
@@ -17,7 +18,6 @@ from headcount.daemon.api.session_selector import ended_words
 from headcount.daemon.http.request_checks import Refused
 from headcount.daemon.identity.caller import Kind
 from headcount.daemon.routes import shared_claims as shared
-from headcount.present.clean_text import said
 
 KINDS = {
     Kind.OPERATOR: CallerKind.OPERATOR,

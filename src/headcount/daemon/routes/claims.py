@@ -21,6 +21,7 @@ from itertools import count
 from typing import Protocol
 
 from headcount.bounded_thread import Late
+from headcount.clean_text import ITEM_MOST, said
 from headcount.core.values.claim import (
     Accepted,
     AcceptLoss,
@@ -46,7 +47,6 @@ from headcount.daemon.routes import shared_claims as shared
 from headcount.daemon.routes.claim_caller import KINDS, caller_of, holding_caller
 from headcount.daemon.views.claim_row import claim_row, granted, handed, held_sentence, holder_row, refused
 from headcount.daemon.views.session_row import event_row
-from headcount.present.clean_text import ITEM_MOST, said
 from headcount.system.mount_namespaces import is_ours, ourselves
 from headcount.times import LOOK_WITHIN, WAIT_MOST
 from headcount.wire.claims import (

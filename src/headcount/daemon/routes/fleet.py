@@ -16,7 +16,7 @@ from headcount.daemon.api.route import Call
 from headcount.daemon.fleet.membership import JoinRefused, NotJoined
 from headcount.daemon.http.request_checks import Refused, sentence
 from headcount.daemon.views.session_row import time_text
-from headcount.store.shared_interface import Host, RosterRow, SharedUnavailable
+from headcount.store.fleet_interface import Host, RosterRow, SharedUnavailable
 from headcount.wire.fleet import FleetHost, FleetLeft, FleetSessions, FleetStatus, JoinWish, LeaveWish
 
 if TYPE_CHECKING:

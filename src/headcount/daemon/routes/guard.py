@@ -10,7 +10,7 @@ Rules
   5. A holder in doubt still holds: doubt frees nothing.
   6. A path is looked up by itself and by the trees above it; the number of claims does not matter.
 
-Not here: finding claims in the way (guard.py), the line that asks (agents/installing/query_line.py); who is calling
+Not here: finding claims in the way (guard.py), the line that asks (agents/installing/hook_line_query.py); who is calling
   (daemon/identity/caller.py), the claims themselves (core/claims/ledger.py).
 """
 
@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from headcount.agents.catalog import AGENTS
 from headcount.agents.interface import Unread
+from headcount.clean_text import ITEM_MOST, command, said
 from headcount.core.state.world import World
 from headcount.core.values.claim import Claim
 from headcount.core.values.item import TREE, BadItem, Item, parse_item
@@ -29,7 +30,6 @@ from headcount.daemon.identity.caller import Actor
 from headcount.daemon.routes.shared_claims import elsewhere
 from headcount.daemon.views.claim_row import held_sentence, holder_row
 from headcount.daemon.views.session_row import LIVENESS_WORDS, hosted_by, time_text
-from headcount.present.clean_text import ITEM_MOST, command, said
 from headcount.system.mount_namespaces import is_ours
 from headcount.wire.claims import Conflict, Conflicts, GitIntent
 

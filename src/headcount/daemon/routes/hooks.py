@@ -13,7 +13,7 @@ from headcount.agents.interface import Unread
 from headcount.daemon.api.route import Call
 from headcount.daemon.http.answer import json_answer
 from headcount.daemon.http.request_checks import Refused
-from headcount.daemon.identity.anchor import first_bound
+from headcount.daemon.identity.reporting_process import first_bound
 
 PID_HEADERS = ("x-claude-pid", "x-agent-pid")
 

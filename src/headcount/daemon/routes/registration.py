@@ -13,6 +13,7 @@ Not here: what a registration changes (core/sessions/registration.py), tokens (t
 import os
 import re
 
+from headcount.clean_text import said
 from headcount.core.values.evidence import Judged, Register, TurnedAway, Unregister
 from headcount.core.values.process import Match, ProcessFacts, ProcessIdentity, same_process
 from headcount.core.values.session import Registration as Given
@@ -25,7 +26,6 @@ from headcount.daemon.http.request_checks import Refused
 from headcount.daemon.identity.caller_ancestry import Lineage, host_of
 from headcount.daemon.identity.weak_identities import weak_conversation
 from headcount.daemon.views.session_row import session_row
-from headcount.present.clean_text import said
 from headcount.store.interface import StoreFault
 from headcount.system.processes.interface import Gone, Unreadable
 from headcount.wire.faults import Fault

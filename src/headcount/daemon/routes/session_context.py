@@ -5,7 +5,7 @@ The context of a starting session: what it held before, and who works beside it.
 Rules
   1. Facts only, each with who and what: what its predecessor held and whether that is free, who else is at
      work in this repository, and where else this conversation is alive.
-  2. Nothing to say is no text. What others wrote is quoted (present/clean_text.py), and the reader is told
+  2. Nothing to say is no text. What others wrote is quoted (clean_text.py), and the reader is told
      so.
   3. It never suggests that something held by another be taken: nobody inherits.
   4. Asked by the one hook that may print. Nothing to say is an empty 204.
@@ -15,13 +15,14 @@ Rules
      known here.
 
 Not here: reading git's files (daemon/intake/edited_paths.py), the question and its answer
-  (routes/context.py); the words (briefing.py), the line that asks (agents/installing/query_line.py).
+  (routes/context.py); the words (briefing.py), the line that asks (agents/installing/hook_line_query.py).
 """
 
 from collections.abc import Sequence
 
 from headcount.agents.catalog import AGENTS
 from headcount.agents.interface import Unread
+from headcount.clean_text import ITEM_MOST, command, said
 from headcount.core.state.world import World
 from headcount.core.values.claim import Claim, Freed
 from headcount.core.values.events import Event
@@ -34,7 +35,6 @@ from headcount.daemon.http.answer import NOTHING, json_answer
 from headcount.daemon.http.request_checks import Refused
 from headcount.daemon.routes.guard import own_of
 from headcount.daemon.views.claim_row import held_sentence
-from headcount.present.clean_text import ITEM_MOST, command, said
 from headcount.system.git.repository import Repo
 from headcount.times import CLOCK_SLACK
 

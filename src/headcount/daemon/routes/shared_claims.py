@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from headcount.clean_text import said
 from headcount.core.values.claim import Claim
 from headcount.core.values.item import BadItem, Item, is_shared, parse_item
 from headcount.core.values.process import ProcessIdentity
@@ -29,8 +30,7 @@ from headcount.daemon.api.route import Call
 from headcount.daemon.views.claim_row import claim_row, holder_row, what_for
 from headcount.daemon.views.session_row import holder_of, time_text
 from headcount.daemon.views.timestamps import clock_text
-from headcount.present.clean_text import said
-from headcount.store.shared_interface import SharedClaim, SharedEvent, SharedUnavailable
+from headcount.store.fleet_interface import SharedClaim, SharedEvent, SharedUnavailable
 from headcount.wire.claims import CheckAnswer, ClaimAnswer, ClaimRow, Claims, Holder
 from headcount.wire.events import ClaimHistory, EventRow
 

@@ -16,7 +16,6 @@ from headcount.daemon.http.answer import Answer
 from headcount.daemon.routes import (
     claims,
     daemon,
-    ending,
     events,
     fleet,
     guard,
@@ -26,18 +25,19 @@ from headcount.daemon.routes import (
     registration,
     session_context,
     sessions,
+    stop_close_reap,
     terminals,
     timeline,
     web_page,
 )
 from headcount.wire import claims as wire_claims
 from headcount.wire import daemon as wire_daemon
-from headcount.wire import ending as ending_messages
 from headcount.wire import events as wire_events
 from headcount.wire import fleet as wire_fleet
 from headcount.wire import leftovers as wire_leftovers
 from headcount.wire import registration as wire_registration
 from headcount.wire import sessions as wire_sessions
+from headcount.wire import stop_close_reap as ending_messages
 from headcount.wire import timeline as time_messages
 from headcount.wire import web_page as page_messages
 from headcount.wire.daemon import NotifyTest
@@ -188,7 +188,7 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
     Route(
         "POST",
         "/v1/sessions/{id}/stop",
-        ending.stop,
+        stop_close_reap.stop,
         "End a session's process",
         ending_messages.StopAnswer,
         body=ending_messages.StopWish,
@@ -196,7 +196,7 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
     Route(
         "POST",
         "/v1/sessions/{id}/close",
-        ending.close,
+        stop_close_reap.close,
         "End a session's process, then what it left",
         ending_messages.CloseAnswer,
         body=ending_messages.CloseWish,
@@ -204,7 +204,7 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
     Route(
         "POST",
         "/v1/leftovers/reap",
-        ending.reap,
+        stop_close_reap.reap,
         "End processes that were left behind; a dry run unless `yes`",
         ending_messages.ReapAnswer,
         body=ending_messages.ReapWish,

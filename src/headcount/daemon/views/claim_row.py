@@ -2,12 +2,13 @@
 
 Rules of this file
   1. A refusal tells who is in the way and what they are doing; it never suggests releasing.
-  2. Names, labels and notes are the holder's own text: quoted, by present/clean_text.py.
+  2. Names, labels and notes are the holder's own text: quoted, by clean_text.py.
   3. A fence is shown to whoever was granted it, and in the list; not to whoever was refused.
 
 Not here: deciding (core/claims/ledger.py), sessions and events (session_row.py), words of the command line (cli/).
 """
 
+from headcount.clean_text import ITEM_MOST, clean, in_quotes, said
 from headcount.core.state.claims import Page
 from headcount.core.state.world import World
 from headcount.core.values.claim import Claim, Granted, Held, Refused
@@ -15,7 +16,6 @@ from headcount.core.values.item import Item
 from headcount.core.values.session import Session
 from headcount.daemon.views.session_row import LIVENESS_WORDS, holder_of, hosted_by, time_text
 from headcount.daemon.views.timestamps import clock_text
-from headcount.present.clean_text import ITEM_MOST, clean, in_quotes, said
 from headcount.wire.claims import ClaimAnswer, ClaimRow, Holder
 
 

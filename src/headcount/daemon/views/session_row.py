@@ -20,6 +20,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from headcount.agents.catalog import AGENTS
+from headcount.clean_text import command
 from headcount.core.state.world import World
 from headcount.core.values.claim import Claim
 from headcount.core.values.events import Event
@@ -27,7 +28,6 @@ from headcount.core.values.session import Ended, Liveness, Session
 from headcount.core.values.terminal import TMUX, Where
 from headcount.daemon.views.leftover_row import leftover_row
 from headcount.daemon.views.timestamps import time_text as time_text
-from headcount.present.clean_text import command
 from headcount.system.mount_namespaces import is_ours
 from headcount.times import HIDDEN_AFTER
 from headcount.wire import claims, events, sessions

@@ -15,7 +15,7 @@ import psycopg
 from msgspec import Struct
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from headcount.store.shared_interface import SharedUnavailable
+from headcount.store.fleet_interface import SharedUnavailable
 from headcount.times import FLEET_CALL_WITHIN, FLEET_RENEW_EVERY
 
 MS = 1000

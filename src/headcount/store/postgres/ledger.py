@@ -1,7 +1,7 @@
 """The shared ledger on PostgreSQL: one row per item, locked while the rules decide on it.
 
 Rules
-  1. The rules are the core's (core/claims/shared.py), called between the lock and the commit. This file only
+  1. The rules are the core's (core/claims/shared_with_fleet.py), called between the lock and the commit. This file only
      reads what they need and stores what they decide.
   2. A transaction locks one item, then the counter of fencing tokens, in that order: no deadlock.
   3. A claim of another host is over only when its lease and the lock delay are, by the database's clock, with
@@ -17,10 +17,19 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from headcount.core.claims.shared import SharedCommand, SharedDecision, SharedItem
+from headcount.core.claims.shared_with_fleet import SharedCommand, SharedDecision, SharedItem
 from headcount.core.state.claims import Remembered
 from headcount.core.values.claim import Acquire, Answer, Claim, Freed, Granted, Waiting, Withdraw, freed
 from headcount.core.values.item import Item
+from headcount.store.fleet_interface import (
+    Decide,
+    Forgotten,
+    Membership,
+    SharedClaim,
+    SharedEvent,
+    SharedUnavailable,
+    Superseded,
+)
 from headcount.store.postgres.connect import Connection, Row
 from headcount.store.postgres.pool import Link, query
 from headcount.store.postgres.rows import (
@@ -33,15 +42,6 @@ from headcount.store.postgres.rows import (
     request_of,
     request_text,
     shared_claims,
-)
-from headcount.store.shared_interface import (
-    Decide,
-    Forgotten,
-    Membership,
-    SharedClaim,
-    SharedEvent,
-    SharedUnavailable,
-    Superseded,
 )
 
 CHANNEL = "headcount"

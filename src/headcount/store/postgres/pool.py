@@ -30,8 +30,8 @@ from typing import TypeVar
 import psycopg
 from psycopg import errors
 
+from headcount.store.fleet_interface import SharedNewerSchema, SharedUnavailable
 from headcount.store.postgres.connect import Connection, Door
-from headcount.store.shared_interface import SharedNewerSchema, SharedUnavailable
 from headcount.store.sql_files import SQL, blocks_of, migrations_in
 from headcount.times import FLEET_IDLE_WITHIN
 

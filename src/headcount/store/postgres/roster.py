@@ -12,10 +12,10 @@ Not here: when to send (daemon/fleet/roster.py), leases (ledger.py).
 from collections.abc import Mapping, Sequence
 from functools import partial
 
+from headcount.store.fleet_interface import Host, RosterRow
 from headcount.store.postgres.connect import Connection, Row
 from headcount.store.postgres.pool import Link, query
 from headcount.store.postgres.rows import host_of, roster_row
-from headcount.store.shared_interface import Host, RosterRow
 from headcount.times import FLEET_FORGET_AFTER, RETENTION
 
 

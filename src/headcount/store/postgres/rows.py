@@ -14,8 +14,8 @@ from headcount.core.state.claims import Remembered
 from headcount.core.values.claim import Acquire, Claim
 from headcount.core.values.item import Item
 from headcount.store.codec import decode_claim, decode_request, encode_claim, encode_request
+from headcount.store.fleet_interface import Host, RosterRow, SharedClaim, SharedEvent
 from headcount.store.postgres.connect import Row
-from headcount.store.shared_interface import Host, RosterRow, SharedClaim, SharedEvent
 
 _ASKS = msgspec.json.Decoder(Acquire)
 _ENCODER = msgspec.json.Encoder()

@@ -45,7 +45,7 @@ export function clean(value) {
   return kept;
 }
 
-// Foreign text inside a sentence: one word as it is, else in quotes; cut. present/clean_text.py is the original.
+// Foreign text inside a sentence: one word as it is, else in quotes; cut. clean_text.py is the original.
 export function said(value, most = SAID_MOST) {
   const shown = clean(value).trim(), letters = [...shown.replaceAll('"', "'")];
   if (letters.length <= most && WORD.test(shown)) return shown;
@@ -54,7 +54,7 @@ export function said(value, most = SAID_MOST) {
 
 export const saidItem = (item) => said(item, ITEM_MOST);
 
-// A command to paste into a POSIX shell, which takes it apart into exactly these words: present/clean_text.py is the original.
+// A command to paste into a POSIX shell, which takes it apart into exactly these words: clean_text.py is the original.
 export function command(...words) {
   return words.map(String).map((word) => {
     if (word === clean(word)) return SAFE.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`;

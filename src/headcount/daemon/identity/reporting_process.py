@@ -21,7 +21,7 @@ from headcount.agents.catalog import AGENTS
 from headcount.agents.interface import Agent
 from headcount.core.values.process import Match, ProcessFacts, ProcessIdentity, same_process
 from headcount.core.values.report import ALONE, Anchor
-from headcount.daemon.identity.anchor_cache import Overhead, Settled
+from headcount.daemon.identity.reporting_process_cache import Overhead, Settled
 from headcount.system.clock import Clock
 from headcount.system.processes.ancestry import above
 from headcount.system.processes.interface import Gone, Processes, Unreadable

@@ -8,10 +8,11 @@ Rules of this file
      not through `--all`, and no window that headcount did not open.
   4. The audit says who asked: the caller's ancestors by pid and name, and its terminal. Never their arguments.
 
-Not here: the order of things (closing.py), the signal (ending.py).
+Not here: the order of things (closing.py), the signal (stop_close_reap.py).
 """
 
 from headcount.agents.catalog import AGENTS
+from headcount.clean_text import clean
 from headcount.core.sessions.descent import is_of
 from headcount.core.values.leftover import Kind, Leftover
 from headcount.core.values.session import Session, SessionId
@@ -20,10 +21,9 @@ from headcount.daemon.api.route import Call
 from headcount.daemon.api.session_selector import LISTED_MOST, ended_words
 from headcount.daemon.ending.signal_process import REFUSED, Result, Wish
 from headcount.daemon.http.request_checks import Refused
-from headcount.present.clean_text import clean
 from headcount.system.processes.procfs import terminal_of
 from headcount.times import KILL_AFTER_MOST
-from headcount.wire.ending import (
+from headcount.wire.stop_close_reap import (
     CloseAnswer,
     CloseWish,
     ReapAnswer,

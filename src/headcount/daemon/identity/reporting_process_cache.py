@@ -12,8 +12,8 @@ Rules
   5. It holds for a moment only: ancestors end, and shells become agents by exec.
   6. Asked from the loop and from the census' thread: single operations on a dict, nothing more.
 
-Not here: finding an anchor (anchor.py), who ends (daemon/engine/deaths.py); the walk
-  (daemon/identity/anchor.py, system/processes/ancestry.py).
+Not here: finding an anchor (reporting_process.py), who ends (daemon/engine/deaths.py); the walk
+  (daemon/identity/reporting_process.py, system/processes/ancestry.py).
 """
 
 from collections import defaultdict

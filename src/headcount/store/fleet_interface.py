@@ -14,7 +14,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from headcount.core.claims.shared import SharedCommand, SharedDecision, SharedItem
+from headcount.core.claims.shared_with_fleet import SharedCommand, SharedDecision, SharedItem
 from headcount.core.values.claim import Answer, Claim, Freed
 from headcount.core.values.item import Item
 

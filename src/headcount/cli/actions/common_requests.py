@@ -14,11 +14,11 @@ import sys
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from headcount import times
+from headcount.clean_text import ITEM_MOST, clean, said, said_item
 from headcount.cli.options import seconds
 from headcount.client.daemon_access import Client, quoted
 from headcount.client.faults import ClientFault, refusal
 from headcount.present import holders, session_words
-from headcount.present.clean_text import ITEM_MOST, clean, said, said_item
 from headcount.present.holders import is_elsewhere, name_of, since, state_of, waiting, what_for
 from headcount.wire import exit_codes
 

@@ -16,8 +16,8 @@ Rules
      cleans it alike.
   5. Widths are terminal cells, not characters.
 
-Not here: widths of terminals (present/clean_text.py), which strings are foreign (all that came over the wire are);
-  what is cleaned away (present/clean_text.py), colours (present/screen.py), which strings are foreign (all
+Not here: widths of terminals (clean_text.py), which strings are foreign (all that came over the wire are);
+  what is cleaned away (clean_text.py), colours (present/screen.py), which strings are foreign (all
   that came over the wire are).
 """
 
