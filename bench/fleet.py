@@ -22,11 +22,11 @@ from headcount.core.claims.shared_with_fleet import SharedItem, decide_shared
 from headcount.core.state.world import World
 from headcount.core.values.claim import Acquire, Caller, Granted, Release
 from headcount.core.values.item import Item
-from headcount.core.values.process import Place, ProcessIdentity
+from headcount.core.values.process import BootAndNamespace, ProcessIdentity
 from headcount.core.values.verdict import alive
 from headcount.store.fleet_interface import SharedUnavailable
 from headcount.store.postgres.ledger import PostgresLedger
-from headcount.store.postgres.pool import Link, migrate
+from headcount.store.postgres.pool import Pool, migrate
 from headcount.store.postgres.roster import PostgresRoster
 from tests.rig.daemon.fleet import fleet
 from tests.rig.network.postgres import Postgres
@@ -155,13 +155,13 @@ class Model:
     """One host's questions to the database, without a daemon around them."""
 
     def __init__(self, address: str, number: int, load: Load) -> None:
-        self.link = Link(address, 30, most=1)
+        self.link = Pool(address, 30, most=1)
         self.host = f"model-{number}"
         self.ledger = PostgresLedger(
             self.link, self.host, ttl=times.FLEET_TTL, lock_delay=times.FLEET_LOCK_DELAY
         )
         self.roster = PostgresRoster(self.link, self.host)
-        self.world = World(Place("m", f"boot-{number}", 1))
+        self.world = World(BootAndNamespace("m", f"boot-{number}", 1))
         self.load = load
         self.chance = random.Random(number)
 
@@ -215,7 +215,7 @@ class Model:
 async def _load(server: Postgres, hosts: int) -> Load:
     load = Load(hosts)
     address = server.uri(database=server.create())
-    link = Link(address, 30)
+    link = Pool(address, 30)
     await migrate(link)
     models = [Model(address, number, load) for number in range(hosts)]
     before, own, began = _cpu(server), time.process_time(), time.monotonic()
@@ -234,7 +234,7 @@ async def _grants(server: Postgres) -> float:
     """Sixteen hosts, each asking again as soon as it was answered."""
     load = Load(16)
     address = server.uri(database=server.create())
-    link = Link(address, 30)
+    link = Pool(address, 30)
     await migrate(link)
     await link.close()
     models = [Model(address, number, load) for number in range(16)]

@@ -21,7 +21,7 @@ INITIAL = "4026531836.4026531837"  # the first pid and user namespace of every b
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
 
 
-class Origin(NamedTuple):
+class BuildOrigin(NamedTuple):
     build: str
     namespaces: str  # pid.user
     installation: str  # a digest of its directory: other users may see an answer's head
@@ -30,16 +30,16 @@ class Origin(NamedTuple):
         return f"{self.build} {self.namespaces} {self.installation}"
 
 
-def from_header(text: str | None) -> Origin | None:
+def from_header(text: str | None) -> BuildOrigin | None:
     """None: a daemon from before there were builds."""
     parts = (text or "").split(" ")
-    return Origin(*parts) if len(parts) == 3 else None
+    return BuildOrigin(*parts) if len(parts) == 3 else None
 
 
 @cache
-def ours() -> Origin:
+def ours() -> BuildOrigin:
     """Of this process, since its start."""
-    return Origin(installed(), namespaces(), installation())
+    return BuildOrigin(installed(), namespaces(), installation())
 
 
 def installed() -> str:
@@ -97,7 +97,7 @@ def is_foreign(path: str, *, openly: bool) -> bool:
     return not (openly or _users(here) == _users(there))
 
 
-def is_enclosed(theirs: Origin | None, pid: int) -> bool:
+def is_enclosed(theirs: BuildOrigin | None, pid: int) -> bool:
     """Whether a daemon runs in namespaces below ours, in a sandbox or a container: the kernel shows us its pid, and our
     user namespace is the initial one or the same as its own."""
     here = namespaces()

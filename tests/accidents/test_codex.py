@@ -102,7 +102,7 @@ def test_D3_a_session_whose_files_are_gone_lives_while_its_process_has_it_open(
 def test_D5_a_directory_that_cannot_be_read_is_not_an_empty_one(tmp_path: Path) -> None:
     """What was read of nothing says nothing: neither a directory nor that it is a subagent's."""
     missing = tmp_path / "no" / LONG.name
-    assert open_conversations.read_head(missing) == open_conversations.Head()
+    assert open_conversations.read_head(missing) == open_conversations.RolloutHead()
     assert [each.conversation for each in open_conversations.hosted((OpenFile(str(missing)),))] == [THREAD]
     assert not os.path.exists(missing.parent)
 

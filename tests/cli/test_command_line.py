@@ -332,7 +332,7 @@ def test_down_on_a_host_of_a_fleet_says_what_becomes_of_shared_claims(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("HEADCOUNT_HOME", str(tmp_path))
-    monkeypatch.setattr("headcount.client.daemon_access.Client.stop", lambda self: True)
+    monkeypatch.setattr("headcount.client.daemon_access.DaemonAccess.stop", lambda self: True)
     assert main(["down"]) == 0
     assert "fleet" not in capsys.readouterr().out
     (tmp_path / "fleet.json").write_text("{}")

@@ -9,9 +9,9 @@ import socket
 import threading
 from collections.abc import Callable
 
-from headcount.build_and_namespaces import Origin, installation, installed, namespaces
+from headcount.build_and_namespaces import BuildOrigin, installation, installed, namespaces
 
-HERE = Origin(installed(), namespaces(), installation())
+HERE = BuildOrigin(installed(), namespaces(), installation())
 
 Script = Callable[[str, dict[str, str], bytes, socket.socket], bytes | None]
 """Request line, headers, body, connection -> bytes to send; None: close without an answer."""

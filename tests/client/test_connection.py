@@ -21,7 +21,7 @@ from headcount.client.faults import (
     refusal,
 )
 from headcount.client.transport import async_connection
-from headcount.client.transport.async_connection import Links
+from headcount.client.transport.async_connection import AsyncConnections
 from headcount.client.transport.connection import Connection, Question
 from tests.client.scripted_server import WireServer, answer
 
@@ -137,7 +137,7 @@ async def test_a_daemon_whose_queue_is_full_holds_up_one_call_and_not_the_loop_t
     path: str,
 ) -> None:
     with full_queue(path):
-        asked = asyncio.create_task(Links(path, "").call(Question("GET", "/healthz", within=0.3)))
+        asked = asyncio.create_task(AsyncConnections(path, "").call(Question("GET", "/healthz", within=0.3)))
         turns = 0
         while not asked.done():
             await asyncio.sleep(0.01)
@@ -153,7 +153,7 @@ async def test_a_stream_of_events_does_not_wait_for_ever_at_a_full_queue(
     monkeypatch.setattr(async_connection, "CALL_WITHIN", 0.3)
     with full_queue(path), pytest.raises(Deaf):
         async with asyncio.timeout(20):
-            await anext(Links(path, "").stream(None))
+            await anext(AsyncConnections(path, "").stream(None))
 
 
 def test_a_short_call_after_a_long_one_has_a_deadline_of_its_own(path: str) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from headcount.client.daemon_access import Client, order, quoted
+from headcount.client.daemon_access import DaemonAccess, order, quoted
 from headcount.client.faults import NotRunning, Unavailable
 from headcount.paths import Places
 from tests.client.scripted_server import WireServer, answer
@@ -18,8 +18,8 @@ class Said:
         self.lines.append(line)
 
 
-def client_of(home: Path, said: Said, *, autostart: bool = True, version: str = "0.1.0") -> Client:
-    return Client(Places.below(str(home)), {}, autostart=autostart, say=said, version=version)
+def client_of(home: Path, said: Said, *, autostart: bool = True, version: str = "0.1.0") -> DaemonAccess:
+    return DaemonAccess(Places.below(str(home)), {}, autostart=autostart, say=said, version=version)
 
 
 def test_one_question_is_one_round_trip(tmp_path: Path) -> None:

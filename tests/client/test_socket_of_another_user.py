@@ -9,7 +9,7 @@ import pytest
 
 from headcount.client.faults import Unavailable
 from headcount.client.transport import connection
-from headcount.client.transport.async_connection import Link
+from headcount.client.transport.async_connection import AsyncConnection
 from headcount.client.transport.connection import Connection
 
 
@@ -56,7 +56,7 @@ async def test_the_asyncio_client_tells_it_nothing_either(
 ) -> None:
     another_user(monkeypatch)
     with pytest.raises(Unavailable, match="another user"):
-        await Link.open(str(tmp_path / "headcount.sock"))
+        await AsyncConnection.open(str(tmp_path / "headcount.sock"))
 
 
 def test_without_that_check_it_is_told_the_secret(

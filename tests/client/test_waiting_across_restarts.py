@@ -14,7 +14,7 @@ import pytest
 import headcount
 from headcount import times
 from headcount.client import claims
-from headcount.client.daemon_access import Client, reach
+from headcount.client.daemon_access import DaemonAccess, reach
 from headcount.client.faults import Broken, Unavailable
 from headcount.paths import Places
 from tests.client.scripted_server import WireServer, answer
@@ -52,7 +52,7 @@ class Cut:
 def test_a_wish_that_was_cut_off_asks_for_the_rest_of_its_time(tmp_path: Path, cuts: int) -> None:
     cut = Cut(cuts)
     with WireServer(str(tmp_path / "headcount.sock"), cut):
-        client = Client(
+        client = DaemonAccess(
             Places.below(str(tmp_path)), {}, autostart=False, say=lambda line: None, version="0.1.0"
         )
         claims.ask(client, claims.acquire("task:A", wait=60))

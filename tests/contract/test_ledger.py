@@ -4,7 +4,16 @@ import asyncio
 
 import pytest
 
-from headcount.core.values.claim import Accepted, Caller, CallerKind, Freed, Granted, Held, Refused, Released
+from headcount.core.values.claim import (
+    Accepted,
+    Caller,
+    CallerKind,
+    ClaimRefused,
+    Freed,
+    Granted,
+    Held,
+    Released,
+)
 from headcount.core.values.process import ProcessIdentity
 from tests.rig.claims.local_and_fleet_ledgers import FleetDesk, LocalDesk
 from tests.rig.core_values import HERE, process
@@ -54,13 +63,13 @@ async def test_fences_grow_over_all_items_and_are_never_given_again(desk):
 async def test_only_the_living_are_granted_anything(desk, standing, code):
     getattr(desk, standing).add(A)
     answer = await desk.acquire(TASK, A)
-    assert isinstance(answer, Refused) and answer.code == code
+    assert isinstance(answer, ClaimRefused) and answer.code == code
     assert desk.holder(TASK) is None
 
 
 async def test_an_identity_that_cannot_be_told_from_a_later_one_is_refused(desk):
     answer = await desk.acquire(TASK, ProcessIdentity(HERE.boot, HERE.namespace, 100))
-    assert isinstance(answer, Refused) and answer.code == "unverified"
+    assert isinstance(answer, ClaimRefused) and answer.code == "unverified"
 
 
 async def test_without_an_agent_above_there_is_nobody_to_hold(desk):

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from headcount.core.values.process import ProcessIdentity
 from headcount.core.values.verdict import Exit, Proof, Standing
 from headcount.system.processes.ancestry import ancestors
-from headcount.system.processes.interface import Gone
+from headcount.system.processes.interface import ProcessGone
 from tests.rig.kernel.fake_kernel import FakeKernel
 from tests.rig.kernel.real_and_fake_processes import FakeWorld, World
 from tests.rig.kernel.watch_processes import (
@@ -46,21 +46,21 @@ def test_the_same_process_has_the_same_identity_in_every_look_and_after_a_restar
 
 @pytest.mark.parametrize("pid", [OVER, 0, -1, 2**31, 2**70])
 def test_a_number_that_nothing_has_is_gone(world: World, pid: int) -> None:
-    assert world.adapter().look(pid) == Gone()
+    assert world.adapter().look(pid) == ProcessGone()
 
 
 def test_a_reaped_process_is_gone(world: World) -> None:
     processes, actor = world.adapter(), world.stranger()
     actor.end(0)
     actor.wait_reaped()
-    assert processes.look(actor.pid) == Gone()
+    assert processes.look(actor.pid) == ProcessGone()
 
 
 def test_a_zombie_is_gone(world: World) -> None:
     processes, actor = world.adapter(), world.neglected()
     actor.kill()
     actor.wait_ended()
-    assert processes.look(actor.pid) == Gone()
+    assert processes.look(actor.pid) == ProcessGone()
 
 
 def test_a_process_whose_main_thread_ended_is_alive(world: World) -> None:

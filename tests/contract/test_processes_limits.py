@@ -18,7 +18,7 @@ from headcount.core.values.process import ProcessFacts, ProcessIdentity
 from headcount.core.values.verdict import Exit, Standing, Verdict
 from headcount.system.processes.ancestry import ancestors
 from headcount.system.processes.choose import open_processes
-from headcount.system.processes.interface import Gone, Processes, Unreadable
+from headcount.system.processes.interface import Processes, ProcessGone, Unreadable
 from headcount.system.processes.linux import LinuxProcesses
 from headcount.system.processes.pidfds import calls
 from headcount.system.processes.pidfds.kernel_features import Features
@@ -142,7 +142,7 @@ async def test_the_number_of_a_thread_is_not_a_process() -> None:
     thread.start()
     ready.wait()
     try:
-        assert processes.look(ids[0]) == Gone()
+        assert processes.look(ids[0]) == ProcessGone()
         here = processes.place()
         before = ProcessIdentity(here.boot, here.namespace, ids[0])
         assert processes.prove(before, "").standing is Standing.DEAD, "a process had it; now a thread has"

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from headcount.core.notifications import Kind, Memory, Notice, begin, is_unattended_turn, judge
+from headcount.core.notifications import Memory, Notice, NotificationKind, begin, is_unattended_turn, judge
 from headcount.core.state.world import World
 from headcount.core.values.claim import Claim, Freed
 from headcount.core.values.events import Event, EventType
@@ -30,7 +30,7 @@ def _session(world: World, event: Event) -> Session | None:
     return world.sessions.get(event.session) if event.session else None
 
 
-def kinds(notices: list[Notice]) -> list[Kind]:
+def kinds(notices: list[Notice]) -> list[NotificationKind]:
     return [each.kind for each in notices]
 
 
@@ -54,7 +54,7 @@ def test_waiting_for_its_user_is_told_once_however_often_it_is_said() -> None:
     scene.hear(record(process(), T0 + 4, status="waiting", waiting_on=WaitingOn.PERMISSION))
     assert sum("activity" in each.delta for each in scene.events) >= 3, "each of them was an event"
     (notice,) = told(scene)
-    assert notice.kind is Kind.NEEDS_YOU
+    assert notice.kind is NotificationKind.NEEDS_YOU
     assert notice.text == "waits on permission: Bash: rm -r build"
     assert len(naive(scene)) > 1, "the naive way tells it again"
 
@@ -75,11 +75,11 @@ def test_a_second_question_of_the_same_turn_is_a_new_transition() -> None:
         (5, Turn.TOOL_DONE, {}),
         (9, Turn.ASKED, PERMISSION),
     )
-    assert kinds(told(scene)) == [Kind.NEEDS_YOU, Kind.NEEDS_YOU]
+    assert kinds(told(scene)) == [NotificationKind.NEEDS_YOU, NotificationKind.NEEDS_YOU]
 
 
-@pytest.mark.parametrize(("took", "expected"), [(LONG - 1, []), (LONG, [Kind.FINISHED])])
-def test_a_finished_turn_is_told_when_it_was_long(took: float, expected: list[Kind]) -> None:
+@pytest.mark.parametrize(("took", "expected"), [(LONG - 1, []), (LONG, [NotificationKind.FINISHED])])
+def test_a_finished_turn_is_told_when_it_was_long(took: float, expected: list[NotificationKind]) -> None:
     scene = scene_of((1, Turn.PROMPTED, {}), (1 + took / 2, Turn.TOOL, {}), (1 + took, Turn.STOPPED, {}))
     assert kinds(told(scene)) == expected
 
@@ -92,7 +92,7 @@ def test_a_turn_goes_on_through_its_questions() -> None:
         (200, Turn.STOPPED, {}),
     )
     needs, finished = told(scene)
-    assert (needs.kind, finished.kind) == (Kind.NEEDS_YOU, Kind.FINISHED)
+    assert (needs.kind, finished.kind) == (NotificationKind.NEEDS_YOU, NotificationKind.FINISHED)
     assert finished.text.startswith("after 3m19s")
 
 
@@ -113,7 +113,7 @@ def test_what_a_restart_replays_is_told_by_nobody_a_second_time() -> None:
         (302, Turn.ASKED, PERMISSION),
     )
     once = told(scene)
-    assert kinds(once) == [Kind.NEEDS_YOU, Kind.FINISHED, Kind.NEEDS_YOU]
+    assert kinds(once) == [NotificationKind.NEEDS_YOU, NotificationKind.FINISHED, NotificationKind.NEEDS_YOU]
     chance = random.Random(7)
     for _ in range(50):
         memory, found = Memory(), []
@@ -136,7 +136,7 @@ def test_what_is_so_already_when_it_is_switched_on_is_not_told() -> None:
     assert told(scene, memory) == [], "the same question with another label"
     scene.events.clear()
     scene.hear(report("y", T0 + 4, says=Turn.TOOL_DONE), report("z", T0 + 300, says=Turn.STOPPED))
-    assert kinds(told(scene, memory)) == [Kind.FINISHED]
+    assert kinds(told(scene, memory)) == [NotificationKind.FINISHED]
 
 
 def test_a_subagents_words_are_no_transition_of_the_session() -> None:
@@ -156,8 +156,8 @@ def test_turns_of_runs_and_of_sessions_inside_others_are_not_sent_but_their_deat
     assert not is_unattended_turn(notice, session)
     unattended = replace(session, **change)
     assert is_unattended_turn(notice, unattended)
-    assert not is_unattended_turn(replace(notice, kind=Kind.DIED_HOLDING), unattended)
-    assert not is_unattended_turn(replace(notice, kind=Kind.COLLISION), unattended)
+    assert not is_unattended_turn(replace(notice, kind=NotificationKind.DIED_HOLDING), unattended)
+    assert not is_unattended_turn(replace(notice, kind=NotificationKind.COLLISION), unattended)
 
 
 def released(seq: int, item: str, session: SessionId, because: Freed = Freed.DIED) -> Event:
@@ -170,7 +170,7 @@ def test_a_death_with_claims_is_told_once_and_a_release_is_not() -> None:
     scene.hear(death(process(), T0 + 5, signal=9))
     session, memory = scene.only(), Memory()
     first = judge(memory, released(90, "task:A", session.id), session, LONG)
-    assert first is not None and first.kind is Kind.DIED_HOLDING
+    assert first is not None and first.kind is NotificationKind.DIED_HOLDING
     assert first.text == "killed (SIGKILL); task:A is free"
     assert judge(memory, released(91, "task:B", session.id), session, LONG) is None
     other = SessionId("other")
@@ -191,14 +191,14 @@ def test_two_that_meet_are_told_once_for_both_and_again_when_they_meet_again() -
     memory = Memory()
     both = [alarm(1, EventType.ALARM_RAISED), alarm(2, EventType.ALARM_RAISED, who=("b", "a"))]
     assert [each and each.kind for each in (judge(memory, one, None, LONG) for one in both)] == [
-        Kind.COLLISION,
+        NotificationKind.COLLISION,
         None,
     ]
     assert judge(memory, alarm(3, EventType.ALARM_CLEARED), None, LONG) is None
     again = judge(memory, alarm(4, EventType.ALARM_RAISED), None, LONG)
     assert again is not None
     second = judge(memory, alarm(5, EventType.ALARM_RAISED, "second-writer"), None, LONG)
-    assert second is not None and second.kind is Kind.SECOND_WRITER
+    assert second is not None and second.kind is NotificationKind.SECOND_WRITER
 
 
 def test_a_stall_is_told_once_until_something_stirs() -> None:

@@ -14,18 +14,18 @@ from msgspec.structs import replace
 from headcount.bounded_thread import BoundedThreads
 from headcount.core.state.world import World
 from headcount.core.values.evidence import Judged
-from headcount.core.values.leftover import Find, Kind, Leftover, LeftoverId, process_key
+from headcount.core.values.leftover import Find, Leftover, LeftoverId, LeftoverKind, process_key
 from headcount.core.values.verdict import unknown
 from headcount.daemon.engine.deaths import Deaths
-from headcount.daemon.http.request_checks import Refused
-from headcount.daemon.identity.host_paths import Spaces
+from headcount.daemon.http.request_checks import HttpRefusal
+from headcount.daemon.identity.host_paths import HostPaths
 from headcount.daemon.identity.reporting_process import Anchors
 from headcount.daemon.intake.ask_adapters import Adapters
 from headcount.daemon.intake.census import Census
 from headcount.daemon.intake.mailbox import Mailbox
-from headcount.daemon.intake.open_conversations import Hosting
+from headcount.daemon.intake.open_conversations import OpenConversations
 from headcount.daemon.observers.terminals import Terminals
-from headcount.daemon.observers.transcripts import Follow
+from headcount.daemon.observers.transcripts import TranscriptWatch
 from headcount.daemon.routes.stop_close_reap import _meant
 from headcount.daemon.routes.terminals import _host
 from headcount.system.clock import SystemClock
@@ -73,7 +73,7 @@ def test_the_first_reader_of_a_transcript_is_followed_after_the_end_of_a_second(
     one, two = (_with(scene.of(name)[0], path) for name in "ab")
     transcripts = SimpleNamespace(want=lambda session, after: wanted.append(session.id))
     agents = {one.agent: SimpleNamespace(follows=True)}
-    follow = Follow(agents, SimpleNamespace(world=scene.world), files, transcripts)  # type: ignore[arg-type]
+    follow = TranscriptWatch(agents, SimpleNamespace(world=scene.world), files, transcripts)  # type: ignore[arg-type]
     follow.see(one)
     follow.see(two)
     wanted.clear()
@@ -141,7 +141,7 @@ async def test_while_one_look_at_terminals_hangs_no_timer_wakes(monkeypatch: pyt
 
 
 def _leftover(id: str) -> Leftover:
-    return Leftover(LeftoverId(id), Kind.PROCESS, None, None, "node vite", (), 0.0)
+    return Leftover(LeftoverId(id), LeftoverKind.PROCESS, None, None, "node vite", (), 0.0)
 
 
 def test_the_beginning_of_several_ids_means_none_of_them() -> None:
@@ -152,7 +152,7 @@ def test_the_beginning_of_several_ids_means_none_of_them() -> None:
         ("e", 404, "no-such-leftover"),
         ("", 404, "no-such-leftover"),
     ):
-        with pytest.raises(Refused) as refused:
+        with pytest.raises(HttpRefusal) as refused:
             _meant(left, wanted)
         assert (refused.value.status, refused.value.body.error.code) == (status, code)
 
@@ -169,14 +169,14 @@ async def test_a_death_that_was_asked_for_is_told_with_what_ran_below(who: str) 
     running = asyncio.create_task(loop.run())
     try:
         agent, child = kernel.spawn(comm="bot"), kernel.spawn(comm="vite")
-        below = Find(Kind.PROCESS, process_key(child), "vite", ("child seen 13:58",), child)
+        below = Find(LeftoverKind.PROCESS, process_key(child), "vite", ("child seen 13:58",), child)
         await loop.ask(report(at=clock.now(), anchor=bound(agent)))
         await loop.ask(Judged(agent, unknown("no descriptor is left"), clock.now()))
         kernel.exit(agent.pid)
         anchors, adapters = Anchors(processes, clock, world.find_process), Adapters(loop.counts)
         deaths = Deaths(processes, clock, loop.put, left_by=lambda process: (below,))
-        hosting = Hosting(
-            loop, processes, anchors, clock, adapters, Spaces(loop, BoundedThreads("look"), clock)
+        hosting = OpenConversations(
+            loop, processes, anchors, clock, adapters, HostPaths(loop, BoundedThreads("look"), clock)
         )
         census = Census(loop, processes, anchors, clock, adapters, hosting, judged=deaths.judged)
         (session,) = world.sessions.values()

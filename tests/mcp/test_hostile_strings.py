@@ -8,7 +8,7 @@ import pytest
 
 from headcount.client.values import Claim, Me, Session, claim_fields
 from headcount.mcp import tool_results
-from headcount.mcp.tool_results import TEXT_MOST, Answer
+from headcount.mcp.tool_results import TEXT_MOST, ToolResult
 from tests.present.sample_rows import NOW
 from tests.present.test_hostile_strings import CLAIM, ME, ROW
 from tests.rig.security.hostile_strings import COUNT, filled, hostile, traces
@@ -25,7 +25,7 @@ def session(string: str) -> Session:
     return Session.of({**filled(ROW, string), "liveness": "alive"})
 
 
-ANSWERS: dict[str, Callable[[str], Answer]] = {
+ANSWERS: dict[str, Callable[[str], ToolResult]] = {
     "who_is_here": lambda s: tool_results.here([session(s)], s, NOW),
     "who_holds": lambda s: tool_results.held([claim(s)], s, None),
     "who_holds, nobody": lambda s: tool_results.held([], s, None),

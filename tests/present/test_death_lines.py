@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from headcount.cli.commands.watch import told
-from headcount.present.event_lines import Deaths, of_a_leftover, text_of
+from headcount.present.event_lines import DeathLines, of_a_leftover, text_of
 from headcount.present.screen import Screen
 from tests.rig.agents.callers import Errand, Request, child
 from tests.rig.agents.stand_in import Agent
@@ -52,7 +52,7 @@ OTHER = {"type": "session.started", "at": AT, "session": row("c01d00000000", "fl
 
 
 def lines(*events: dict[str, Any]) -> list[str]:
-    deaths = Deaths()
+    deaths = DeathLines()
     return [line for event in events for line in told(event, SCREEN, deaths)]
 
 

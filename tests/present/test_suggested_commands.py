@@ -15,7 +15,7 @@ import pytest
 from headcount.agents.installing.hook_line_query import GUARD
 from headcount.clean_text import command, said
 from headcount.cli import reboot_notice
-from headcount.cli.actions import common_requests
+from headcount.cli.actions import confirm_and_request
 from headcount.cli.actions.jump_to_terminal import Went
 from headcount.cli.commands import claim, claims, guard, jump, ps, resume, show
 from headcount.client import claims as claim_requests
@@ -97,8 +97,8 @@ def test_what_verbs_and_the_terminal_ui_suggest(sh: Shell, tmp_path: Path, act: 
     found = {"session": row, "command": ["claude", "--resume", UUID], "cwd": str(directory)}
     went = Went(False, "No terminal shows it.", ["tmux", "-S", "/s", "attach-session", "-t", act])
     faces: list[tuple[str, list[str]]] = [
-        ("\n".join(common_requests.held_lines(None, item, answer)), ["headcount", "claim", item, *WAIT]),  # type: ignore[arg-type]
-        ("\n".join(common_requests.held_lines(None, item, answer, "claim", "--as", act)), ["headcount", "claim", item, *WAIT, "--as", act]),  # type: ignore[arg-type]
+        ("\n".join(confirm_and_request.held_lines(None, item, answer)), ["headcount", "claim", item, *WAIT]),  # type: ignore[arg-type]
+        ("\n".join(confirm_and_request.held_lines(None, item, answer, "claim", "--as", act)), ["headcount", "claim", item, *WAIT, "--as", act]),  # type: ignore[arg-type]
         ("\n".join(guard.lines_of([{**CONFLICT, "item": item, "holder": there, "note": act, "doing": act}], "pre-push")),
          ["headcount", "hold", item, *WAIT, "--", "git", "push"]),
         (printed(jump._tell, went, row, {"known": True}), ["tmux", "-S", "/s", "attach-session", "-t", act]),
@@ -160,7 +160,7 @@ def faces_of(item: str, name: str) -> dict[str, str]:
         "claim": "\n".join(claim.granted_lines(about)),
         "claim --as": "\n".join(claim.granted_lines(about, for_another=True)),
         "claim under": "\n".join(claim.granted_lines({**about, "under": UUID})),
-        "y/N": common_requests.told({**row, "liveness": "alive", "ended": None}),
+        "y/N": confirm_and_request.told({**row, "liveness": "alive", "ended": None}),
         "stop": event_lines.sentence({"session": UUID, "what": name, "pid": 1, "outcome": "exited"}),
         "show": "\n".join(show.lines_of(row, 0.0)[1:]),  # the first line is the name alone
         "terminal UI": "\n".join(

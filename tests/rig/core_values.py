@@ -6,16 +6,16 @@ from typing import Any
 from headcount.core.decide import decide
 from headcount.core.state.world import Decision, World
 from headcount.core.values.evidence import Evidence, Judged
-from headcount.core.values.process import Place, ProcessIdentity
+from headcount.core.values.process import BootAndNamespace, ProcessIdentity
 from headcount.core.values.report import Anchor, Opening, Record, Report, Turn
 from headcount.core.values.session import Session
 from headcount.core.values.verdict import Exit, Proof, Verdict, dead
 
-HERE = Place("machine", "boot-1", 4026531836)
+HERE = BootAndNamespace("machine", "boot-1", 4026531836)
 T0 = 1_000_000.0
 
 
-def process(pid: int = 100, inode: int | None = None, place: Place = HERE) -> ProcessIdentity:
+def process(pid: int = 100, inode: int | None = None, place: BootAndNamespace = HERE) -> ProcessIdentity:
     return ProcessIdentity(
         place.boot, place.namespace, pid, started=pid * 10, inode=pid * 1000 if inode is None else inode
     )
@@ -71,7 +71,7 @@ def judged(identity: ProcessIdentity, verdict: Verdict, at: float = T0) -> Judge
 class Scene:
     """A world and the decisions made on it, one batch at a time."""
 
-    def __init__(self, place: Place = HERE) -> None:
+    def __init__(self, place: BootAndNamespace = HERE) -> None:
         self.world = World(place)
         self.events: list[Any] = []
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from headcount.core.values.activity import Activity, Doing, Status, Turned
+from headcount.core.values.activity import Activity, Doing, RegistryStatus, Turned
 from headcount.core.values.events import Event, EventType
 from headcount.core.values.process import ProcessIdentity
 from headcount.core.values.report import Background, Turn, WaitingOn
@@ -30,7 +30,7 @@ def session(ident: str = "s1", /, **changes: Any) -> Session:
             Doing.WAITING, WaitingOn.PERMISSION, "Bash: npm test", because="a dialog", at=BEGAN
         ),
         turned=Turned(BEGAN, Turn.ASKED, "PermissionRequest", waiting_on=WaitingOn.PERMISSION),
-        status=Status(BEGAN, "waiting"),
+        status=RegistryStatus(BEGAN, "waiting"),
         background=(Background("b1", "shell", "tail -f"),),
         groups=("blue", "green"),
         name="fix the ünïcode 🧮",

@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from headcount.core.state.claims import Remembered
-from headcount.core.values.activity import Activity, Doing, Status, Turned
+from headcount.core.state.claims import AnsweredRequest
+from headcount.core.values.activity import Activity, Doing, RegistryStatus, Turned
 from headcount.core.values.claim import Claim
 from headcount.core.values.events import EventType
 from headcount.core.values.leftover import Find, Leftover
@@ -62,7 +62,7 @@ PINNED: dict[type[msgspec.Struct], dict[str, object]] = {
     Note: {"code": ""},
     Registration: {"name": None, "role": None, "groups": (), "window": False},
     Turned: {"source": "hook", "waiting_on": None, "label": None, "failure": None},
-    Status: {"waiting_on": None, "source": "registry", "rested": 0.0},
+    RegistryStatus: {"waiting_on": None, "source": "registry", "rested": 0.0},
     Activity: NONE(["waiting_on", "label", "failure"])
     | {"doing": Doing.UNKNOWN, "source": "none", "because": "nothing heard yet", "at": 0.0, "since": 0.0},
     Origin: {},
@@ -74,7 +74,7 @@ PINNED: dict[type[msgspec.Struct], dict[str, object]] = {
     | {"since": 0.0, "until_empty": False},
     Find: {"process": None, "facts": {}},
     Leftover: {"of": None, "gone_at": None, "gone_because": None, "facts": {}},
-    Remembered: {"claim": None, "retold": False, "lost": False},
+    AnsweredRequest: {"claim": None, "retold": False, "lost": False},
 }
 
 

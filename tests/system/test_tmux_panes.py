@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from headcount.core.values.terminal import Where
+from headcount.core.values.terminal import TerminalPlace
 from headcount.system.tmux import capture
 
 
 @pytest.fixture
-def pane() -> Iterator[Where]:
+def pane() -> Iterator[TerminalPlace]:
     name = f"headcount-pane-{os.getpid()}-{uuid.uuid4().hex[:8]}"
     env = {"PATH": os.environ["PATH"], "TERM": "xterm", "LC_ALL": "C.UTF-8", "HOME": "/nonexistent"}
 
@@ -25,12 +25,12 @@ def pane() -> Iterator[Where]:
 
     tmux("new-session", "-d", "-x", "80", "-y", "24", "printf 'one\\ntwo\\n'; exec cat")
     where = tmux("display-message", "-p", "#{socket_path} #{pid} #{pane_id}").split(" ")
-    yield Where("tmux", "", socket=where[0], server=int(where[1]), pane=where[2])
+    yield TerminalPlace("tmux", "", socket=where[0], server=int(where[1]), pane=where[2])
     tmux("kill-server")
     Path(where[0]).unlink(missing_ok=True)
 
 
-def test_the_pane_is_shown_by_the_server_that_the_address_names(pane: Where) -> None:
+def test_the_pane_is_shown_by_the_server_that_the_address_names(pane: TerminalPlace) -> None:
     deadline = time.monotonic() + 10
     while capture(pane, 10) != ["one", "two"]:
         assert time.monotonic() < deadline, capture(pane, 10)
@@ -38,13 +38,13 @@ def test_the_pane_is_shown_by_the_server_that_the_address_names(pane: Where) -> 
     assert capture(pane, 1) == ["two"]
 
 
-def test_another_server_on_the_same_socket_is_not_believed(pane: Where) -> None:
+def test_another_server_on_the_same_socket_is_not_believed(pane: TerminalPlace) -> None:
     """Its pane may have the same number, and is somebody else's."""
     assert capture(replace(pane, server=1), 10) is None
     assert capture(replace(pane, pane="%99999"), 10) is None
 
 
 def test_no_server_is_no_answer(tmp_path: Path) -> None:
-    assert capture(Where("tmux", "", socket=str(tmp_path / "none"), server=1, pane="%0"), 10) is None
+    assert capture(TerminalPlace("tmux", "", socket=str(tmp_path / "none"), server=1, pane="%0"), 10) is None
     (tmp_path / "file").write_text("not a socket")
-    assert capture(Where("tmux", "", socket=str(tmp_path / "file"), server=1, pane="%0"), 10) is None
+    assert capture(TerminalPlace("tmux", "", socket=str(tmp_path / "file"), server=1, pane="%0"), 10) is None

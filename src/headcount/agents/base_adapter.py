@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from headcount.agents.installing.file_change import HookFiles
-from headcount.agents.interface import Hosted, Place, Registry, Unread
-from headcount.agents.kit.transcripts import Said
+from headcount.agents.interface import Hosted, Registry, Unread, WatchedDirectory
+from headcount.agents.kit.transcripts import ConversationLine
 from headcount.core.values.evidence import Glimpse
 from headcount.core.values.process import OpenFiles, ProcessFacts
 from headcount.core.values.report import Report
@@ -30,7 +30,7 @@ class Adapter:
     def is_launcher(self, facts: ProcessFacts) -> bool:
         return False
 
-    def places(self, env: Mapping[str, str], home: Path) -> list[Place]:
+    def places(self, env: Mapping[str, str], home: Path) -> list[WatchedDirectory]:
         return []
 
     def hosted(self, facts: ProcessFacts, files: OpenFiles) -> tuple[Hosted, ...] | None:
@@ -42,7 +42,7 @@ class Adapter:
     def glimpse(self, path: Path, conversation: str) -> Glimpse | None:
         return None
 
-    def peek(self, path: Path, conversation: str, lines: int) -> list[Said] | None:
+    def peek(self, path: Path, conversation: str, lines: int) -> list[ConversationLine] | None:
         return None
 
     def branches(self, path: Path, conversation: str) -> list[dict[str, str]]:

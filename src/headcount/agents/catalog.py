@@ -33,22 +33,22 @@ GROUP = "headcount.agents"
 OWN: tuple[Agent, ...] = (CLAUDE_CODE, CODEX, OPENCODE, GEMINI)
 
 
-class Broken(Struct, frozen=True):
+class BrokenPlugin(Struct, frozen=True):
     """An adapter of a package that is not used, and why."""
 
     name: str
     why: str
 
 
-class Table(Mapping[str, Agent]):
+class AgentCatalog(Mapping[str, Agent]):
     def __init__(self, own: Iterable[Agent], group: str = GROUP) -> None:
         self._own: dict[str, Agent] = {agent.name: agent for agent in own}
         self._group = group
         self._all: dict[str, Agent] | None = None
-        self._broken: list[Broken] = []
+        self._broken: list[BrokenPlugin] = []
 
     @property
-    def broken(self) -> tuple[Broken, ...]:
+    def broken(self) -> tuple[BrokenPlugin, ...]:
         self._loaded()
         return tuple(self._broken)
 
@@ -89,10 +89,10 @@ class Table(Mapping[str, Agent]):
     def _add(self, point: "EntryPoint") -> None:
         assert self._all is not None
         brought = _brought(point)
-        if isinstance(brought, Broken):
+        if isinstance(brought, BrokenPlugin):
             self._broken.append(brought)
         elif brought.name in self._all:
-            self._broken.append(Broken(_shown(point), f'the name "{brought.name}" is taken'))
+            self._broken.append(BrokenPlugin(_shown(point), f'the name "{brought.name}" is taken'))
         else:
             self._all[brought.name] = brought
 
@@ -123,21 +123,21 @@ def is_named(group: str, paths: Iterable[str]) -> bool:
     return False
 
 
-def _brought(point: "EntryPoint") -> Agent | Broken:
+def _brought(point: "EntryPoint") -> Agent | BrokenPlugin:
     try:
         made: Any = point.load()
         if isinstance(made, type):
             made = made()
         unfit = why_unfit(made)
-        return Broken(_shown(point), unfit) if unfit else Guarded(made)
+        return BrokenPlugin(_shown(point), unfit) if unfit else Guarded(made)
     except BaseException as error:  # whatever a stranger's import does, leaving the program among it
         if isinstance(error, KeyboardInterrupt):
             raise
-        return Broken(_shown(point), one_line(f"{type(error).__name__}: {error}"))
+        return BrokenPlugin(_shown(point), one_line(f"{type(error).__name__}: {error}"))
 
 
 def _shown(point: "EntryPoint") -> str:
     return one_line(f"{point.name} ({point.value})")
 
 
-AGENTS = Table(OWN)
+AGENTS = AgentCatalog(OWN)

@@ -17,7 +17,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from headcount.agents.installing.file_change import HookFiles
-from headcount.agents.kit.transcripts import Said
+from headcount.agents.kit.transcripts import ConversationLine
 from headcount.core.values.evidence import Glimpse
 from headcount.core.values.process import OpenFiles, ProcessFacts
 from headcount.core.values.report import Anchor, Record, Report
@@ -29,7 +29,7 @@ class Unread(Struct, frozen=True):
     why: str
 
 
-class Entry(Struct, frozen=True):
+class RegistryEntry(Struct, frozen=True):
     """One session in an agent's own registry, as read: a hint until the kernel confirms its process."""
 
     pid: int
@@ -53,7 +53,7 @@ class Entry(Struct, frozen=True):
     unknown: tuple[str, ...] = ()  # fields and statuses that no table knows
 
 
-class Place(Struct, frozen=True):
+class WatchedDirectory(Struct, frozen=True):
     """A directory of the agent's in which something changes when its sessions do: a hint to look again."""
 
     directory: Path
@@ -83,15 +83,15 @@ class Registry(Protocol):
 
     def is_entry_name(self, name: str) -> bool: ...
 
-    def read(self, path: Path) -> Entry | None:
+    def read(self, path: Path) -> RegistryEntry | None:
         """None: not there, not ours, or not whole yet. None is no sign of death."""
         ...
 
-    def names(self, entry: Entry, facts: ProcessFacts) -> bool:
+    def names(self, entry: RegistryEntry, facts: ProcessFacts) -> bool:
         """Whether the entry is of that very process: pid, start and namespace as the kernel says."""
         ...
 
-    def record(self, entry: Entry, anchor: Anchor) -> Record: ...
+    def record(self, entry: RegistryEntry, anchor: Anchor) -> Record: ...
 
 
 class Agent(Protocol):
@@ -121,7 +121,7 @@ class Agent(Protocol):
         """Whether its transcript is worth a look whenever it grows: it tells of the turn, hooks or not."""
         ...
 
-    def places(self, env: Mapping[str, str], home: Path) -> list[Place]:
+    def places(self, env: Mapping[str, str], home: Path) -> list[WatchedDirectory]:
         """Where changes are hints to ask `hosted` again. None at all: its processes are never asked."""
         ...
 
@@ -149,7 +149,7 @@ class Agent(Protocol):
         """What the end of that conversation's transcript shows; a bounded read. None: nothing to read."""
         ...
 
-    def peek(self, path: Path, conversation: str, lines: int) -> list[Said] | None:
+    def peek(self, path: Path, conversation: str, lines: int) -> list[ConversationLine] | None:
         """The last lines of that conversation, for a person; a bounded read. None: nothing to read."""
         ...
 

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from headcount.agents.installing.file_change import HookFiles
-from headcount.agents.interface import Agent, Hosted, Place, Registry, Unread
+from headcount.agents.interface import Agent, Hosted, Registry, Unread, WatchedDirectory
 from headcount.agents.kit.labels import one_line
-from headcount.agents.kit.transcripts import Said
+from headcount.agents.kit.transcripts import ConversationLine
 from headcount.bounded_thread import BoundedThreads, Late
 from headcount.core.values.evidence import Glimpse
 from headcount.core.values.process import OpenFiles, ProcessFacts
@@ -93,10 +93,10 @@ class Guarded:
     def is_launcher(self, facts: ProcessFacts) -> bool:
         return self._said("is_launcher", bool, lambda: self._agent.is_launcher(facts), False)
 
-    def places(self, env: Mapping[str, str], home: Path) -> list[Place]:
-        none: list[Place] = []
+    def places(self, env: Mapping[str, str], home: Path) -> list[WatchedDirectory]:
+        none: list[WatchedDirectory] = []
         found = self._said("places", list, lambda: list(self._agent.places(env, home)), none)
-        return [each for each in found if isinstance(each, Place)]
+        return [each for each in found if isinstance(each, WatchedDirectory)]
 
     def hosted(self, facts: ProcessFacts, files: OpenFiles) -> tuple[Hosted, ...] | None:
         found = self._agent.hosted(facts, files)
@@ -113,9 +113,11 @@ class Guarded:
         made = self._said("glimpse", object, lambda: self._agent.glimpse(path, conversation), None)
         return made if isinstance(made, Glimpse) and made.agent == self.name else None
 
-    def peek(self, path: Path, conversation: str, lines: int) -> list[Said] | None:
+    def peek(self, path: Path, conversation: str, lines: int) -> list[ConversationLine] | None:
         made = self._said("peek", object, lambda: self._agent.peek(path, conversation, lines), None)
-        return [each for each in made if isinstance(each, Said)] if isinstance(made, list) else None
+        return (
+            [each for each in made if isinstance(each, ConversationLine)] if isinstance(made, list) else None
+        )
 
     def branches(self, path: Path, conversation: str) -> list[dict[str, str]]:
         none: list[dict[str, str]] = []

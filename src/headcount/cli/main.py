@@ -46,7 +46,7 @@ def main(argv: list[str] | None = None) -> int:
     output.secure()
     try:
         return _unless_unwritten(_dispatch(words), words)
-    except output.Ended as end:
+    except output.StreamEnded as end:
         return _die_of(end.number) if end.number else _unless_unwritten(exit_codes.DONE, words)
     except KeyboardInterrupt:
         return INTERRUPTED

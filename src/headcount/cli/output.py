@@ -24,11 +24,11 @@ from types import FrameType
 from typing import Any
 
 from headcount.clean_text import clean
-from headcount.client.daemon_access import Client, reach
+from headcount.client.daemon_access import DaemonAccess, reach
 from headcount.paths import Places
 
 
-def client(*, autostart: bool = True) -> Client:
+def client(*, autostart: bool = True) -> DaemonAccess:
     return reach(os.environ, autostart=autostart, say=note)
 
 
@@ -98,7 +98,7 @@ def write_traceback(error: Exception) -> str:
     return path
 
 
-class Ended(BaseException):
+class StreamEnded(BaseException):
     """A stream is over: by that signal, or (0) since nobody reads it."""
 
     def __init__(self, number: int) -> None:
@@ -120,7 +120,7 @@ class Output(io.FileIO):
             self.fault = self.fault or error
             if self.is_stream:
                 self.is_stream = False  # once: what unwinds is not interrupted
-                raise Ended(0) from None
+                raise StreamEnded(0) from None
             return len(data)
         return written
 
@@ -159,12 +159,12 @@ def stream() -> None:
     if raw is None or to is None:  # a test's
         return
     if fault() is not None:  # of what was printed before
-        raise Ended(0)
+        raise StreamEnded(0)
 
     def end(number: int, frame: FrameType | None) -> None:
         if raw.is_stream:
             raw.is_stream = False
-            raise Ended(0 if number == signal.SIGUSR1 else number)
+            raise StreamEnded(0 if number == signal.SIGUSR1 else number)
 
     def tell_when_unread() -> None:
         looked_at = poll()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from headcount.clean_text import clean, command, said
 from headcount.cli import output
-from headcount.client.daemon_access import Client
+from headcount.client.daemon_access import DaemonAccess
 from headcount.client.faults import ClientFault
 from headcount.present.session_words import SHORTEST_ID, agent_name
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SHOWN_MOST = 20
 
 
-def tell_once(client: Client) -> None:
+def tell_once(client: DaemonAccess) -> None:
     try:
         answer: Rebooted = client.post("/v1/reboot/told")
     except ClientFault:  # an agent, or a daemon of another version: not ours to hear

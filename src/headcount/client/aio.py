@@ -27,7 +27,7 @@ from headcount.client.daemon_access import credential, quoted, reach
 from headcount.client.faults import Broken, NotRunning, Refused, Unavailable
 from headcount.client.sync import environment, heard_of
 from headcount.client.transport import connection
-from headcount.client.transport.async_connection import Links
+from headcount.client.transport.async_connection import AsyncConnections
 from headcount.client.values import (
     NOT_AN_AGENT,
     Claim,
@@ -52,14 +52,14 @@ log = logging.getLogger("headcount.client")
 OnSession = Callable[[Session], object | Awaitable[object]]
 
 
-class Life:
+class ProcessState:
     """What one process has of a client."""
 
     __slots__ = ("before", "links", "listening", "meeting", "met", "pid", "withdrawing")
 
-    def __init__(self, env: Mapping[str, str], before: "Life | None" = None) -> None:
+    def __init__(self, env: Mapping[str, str], before: "ProcessState | None" = None) -> None:
         self.pid = os.getpid()
-        self.links = Links(Places.from_environ(env).socket, credential(env))
+        self.links = AsyncConnections(Places.from_environ(env).socket, credential(env))
         self.meeting = asyncio.Lock()
         self.met = False
         self.listening: set[asyncio.Task[None]] = set()
@@ -89,7 +89,7 @@ class AsyncClient:
     ) -> None:
         self.env = environment(home, env)
         self._autostart = autostart
-        self._life = Life(self.env)
+        self._life = ProcessState(self.env)
 
     # --- claims --------------------------------------------------------------------------------------
 
@@ -218,7 +218,7 @@ class AsyncClient:
         life, began, spent = self._here(), time.monotonic(), 0.0
         was_started, broken = False, None
         if claims.is_unconfirmed(life.links.path):
-            await asyncio.to_thread(claims.settle, self.env, autostart=self._autostart)
+            await asyncio.to_thread(claims.retry_withdrawals, self.env, autostart=self._autostart)
         while True:
             try:
                 await self._meet(life)
@@ -235,16 +235,16 @@ class AsyncClient:
             life.met = False
             spent = time.monotonic() - began
 
-    async def _meet(self, life: Life) -> None:
+    async def _meet(self, life: ProcessState) -> None:
         async with life.meeting:
             if not life.met:
                 await asyncio.to_thread(_greet, self.env, self._autostart)
                 life.met = True
 
-    def _here(self) -> Life:
+    def _here(self) -> ProcessState:
         if self._life.pid != os.getpid():
             self._life.links.close()
-            self._life = Life(self.env, self._life)
+            self._life = ProcessState(self.env, self._life)
         return self._life
 
     async def _follow(self, since: int | None) -> "AsyncIterator[StreamEvent]":

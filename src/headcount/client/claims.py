@@ -26,9 +26,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from headcount import times
-from headcount.client.daemon_access import Client, quoted, reach
+from headcount.client.daemon_access import DaemonAccess, quoted, reach
 from headcount.client.faults import ClientFault, NotRunning, Refused, WrongCall, refusal
-from headcount.client.transport.connection import Answer, Question
+from headcount.client.transport.connection import Question, Response
 from headcount.paths import Places
 
 CLAIMS = "/v1/claims"
@@ -60,14 +60,14 @@ def item_here(item: str, directory: str | None = None) -> str:
     return f"path:{whole if '..' in inside.split('/') else os.path.normpath(whole)}{tail}"
 
 
-def ask(client: Client, question: Question) -> Any:
+def ask(client: DaemonAccess, question: Question) -> Any:
     answer = client.answer(
         question.method, question.path, question.body, within=question.within, again=question.again
     )
     return understood(answer)
 
 
-def understood(answer: Answer) -> Any:
+def understood(answer: Response) -> Any:
     """The data of an answer, also of a refusal that is one; everything else is a fault."""
     data = answer.data
     if answer.status == 409 and isinstance(data, dict) and "granted" in data:
@@ -160,7 +160,9 @@ def note(env: Mapping[str, str], question: Question, fault: BaseException | None
     return True
 
 
-def settle(env: Mapping[str, str], *, autostart: bool = False, within: float = times.CALL_WITHIN) -> None:
+def retry_withdrawals(
+    env: Mapping[str, str], *, autostart: bool = False, within: float = times.CALL_WITHIN
+) -> None:
     """Sends what is not confirmed. Raises while the daemon cannot be asked."""
     ours = _unconfirmed.get((os.getpid(), Places.from_environ(env).socket), {})
     later: set[str] = set()  # not now: what else is asked need not wait for it
@@ -187,6 +189,6 @@ def give_up(env: Mapping[str, str], question: Question, fault: BaseException | N
 
 def try_now(env: Mapping[str, str]) -> None:
     try:
-        settle(env, within=times.GIVE_UP_WITHIN)
+        retry_withdrawals(env, within=times.GIVE_UP_WITHIN)
     except ClientFault:
         return  # before the next question, then

@@ -25,7 +25,7 @@ from typing import Any
 
 from headcount import __version__, build_and_namespaces, times
 from headcount.client.faults import Broken, NotRunning, Refused, Unavailable, refusal
-from headcount.client.transport.connection import Answer, Connection, Listener, rest, time_left
+from headcount.client.transport.connection import Connection, Response, StreamListener, rest, time_left
 from headcount.client.transport.response import ServerSentEvent
 from headcount.paths import Places
 
@@ -40,12 +40,12 @@ def reach(
     autostart: bool = True,
     say: Say = lambda line: None,
     version: str = __version__,
-) -> "Client":
+) -> "DaemonAccess":
     """A client of the daemon of this environment. Nothing is asked yet."""
-    return Client(Places.from_environ(env), env, autostart=autostart, say=say, version=version)
+    return DaemonAccess(Places.from_environ(env), env, autostart=autostart, say=say, version=version)
 
 
-class Client:
+class DaemonAccess:
     def __init__(
         self, places: Places, env: Mapping[str, str], *, autostart: bool, say: Say, version: str = __version__
     ) -> None:
@@ -90,7 +90,7 @@ class Client:
         *,
         within: float = times.CALL_WITHIN,
         again: bool = False,
-    ) -> Answer:
+    ) -> Response:
         """The daemon's answer, also a refusing one. `again`: it may be asked twice without harm."""
         if not self._compared and method != "GET" and not again:
             self.ask("GET", "/healthz")  # only a question may be asked twice
@@ -107,7 +107,7 @@ class Client:
         self,
         last_event_id: int | None = None,
         until: float | None = None,
-        listener: Listener | None = None,
+        listener: StreamListener | None = None,
     ) -> Iterator[ServerSentEvent]:
         if not self._compared:
             self.ask("GET", "/healthz")
@@ -150,7 +150,7 @@ class Client:
         self.started = True
 
     def stop(
-        self, is_meant: Callable[[build_and_namespaces.Origin | None], bool] = lambda theirs: True
+        self, is_meant: Callable[[build_and_namespaces.BuildOrigin | None], bool] = lambda theirs: True
     ) -> bool:
         """Ask the daemon to stop and wait until it is gone; False: there was none, or not the one that is meant (several
         callers may meet an older daemon at once, and the first of them replaces it)."""
@@ -174,7 +174,7 @@ class Client:
             departure.wait()
         return True
 
-    def _health(self) -> Answer | None:
+    def _health(self) -> Response | None:
         """None: there is no daemon. One whose socket was removed listens again within moments; one that does not is
         named."""
         from headcount.client.daemon_process import deaf_holder
@@ -205,7 +205,7 @@ class Client:
 
     def _met(
         self, method: str, path: str, body: object, within: float, again: bool, spent: float = 0.0
-    ) -> Answer:
+    ) -> Response:
         """An answer of a daemon, started now if nobody listens."""
         began = time.monotonic() - spent
         was_started, broken = False, None  # of this call: a daemon that stopped since is started again
@@ -224,7 +224,7 @@ class Client:
                 time.sleep(times.CONNECT_RETRY_EVERY)
             spent = time.monotonic() - began
 
-    def _replaced(self, answer: Answer) -> bool:
+    def _replaced(self, answer: Response) -> bool:
         theirs = answer.headers.get(VERSION_HEADER)
         if theirs is None:
             raise Unavailable(
@@ -259,7 +259,7 @@ class Client:
         self._say(f"Replaced the daemon (pid {pid}): it ran in a sandbox or container.")
         return True
 
-    def _restart(self, theirs: str, came: build_and_namespaces.Origin | None) -> bool:
+    def _restart(self, theirs: str, came: build_and_namespaces.BuildOrigin | None) -> bool:
         older = f"headcount {theirs}" if theirs != self._version else "of another build"
         if self.started or not self._autostart:
             self._say(

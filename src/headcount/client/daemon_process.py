@@ -247,7 +247,7 @@ def start_by_unit(env: Mapping[str, str], places: Places) -> bool:
     return is_installed(env, places) and systemctl("start", NAME).ok
 
 
-class Said:
+class SystemctlResult:
     """What systemctl answered; `ok` is its exit code, in words otherwise."""
 
     def __init__(self, ok: bool, text: str) -> None:
@@ -255,17 +255,17 @@ class Said:
         self.text = text
 
 
-def systemctl(*words: str) -> Said:
+def systemctl(*words: str) -> SystemctlResult:
     try:
         done = subprocess.run(
             ["systemctl", "--user", "--no-pager", *words],
             stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=OTHER_PROGRAM_WITHIN,
         )  # fmt: skip
     except FileNotFoundError:
-        return Said(False, "there is no systemctl")
+        return SystemctlResult(False, "there is no systemctl")
     except (OSError, subprocess.TimeoutExpired) as error:
-        return Said(False, str(error))
-    return Said(
+        return SystemctlResult(False, str(error))
+    return SystemctlResult(
         done.returncode == 0, (done.stdout if done.returncode == 0 else done.stderr or done.stdout).strip()
     )
 

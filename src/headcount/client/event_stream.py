@@ -24,9 +24,9 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from headcount import times
-from headcount.client.daemon_access import Client
+from headcount.client.daemon_access import DaemonAccess
 from headcount.client.faults import Broken, NotRunning, Unavailable
-from headcount.client.transport.connection import Listener
+from headcount.client.transport.connection import StreamListener
 
 if TYPE_CHECKING:
     from headcount.wire.views import StreamEvent
@@ -38,11 +38,11 @@ BACK = "The headcount daemon is back."
 
 
 def follow(
-    client: Client,
+    client: DaemonAccess,
     since: int | None = None,
     until: float | None = None,
     stay: Callable[[str], None] | None = None,
-    listener: Listener | None = None,
+    listener: StreamListener | None = None,
 ) -> "Iterator[StreamEvent]":
     """Snapshots (`type` is "snapshot") and events, as the wire has them, for ever or until `TimedOut`. `stay`: with
     whom to leave word when the daemon goes and comes back; without it its going is a fault. `listener`: a screen, told
@@ -71,7 +71,7 @@ def follow(
 class Absence:
     """A daemon that does not answer: first it may be restarting, then it is gone."""
 
-    def __init__(self, client: Client, stay: Callable[[str], None] | None) -> None:
+    def __init__(self, client: DaemonAccess, stay: Callable[[str], None] | None) -> None:
         self._client = client
         self._stay = stay
         self._since: float | None = None
@@ -115,7 +115,7 @@ Heard = Callable[["StreamEvent"], object]
 
 
 class Listening:
-    def __init__(self, client: Client, heard: Heard) -> None:
+    def __init__(self, client: DaemonAccess, heard: Heard) -> None:
         self._client = client
         self._heard = heard
         self._last: int | None = None

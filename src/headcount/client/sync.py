@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from headcount.client import claims
-from headcount.client.daemon_access import Client as Reach
+from headcount.client.daemon_access import DaemonAccess as Reach
 from headcount.client.daemon_access import quoted, reach
 from headcount.client.event_stream import Listening, follow
 from headcount.client.faults import Refused
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 OnSession = Callable[[Session], object]
 
 
-class Line:
+class SerialAccess:
     """The way of one process to the daemon, one call at a time."""
 
     __slots__ = ("lock", "reach")
@@ -68,7 +68,7 @@ class Client:
     ) -> None:
         self.env = environment(home, env)
         self._autostart = autostart
-        self._lines: dict[int, Line] = {}  # by pid: a process that was forked makes its own
+        self._lines: dict[int, SerialAccess] = {}  # by pid: a process that was forked makes its own
         self._line()
         self._listening: list[Listening] = []
 
@@ -193,16 +193,16 @@ class Client:
         line = self._line()
         closes = line.reach.closes
         if claims.is_unconfirmed(line.reach.places.socket):
-            claims.settle(self.env, autostart=self._autostart)
+            claims.retry_withdrawals(self.env, autostart=self._autostart)
         with line.lock:
             line.reach.begin(closes)
             return claims.ask(line.reach, question)
 
-    def _line(self) -> Line:
+    def _line(self) -> SerialAccess:
         pid = os.getpid()
         line = self._lines.get(pid)
         if line is None:
-            made = Line(reach(self.env, autostart=self._autostart))
+            made = SerialAccess(reach(self.env, autostart=self._autostart))
             line = self._lines.setdefault(pid, made)  # the same one for all threads
             for other in [each for each in self._lines if each != pid]:
                 self._lines[other].reach.close()  # our copy of its descriptor

@@ -20,8 +20,7 @@ from headcount import times
 from headcount.client.faults import Refused, WrongCall, remade
 
 if TYPE_CHECKING:
-    from headcount.wire.answer_views import ClaimAnswer, Claims
-    from headcount.wire.views import ClaimRow, Ended, SessionRow, StreamEvent
+    from headcount.wire.views import ClaimAnswer, ClaimRow, Claims, Ended, SessionRow, StreamEvent
     from headcount.wire.views import Holder as HolderView
     from headcount.wire.views import Me as MeView
 

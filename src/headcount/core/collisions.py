@@ -18,7 +18,7 @@ import re
 
 from headcount.clean_text import ITEM_MOST, said
 from headcount.core.claims.grants import others_in_the_way
-from headcount.core.state.recent_edits import Pair, Place
+from headcount.core.state.recent_edits import EditPlace, Pair
 from headcount.core.state.world import Draft, World
 from headcount.core.values.activity import Doing
 from headcount.core.values.events import EventType
@@ -43,7 +43,7 @@ def notice(draft: Draft, id: SessionId | None, report: Report, now: float) -> No
     file = report.edits or (report.would_edit if _may_edit(draft, session, report) else None)
     edited_at = min(report.at, now) if file else 0.0
     if file:
-        place = Place("same-file", file)
+        place = EditPlace("same-file", file)
         note = draft.traces.made if report.edits else draft.traces.wish
         note(place, session.id)
         _meet(draft, session, place, edited_at, now)
@@ -58,7 +58,7 @@ def _may_edit(draft: Draft, session: Session, report: Report) -> bool:
     return not others_in_the_way(draft, Item(f"path:{report.would_edit}"), session.process)
 
 
-def settle(draft: Draft, now: float) -> None:
+def clear_alarms(draft: Draft, now: float) -> None:
     """Clears the alarms of those who no longer meet. Cheap: it looks at raised alarms only."""
     traces = draft.traces
     for id in [id for id in traces.wishes if not _is_open(draft, id)]:
@@ -96,7 +96,7 @@ def next_expiry(world: World) -> float | None:
     return min(times, default=None)
 
 
-def _meet(draft: Draft, session: Session, place: Place, edited_at: float, now: float) -> None:
+def _meet(draft: Draft, session: Session, place: EditPlace, edited_at: float, now: float) -> None:
     draft.traces.note(place, session.id, edited_at)
     for other_id, at in draft.traces.places[place].items():
         other = draft.sessions.get(other_id)
@@ -110,7 +110,7 @@ def _meet(draft: Draft, session: Session, place: Place, edited_at: float, now: f
             _raise(draft, place, session, other, now)
 
 
-def _is_there(session: Session, place: Place, edited_at: float, now: float) -> bool:
+def _is_there(session: Session, place: EditPlace, edited_at: float, now: float) -> bool:
     """It edited there lately; in a worktree it is enough to be in the middle of a turn."""
     if now - edited_at < COLLISION_WITHIN:
         return True
@@ -155,7 +155,7 @@ def _is_below(draft: Draft, child: Session, above: Session) -> bool:
     return False
 
 
-def _raise(draft: Draft, place: Place, session: Session, other: Session, now: float) -> None:
+def _raise(draft: Draft, place: EditPlace, session: Session, other: Session, now: float) -> None:
     first, second = sorted((session, other), key=lambda each: each.id)
     key = (place, first.id, second.id)
     pair = draft.traces.pairs.get(key)
@@ -186,7 +186,7 @@ def _facts(pair: Pair, text: str) -> dict[str, object]:
     }
 
 
-def _text(place: Place, other: Session) -> str:
+def _text(place: EditPlace, other: Session) -> str:
     who = f"{other.id[:4]} {said(other.name or other.agent)}"
     if place.kind == "same-file":
         return f"also edited by {who}: {said(place.path, ITEM_MOST)}"
@@ -194,5 +194,5 @@ def _text(place: Place, other: Session) -> str:
     return f"also at work in {said(name)} ({said(place.path, ITEM_MOST)}): {who}"
 
 
-def _place(worktree: Worktree) -> Place:
-    return Place("same-worktree", worktree.top, worktree.branch, worktree.name)
+def _place(worktree: Worktree) -> EditPlace:
+    return EditPlace("same-worktree", worktree.top, worktree.branch, worktree.name)

@@ -48,8 +48,7 @@ from headcount.core.values.events import EventType
 from headcount.core.values.evidence import (
     Awake,
     CheckoutSeen,
-    Closed,
-    Ending,
+    ConversationClosed,
     Evidence,
     FleetNews,
     Glimpse,
@@ -59,13 +58,14 @@ from headcount.core.values.evidence import (
     Rebooted,
     Register,
     Retire,
+    SignalAnnounced,
     Tick,
     Told,
     TurnedAway,
     Unregister,
     Visited,
 )
-from headcount.core.values.leftover import Gone, Left
+from headcount.core.values.leftover import Left, LeftoverGone
 from headcount.core.values.report import Found, Record, Report
 from headcount.core.values.session import Ended, EndKind, Liveness, Session, SessionId, Turnpoint, after, can
 from headcount.core.values.verdict import Proof, Standing
@@ -87,21 +87,21 @@ def decide(
     outcomes, told = [], 0
     for evidence in batch:
         outcomes.append(DECIDERS[type(evidence)](draft, evidence, now))
-        told = _settle(draft, told, now)
+        told = _follow_moves(draft, told, now)
         if draft.page.freed:
             serve(draft, now)
-    collisions.settle(draft, now)
+    collisions.clear_alarms(draft, now)
     return draft, outcomes
 
 
-def _settle(draft: Draft, told: int, now: float) -> int:
+def _follow_moves(draft: Draft, told: int, now: float) -> int:
     """What follows from sessions that were bound, swapped or ended since; piece by piece, so that one batch or many
     come to the same. Returns how many events were looked at."""
     events = draft.decision.events
     moved = lifecycle.moved(draft, events[told:]) if len(events) > told else []
     if moved:
-        lifecycle.settle(draft, moved, now)
-        conversation_open_twice.settle(draft, moved, now)
+        lifecycle.drop_own_processes(draft, moved, now)
+        conversation_open_twice.find_second_writers(draft, moved, now)
     return len(draft.decision.events)
 
 
@@ -244,7 +244,7 @@ def _awake(draft: Draft, awake: Awake, now: float) -> None:
         collisions.forget(draft, now)
 
 
-def _ending(draft: Draft, ending: Ending, now: float) -> None:
+def _ending(draft: Draft, ending: SignalAnnounced, now: float) -> None:
     type = EventType.ENDING_FINISHED if ending.finished else EventType.ENDING_INTENDED
     session = draft.sessions.get(ending.session) if ending.session is not None else None
     if session is None:
@@ -268,15 +268,15 @@ DECIDERS: dict[type, Callable[[Draft, Any, float], Any]] = {
     Visited: visit,
     Told: _told,
     Judged: _judged,
-    Closed: hear_closed,
+    ConversationClosed: hear_closed,
     Located: locate,
     Rebooted: _rebooted,
     Tick: _tick,
     Retire: _retire,
     Awake: _awake,
     Left: hear_left,
-    Gone: hear_gone,
-    Ending: _ending,
+    LeftoverGone: hear_gone,
+    SignalAnnounced: _ending,
     values_evidence.Examined: death_summary.examined,
     values_evidence.Noticed: death_summary.noticed,
     Acquire: acquire,

@@ -12,15 +12,15 @@ Not here: what is decided (decide.py), how a process is asked (system/processes)
 from collections.abc import Callable, Iterable, Sequence
 
 from headcount.core.decide import Outcome, decide
-from headcount.core.state.claims import Page
+from headcount.core.state.claims import ClaimsDraft
 from headcount.core.state.world import Draft, World
 from headcount.core.values.claim import Acquire, HandOff, Release, Withdraw
 from headcount.core.values.evidence import Evidence, Judged, Tick
-from headcount.core.values.leftover import Gone, Left
+from headcount.core.values.leftover import Left, LeftoverGone
 from headcount.core.values.process import ProcessIdentity
 from headcount.core.values.verdict import Standing, Verdict
 
-TURN_ON_IT: frozenset[type] = frozenset({Acquire, HandOff, Release, Withdraw, Tick, Left, Gone})
+TURN_ON_IT: frozenset[type] = frozenset({Acquire, HandOff, Release, Withdraw, Tick, Left, LeftoverGone})
 """Evidence that may turn on whether somebody lives; beside a death."""
 
 Prove = Callable[[ProcessIdentity], Verdict]
@@ -46,13 +46,13 @@ def _foreseen(world: World, batch: Iterable[Evidence]) -> set[ProcessIdentity]:
     page = None
     for each in batch:
         if type(each) in TURN_ON_IT or (isinstance(each, Judged) and each.verdict.standing is Standing.DEAD):
-            page = page or Page(world.book)
+            page = page or ClaimsDraft(world.book)
             found |= _foreseen_of(world, page, each)
     return {process for process in found if process is not None}
 
 
-def _foreseen_of(world: World, page: Page, each: Evidence) -> set[ProcessIdentity | None]:
-    if isinstance(each, Tick | Left | Gone) or _is_left(world, each):  # what stayed closed may open
+def _foreseen_of(world: World, page: ClaimsDraft, each: Evidence) -> set[ProcessIdentity | None]:
+    if isinstance(each, Tick | Left | LeftoverGone) or _is_left(world, each):  # what stayed closed may open
         return {waiter.process for waiter in world.book.waiters()}
     if isinstance(each, Judged):
         return {w.process for item in world.book.items_of(each.process) for w in page.waiters_of(item)}

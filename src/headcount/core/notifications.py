@@ -30,7 +30,7 @@ TEXT_MOST = 300
 DEATHS_KEPT = 100  # what one death frees is told in one batch
 
 
-class Kind(Enum):
+class NotificationKind(Enum):
     NEEDS_YOU = "needs-you"
     FINISHED = "finished"  # a long turn, well or not
     DIED_HOLDING = "died-holding"
@@ -40,19 +40,19 @@ class Kind(Enum):
     TEST = "test"
 
 
-OF_TURNS = frozenset({Kind.NEEDS_YOU, Kind.FINISHED, Kind.STALLED})
+OF_TURNS = frozenset({NotificationKind.NEEDS_YOU, NotificationKind.FINISHED, NotificationKind.STALLED})
 
 
 class Notice(Struct, frozen=True):
     seq: int
     at: float
-    kind: Kind
+    kind: NotificationKind
     session: SessionId | None
     title: str
     text: str
 
 
-class Known(Struct, frozen=True):
+class NotifiedState(Struct, frozen=True):
     """Of one session: the state that was judged last, by its beginning, and when its turn began."""
 
     doing: str = ""
@@ -64,7 +64,7 @@ class Known(Struct, frozen=True):
 
 class Memory(Struct):
     seq: int = 0  # the last event that was judged
-    sessions: dict[str, Known] = field(default_factory=dict)
+    sessions: dict[str, NotifiedState] = field(default_factory=dict)
     alarms: set[str] = field(default_factory=set)  # raised and told
     died: list[str] = field(default_factory=list)  # the last sessions whose death with a claim was told
 
@@ -74,7 +74,7 @@ def begin(sessions: Iterable[Session], seq: int) -> Memory:
     memory = Memory(seq)
     for session in sessions:
         if session.is_open:
-            memory.sessions[session.id] = _known(Known(), session.activity)
+            memory.sessions[session.id] = _known(NotifiedState(), session.activity)
     return memory
 
 
@@ -110,14 +110,16 @@ def is_unattended_turn(notice: Notice, session: Session | None) -> bool:
 def _of_activity(memory: Memory, event: Event, session: Session, long_turn: float) -> Notice | None:
     activity: Activity = event.delta["activity"]
     assert event.session is not None
-    before = memory.sessions.get(event.session, Known())
+    before = memory.sessions.get(event.session, NotifiedState())
     after = _known(before, activity)
     memory.sessions[event.session] = after
     if (after.doing, after.waiting_on, after.since) == (before.doing, before.waiting_on, before.since):
         return None
     if activity.doing is Doing.WAITING:
         on = activity.waiting_on.value if activity.waiting_on else "you"
-        return _notice(event, Kind.NEEDS_YOU, session, "needs you", _label(f"waits on {on}", activity))
+        return _notice(
+            event, NotificationKind.NEEDS_YOU, session, "needs you", _label(f"waits on {on}", activity)
+        )
     if activity.doing in (Doing.DONE, Doing.FAILED) and before.turn_began:
         took = activity.since - before.turn_began
         if took < long_turn:
@@ -128,26 +130,32 @@ def _of_activity(memory: Memory, event: Event, session: Session, long_turn: floa
             if well
             else f"was stopped by {'a limit' if activity.failure == 'limit' else 'an error'}"
         )
-        return _notice(event, Kind.FINISHED, session, ended, _label(f"after {_minutes(took)}", activity))
+        return _notice(
+            event, NotificationKind.FINISHED, session, ended, _label(f"after {_minutes(took)}", activity)
+        )
     return None
 
 
-def _known(before: Known, activity: Activity) -> Known:
+def _known(before: NotifiedState, activity: Activity) -> NotifiedState:
     """A turn goes on through its questions, and is over when it rests."""
     at_work = activity.doing in (Doing.WORKING, Doing.WAITING)
     began = (before.turn_began or activity.since) if at_work else 0.0
     waiting_on = activity.waiting_on.value if activity.waiting_on else ""
-    return Known(activity.doing.value, waiting_on, activity.since, began, before.stalled)
+    return NotifiedState(activity.doing.value, waiting_on, activity.since, began, before.stalled)
 
 
 def _of_stall(memory: Memory, event: Event, session: Session) -> Notice | None:
     assert event.session is not None
-    before, stalled = memory.sessions.get(event.session, Known()), event.delta["stall"] is not None
+    before, stalled = memory.sessions.get(event.session, NotifiedState()), event.delta["stall"] is not None
     memory.sessions[event.session] = replace(before, stalled=stalled)
     if not stalled or before.stalled:
         return None
     return _notice(
-        event, Kind.STALLED, session, "may be stuck", _label("nothing stirs in it", session.activity)
+        event,
+        NotificationKind.STALLED,
+        session,
+        "may be stuck",
+        _label("nothing stirs in it", session.activity),
     )
 
 
@@ -162,7 +170,7 @@ def _of_claim(memory: Memory, event: Event, session: Session | None) -> Notice |
         session.ended.because if session is not None and session.ended is not None else "its process is over"
     )
     text = f"{how}; {event.claim.item} is free"
-    return _notice(event, Kind.DIED_HOLDING, session, "died holding a claim", text)
+    return _notice(event, NotificationKind.DIED_HOLDING, session, "died holding a claim", text)
 
 
 def _of_alarm(memory: Memory, event: Event, session: Session | None) -> Notice | None:
@@ -174,8 +182,12 @@ def _of_alarm(memory: Memory, event: Event, session: Session | None) -> Notice |
     if key in memory.alarms:
         return None
     memory.alarms.add(key)
-    kind = Kind.SECOND_WRITER if event.facts.get("kind") == Kind.SECOND_WRITER.value else Kind.COLLISION
-    title = "has a second writer" if kind is Kind.SECOND_WRITER else "works where another does"
+    kind = (
+        NotificationKind.SECOND_WRITER
+        if event.facts.get("kind") == NotificationKind.SECOND_WRITER.value
+        else NotificationKind.COLLISION
+    )
+    title = "has a second writer" if kind is NotificationKind.SECOND_WRITER else "works where another does"
     return _notice(event, kind, session, title, str(event.facts.get("alarm") or ""))
 
 
@@ -187,7 +199,7 @@ def _alarm_key(facts: dict[str, object]) -> str:
     return f"{facts.get('kind')}|{facts.get('path')}|{who}"
 
 
-def _notice(event: Event, kind: Kind, session: Session | None, what: str, text: str) -> Notice:
+def _notice(event: Event, kind: NotificationKind, session: Session | None, what: str, text: str) -> Notice:
     return Notice(
         event.seq, event.at, kind, event.session, f"{_name(session, event)} {what}", clean(text)[:TEXT_MOST]
     )

@@ -29,7 +29,7 @@ class Span(Struct, frozen=True):
         return self.to - self.since
 
 
-class Held(Struct):
+class HeldPeriod(Struct):
     item: str
     fence: int
     since: float
@@ -40,7 +40,7 @@ class Held(Struct):
 class Lane(Struct):
     session: SessionId
     spans: list[Span] = field(default_factory=list)
-    claims: list[Held] = field(default_factory=list)
+    claims: list[HeldPeriod] = field(default_factory=list)
     ended: Ended | None = None
 
 
@@ -72,7 +72,7 @@ class Lanes(Struct):
 
     def held_before(self, session: SessionId, item: str, fence: int) -> None:
         """A claim that was granted before the stretch and is held still."""
-        self.lanes.setdefault(session, Lane(session)).claims.append(Held(item, fence, self.since))
+        self.lanes.setdefault(session, Lane(session)).claims.append(HeldPeriod(item, fence, self.since))
 
     def take(self, event: Event) -> None:
         at = min(max(event.at, self.since), self.to)
@@ -107,11 +107,11 @@ class Lanes(Struct):
             return
         held = self.lanes.setdefault(event.session, Lane(event.session)).claims
         if event.type is EventType.CLAIM_GRANTED:
-            held.append(Held(event.claim.item, event.claim.fence, at))
+            held.append(HeldPeriod(event.claim.item, event.claim.fence, at))
             return
         known = next((each for each in held if each.fence == event.claim.fence and each.to is None), None)
         if known is None:
-            known = Held(event.claim.item, event.claim.fence, max(self.since, event.claim.since))
+            known = HeldPeriod(event.claim.item, event.claim.fence, max(self.since, event.claim.since))
             held.append(known)
         because = event.facts.get("because")
         known.to, known.because = at, because if isinstance(because, str) else None

@@ -13,23 +13,23 @@ from msgspec import Struct, field
 from headcount.bounded_thread import BoundedThreads
 from headcount.core.values.session import Session
 from headcount.daemon.config import Config
-from headcount.daemon.ending.stop_close_reap import Closing
+from headcount.daemon.ending.stop_close_reap import StopCloseReap
 from headcount.daemon.engine.broadcast import Broadcast
 from headcount.daemon.engine.call_observers import Observers
 from headcount.daemon.engine.latencies import Latencies
 from headcount.daemon.engine.loop import Loop
 from headcount.daemon.fleet.membership import Fleet
-from headcount.daemon.http.page_access import Pages
+from headcount.daemon.http.page_access import PageAccess
 from headcount.daemon.identity.caller import Actors
 from headcount.daemon.identity.reporting_process import Anchors
-from headcount.daemon.identity.tokens import Tokens
+from headcount.daemon.identity.tokens import SessionTokens
 from headcount.daemon.intake.agent_mailboxes import Mailboxes
 from headcount.daemon.intake.ask_adapters import Adapters
 from headcount.daemon.intake.census import Census
-from headcount.daemon.intake.edited_paths import Worktrees
+from headcount.daemon.intake.edited_paths import EditedPaths
 from headcount.daemon.intake.registries import Registries
-from headcount.daemon.intake.unknown_events import Drift
-from headcount.daemon.leftovers.collect import Aftermath
+from headcount.daemon.intake.unknown_events import UnknownEvents
+from headcount.daemon.leftovers.collect import LeftoverCollector
 from headcount.daemon.observers.notifications import Notifier
 from headcount.daemon.observers.terminals import Terminals
 from headcount.daemon.views.session_row import visible
@@ -56,16 +56,16 @@ class Components(Struct):
     adapters: Adapters
     registries: Registries
     census: Census
-    drift: Drift
-    worktrees: Worktrees
+    drift: UnknownEvents
+    worktrees: EditedPaths
     looks: BoundedThreads
     terminals: Terminals
-    aftermath: Aftermath
-    tokens: Tokens
+    aftermath: LeftoverCollector
+    tokens: SessionTokens
     actors: Actors
-    closing: Closing
+    closing: StopCloseReap
     fleet: Fleet
-    pages: Pages
+    pages: PageAccess
     notifier: Notifier
     started_at: float
     began: float  # the same by the steady clock: a clock that was set makes nobody younger

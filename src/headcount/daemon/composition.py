@@ -31,8 +31,8 @@ from headcount.core.values.verdict import Verdict
 from headcount.daemon.components import Components
 from headcount.daemon.config import Config
 from headcount.daemon.ending.idle_close import IdleClose
-from headcount.daemon.ending.signal_process import Endings
-from headcount.daemon.ending.stop_close_reap import Closing
+from headcount.daemon.ending.signal_process import ProcessEnder
+from headcount.daemon.ending.stop_close_reap import StopCloseReap
 from headcount.daemon.ending.tmux_windows import TmuxWindows
 from headcount.daemon.engine.broadcast import Broadcast
 from headcount.daemon.engine.call_observers import Observers, Part
@@ -42,34 +42,34 @@ from headcount.daemon.engine.loop import Inbox, Loop
 from headcount.daemon.engine.pruning import keep_pruned
 from headcount.daemon.engine.recovery import boots_of, open_book, recover
 from headcount.daemon.engine.watchdog import Watchdog, notify
-from headcount.daemon.fleet.intervals import Pace
+from headcount.daemon.fleet.intervals import Intervals
 from headcount.daemon.fleet.membership import Fleet
-from headcount.daemon.home.home_watch import Home, open_store
-from headcount.daemon.http.listen import Server
-from headcount.daemon.http.page_access import Pages
+from headcount.daemon.home.home_watch import HomeWatch, open_store
+from headcount.daemon.http.listen import HttpServer
+from headcount.daemon.http.page_access import PageAccess
 from headcount.daemon.identity.caller import Actors
-from headcount.daemon.identity.host_paths import Spaces
+from headcount.daemon.identity.host_paths import HostPaths
 from headcount.daemon.identity.reporting_process import Anchors
-from headcount.daemon.identity.tokens import Tokens
+from headcount.daemon.identity.tokens import SessionTokens
 from headcount.daemon.intake.agent_mailboxes import Mailboxes
 from headcount.daemon.intake.ask_adapters import Adapters
 from headcount.daemon.intake.census import Census
-from headcount.daemon.intake.directory_hints import Hints
-from headcount.daemon.intake.edited_paths import Worktrees
+from headcount.daemon.intake.directory_hints import DirectoryHints
+from headcount.daemon.intake.edited_paths import EditedPaths
 from headcount.daemon.intake.mailbox import Mailbox
-from headcount.daemon.intake.open_conversations import Hosting
+from headcount.daemon.intake.open_conversations import OpenConversations
 from headcount.daemon.intake.registries import Registries
-from headcount.daemon.intake.unknown_events import Drift
-from headcount.daemon.leftovers.collect import Aftermath
+from headcount.daemon.intake.unknown_events import UnknownEvents
+from headcount.daemon.leftovers.collect import LeftoverCollector
 from headcount.daemon.leftovers.descendants import Descendants
-from headcount.daemon.leftovers.search import Search
+from headcount.daemon.leftovers.search import LeftoverSearch
 from headcount.daemon.observers.checkouts import Checkouts
 from headcount.daemon.observers.notifications import Notifier
 from headcount.daemon.observers.stalls import Stalls
 from headcount.daemon.observers.terminals import Terminals
-from headcount.daemon.observers.tmux_segment import Segment
-from headcount.daemon.observers.transcript_forks import Forks
-from headcount.daemon.observers.transcripts import Follow, Transcripts
+from headcount.daemon.observers.tmux_segment import TmuxSegment
+from headcount.daemon.observers.transcript_forks import TranscriptForks
+from headcount.daemon.observers.transcripts import Transcripts, TranscriptWatch
 from headcount.daemon.routes.dispatch import build_app
 from headcount.paths import Places
 from headcount.store.interface import StoreFault
@@ -142,8 +142,8 @@ class RunningDaemon:
         book, boots = open_book(loaded, clock.now()), boots_of(loaded)
         world = World(processes.place(), loaded.sessions, loaded.seq, book, boots, loaded.leftovers)
         state = Path(places.state)
-        server = Server(processes.make_room)
-        home = Home(places, store, server, world)
+        server = HttpServer(processes.make_room)
+        home = HomeWatch(places, store, server, world)
 
         def prove(process: ProcessIdentity) -> Verdict:
             return processes.prove(process, world.machine_of(process.boot))
@@ -152,7 +152,7 @@ class RunningDaemon:
         inbox, counts = Inbox(), Counter[str]()
         observers = Observers(counts)
         anchors = Anchors(processes, clock, world.find_process)
-        tokens = Tokens(state / "tokens", store.tokens, processes, clock)
+        tokens = SessionTokens(state / "tokens", store.tokens, processes, clock)
         descendants = Descendants(processes, clock, world.find_process, counts)
         deaths = Deaths(
             processes, clock, inbox.put, forget=(anchors.forget, tokens.withdraw), left_by=descendants.take
@@ -170,11 +170,11 @@ class RunningDaemon:
         )
 
         # what brings evidence in
-        files, adapters, drift = open_file_events(event_loop), Adapters(counts), Drift()
+        files, adapters, drift = open_file_events(event_loop), Adapters(counts), UnknownEvents()
         looks = BoundedThreads("look")
-        spaces = Spaces(loop, looks, clock)
-        worktrees = Worktrees(clock, looks, spaces)
-        hosting = Hosting(loop, processes, anchors, clock, adapters, spaces)
+        spaces = HostPaths(loop, looks, clock)
+        worktrees = EditedPaths(clock, looks, spaces)
+        hosting = OpenConversations(loop, processes, anchors, clock, adapters, spaces)
         census = Census(loop, processes, anchors, clock, adapters, hosting, judged=deaths.judged)
         registries = Registries(loop, processes, anchors, files, drift, spaces)
         tasks = BackgroundTasks(self._task_failed)
@@ -197,29 +197,29 @@ class RunningDaemon:
 
         # what follows events
         transcripts = Transcripts(AGENTS, loop, anchors.began_at)
-        search = Search(loop, processes, clock, looks, tokens.files)
+        search = LeftoverSearch(loop, processes, clock, looks, tokens.files)
         terminals = Terminals(loop, processes, clock, os.environ)
-        aftermath = Aftermath(loop, processes, clock, config, terminals, registries, search, looks)
+        aftermath = LeftoverCollector(loop, processes, clock, config, terminals, registries, search, looks)
         self.parts: tuple[Part, ...] = (
             transcripts,
-            Follow(AGENTS, loop, files, transcripts),
+            TranscriptWatch(AGENTS, loop, files, transcripts),
             Checkouts(loop, worktrees, clock),
             Stalls(loop, processes, clock, config.stall_minutes * MINUTE, looks),
             descendants,
             search,
-            Forks(AGENTS, loop, clock),
+            TranscriptForks(AGENTS, loop, clock),
             aftermath,
             terminals,
         )
         broadcast, latencies = Broadcast(), Latencies(clock)
-        fleet = Fleet(state, loop, clock, prove, Pace(config.fleet_pace))
+        fleet = Fleet(state, loop, clock, prove, Intervals(config.fleet_pace))
         notifier = Notifier(config, store, clock, processes)
-        segment = Segment(clock, wanted=config.notify_tmux_segment)
+        segment = TmuxSegment(clock, wanted=config.notify_tmux_segment)
         observers.add(broadcast, latencies, *self.parts, fleet, notifier, segment)
 
         # what answers
-        closing = Closing(
-            Endings(processes, loop, clock),
+        closing = StopCloseReap(
+            ProcessEnder(processes, loop, clock),
             descendants,
             search,
             processes,
@@ -252,7 +252,7 @@ class RunningDaemon:
             actors=Actors(processes, loop, clock, tokens),
             closing=closing,
             fleet=fleet,
-            pages=Pages(clock, server, config.web_port),
+            pages=PageAccess(clock, server, config.web_port),
             notifier=notifier,
             started_at=clock.now(),
             began=clock.boottime(),
@@ -265,7 +265,7 @@ class RunningDaemon:
         )
         self.server, self.home, self.loop, self.tasks = server, home, loop, tasks
         self._deaths, self._hosting, self._search, self._segment = deaths, hosting, search, segment
-        self._hints = Hints(files, census.hinted)
+        self._hints = DirectoryHints(files, census.hinted)
         self._stack = AsyncExitStack()
         self.deciding: asyncio.Task[None] | None = None
 

@@ -65,9 +65,9 @@ def texts(value: object) -> tuple[str, ...]:
 
 def kinds(value: object) -> tuple[str, ...]:
     """A kind that does not exist would keep every notice back, and nothing would say so."""
-    from headcount.core.notifications import Kind
+    from headcount.core.notifications import NotificationKind
 
-    known = [kind.value for kind in Kind if kind is not Kind.TEST]
+    known = [kind.value for kind in NotificationKind if kind is not NotificationKind.TEST]
     given = texts(value)
     for each in given:
         if each not in known:

@@ -38,7 +38,7 @@ from headcount.private_files import open_to_append
 from headcount.times import WELL_AFTER
 
 if TYPE_CHECKING:
-    from headcount.daemon.home.single_instance import Singleton
+    from headcount.daemon.home.single_instance import SingleInstance
 
 log = logging.getLogger("headcount.main")
 
@@ -63,15 +63,15 @@ def main() -> int:
     os.umask(0o077)
     os.chdir("/")
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    return _serve(Word(args.ready_fd), tell=args.foreground)
+    return _serve(ReadySignal(args.ready_fd), tell=args.foreground)
 
 
-class Arguments(NamedTuple):
+class DaemonArguments(NamedTuple):
     foreground: bool
     ready_fd: int | None
 
 
-def arguments(words: list[str]) -> Arguments | None:
+def arguments(words: list[str]) -> DaemonArguments | None:
     """Of whoever starts it, which is `headcount up`; None: they are others. A parser for people costs half a
     megabyte."""
     foreground, ready_fd, rest = False, None, iter(words)
@@ -82,7 +82,7 @@ def arguments(words: list[str]) -> Arguments | None:
             ready_fd = int(number)
         else:
             return None
-    return Arguments(foreground, ready_fd)
+    return DaemonArguments(foreground, ready_fd)
 
 
 def _detach() -> None:
@@ -91,7 +91,7 @@ def _detach() -> None:
         os._exit(0)
 
 
-class Word:
+class ReadySignal:
     """The one line that a starter waits for."""
 
     def __init__(self, fd: int | None) -> None:
@@ -111,7 +111,7 @@ class Word:
         return [] if self._fd is None else ["--ready-fd", str(self._fd)]
 
 
-def _serve(word: Word, *, tell: bool) -> int:
+def _serve(word: ReadySignal, *, tell: bool) -> int:
     """Whatever keeps it from starting, a read-only disk too, is said to whoever waits."""
     try:
         return _serve_alone(word, tell)
@@ -122,12 +122,12 @@ def _serve(word: Word, *, tell: bool) -> int:
         return 1
 
 
-def _serve_alone(word: Word, tell: bool) -> int:
-    from headcount.daemon.home.single_instance import Singleton, holder_of
+def _serve_alone(word: ReadySignal, tell: bool) -> int:
+    from headcount.daemon.home.single_instance import SingleInstance, holder_of
 
     places = Places.from_environ(os.environ)
     places.make()
-    lock = Singleton.take(Path(places.lock))
+    lock = SingleInstance.take(Path(places.lock))
     if lock is None:
         word.say("busy")
         if tell:  # a detached one's starter asks the one that serves
@@ -169,7 +169,7 @@ def restarts_before(env: Mapping[str, str], served: float) -> int:
     return int(said) if said.isascii() and said.isdigit() and served < WELL_AFTER else 0
 
 
-def _start_anew(lock: "Singleton", word: Word, times: int) -> None:
+def _start_anew(lock: "SingleInstance", word: ReadySignal, times: int) -> None:
     """The same process, a new program: it sets the damaged store aside. Not for ever, if disks are bad."""
     if times >= RESTARTS_MOST:
         log.critical("the store was damaged %d times in a row; headcount ends", times)

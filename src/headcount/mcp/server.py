@@ -27,8 +27,8 @@ from mcp.server.stdio import stdio_server
 from headcount import __version__
 from headcount.clean_text import clean
 from headcount.client.aio import AsyncClient
-from headcount.mcp.tool_results import Answer, no_tool
-from headcount.mcp.tools import TOOLS, Tool, ToolArguments, call
+from headcount.mcp.tool_results import ToolResult, no_tool
+from headcount.mcp.tools import TOOLS, McpArguments, Tool, call
 
 SKILL = """\
 Headcount knows which coding agents work on this machine, what each does and what each holds.
@@ -84,7 +84,7 @@ def server_of(client: AsyncClient) -> "Server[object, object]":
         return [_described(tool) for tool in TOOLS.values()]
 
     @server.call_tool()  # type: ignore[untyped-decorator]
-    async def called(name: str, arguments: ToolArguments) -> types.CallToolResult:
+    async def called(name: str, arguments: McpArguments) -> types.CallToolResult:
         tool = TOOLS.get(name)
         return _result(await call(tool, client, arguments) if tool else no_tool(name, TOOLS))
 
@@ -98,7 +98,7 @@ def _described(tool: Tool) -> types.Tool:
     return types.Tool(name=tool.name, description=tool.says, inputSchema=tool.schema, annotations=hints)
 
 
-def _result(answer: Answer) -> types.CallToolResult:
+def _result(answer: ToolResult) -> types.CallToolResult:
     """Some agents show their model the text, some the data: both have the words."""
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=answer.text)],

@@ -31,13 +31,13 @@ SHOWN = ("id", "agent", "name", "liveness", "activity", "waiting_on", "doing", "
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ToolResult:
     text: str
     data: dict[str, object]
     is_fault: bool = False
 
 
-def here(sessions: list[Session], me: str | None, now: float) -> Answer:
+def here(sessions: list[Session], me: str | None, now: float) -> ToolResult:
     raws = [_tame(session.raw) for session in sessions]
     lines = ["No agents are known here."]
     if raws:
@@ -51,7 +51,7 @@ def here(sessions: list[Session], me: str | None, now: float) -> Answer:
     return _said("\n".join(lines), {"sessions": listed, "you": me})
 
 
-def held(claims: list[Claim], item: str | None, me: str | None) -> Answer:
+def held(claims: list[Claim], item: str | None, me: str | None) -> ToolResult:
     """`claims` are those that concern the item, or all."""
     lines = [
         f"{said(claim.item)}: {_holder(claim, me)}, claim #{claim.fence}{_note(claim)}" for claim in claims
@@ -60,7 +60,7 @@ def held(claims: list[Claim], item: str | None, me: str | None) -> Answer:
     return _said("\n".join(lines) or nobody, {"claims": [_claim(claim, me) for claim in claims]})
 
 
-def asked(claim: Claim, holder: Session | None, waited: float) -> Answer:
+def asked(claim: Claim, holder: Session | None, waited: float) -> ToolResult:
     """Of `claim` and `wait_for_claim`: yours, or who has it."""
     data = {
         **_claim(claim, None),
@@ -80,11 +80,11 @@ def asked(claim: Claim, holder: Session | None, waited: float) -> Answer:
     return _said(text, data)
 
 
-def given_back(item: str) -> Answer:
+def given_back(item: str) -> ToolResult:
     return _said(f"{_tame(item)} is given back.", {"item": _tame(item), "released": True})
 
 
-def handed(claim: Claim) -> Answer:
+def handed(claim: Claim) -> ToolResult:
     whom = holders.name_of(_plain(claim.holder))
     return _said(
         f"{_tame(claim.item)} is {whom}'s now: claim #{claim.fence}.",
@@ -92,12 +92,12 @@ def handed(claim: Claim) -> Answer:
     )
 
 
-def checked(item: str, fence: int, current: bool) -> Answer:
+def checked(item: str, fence: int, current: bool) -> ToolResult:
     word = "is the current claim on" if current else "is not the current claim on"
     return _said(f"#{fence} {word} {_tame(item)}.", {"item": _tame(item), "fence": fence, "current": current})
 
 
-def myself(me: Me | None, session: Session | None) -> Answer:
+def myself(me: Me | None, session: Session | None) -> ToolResult:
     if me is None or me.session is None:
         text = "This process is inside no agent that headcount knows; it can look, but hold nothing."
         return _said(text, {"session": None, "resolved_by": None})
@@ -112,25 +112,25 @@ def myself(me: Me | None, session: Session | None) -> Answer:
     )
 
 
-def refused(message: str, hint: str | None, code: str) -> Answer:
+def refused(message: str, hint: str | None, code: str) -> ToolResult:
     if code == NOBODY:
         hint = "It can look, but hold nothing."  # the command line's way out is an option that no tool has
     text = " ".join(part for part in (_tame(message), _tame(hint or "")) if part)
     return _said(text, {"granted": False, "because": _tame(message), "code": _tame(code)})
 
 
-def no_tool(name: str, there: Iterable[str]) -> Answer:
+def no_tool(name: str, there: Iterable[str]) -> ToolResult:
     return fault(f'There is no tool "{name}".', f"There are: {', '.join(there)}.")
 
 
-def fault(message: str, hint: str | None) -> Answer:
+def fault(message: str, hint: str | None) -> ToolResult:
     text = " ".join(part for part in (_tame(message), _tame(hint or "")) if part)
     return _said(text, {"error": _tame(message)}, is_fault=True)
 
 
-def _said(text: str, data: dict[str, object], is_fault: bool = False) -> Answer:
+def _said(text: str, data: dict[str, object], is_fault: bool = False) -> ToolResult:
     """Whatever a function above forgot: what leaves is tame."""
-    return Answer(text, _tame(data), is_fault)
+    return ToolResult(text, _tame(data), is_fault)
 
 
 def _granted(claim: Claim) -> str:

@@ -21,10 +21,10 @@ from headcount.client.faults import ClientFault, NotFound, Refused
 from headcount.client.values import Claim, Session
 from headcount.core.values.item import BadItem, Item, overlaps, parse_item
 from headcount.mcp import tool_results
-from headcount.mcp.tool_results import Answer
+from headcount.mcp.tool_results import ToolResult
 
 
-class ToolArguments(TypedDict, total=False):
+class McpArguments(TypedDict, total=False):
     """What a caller may give; each tool's schema says which of these."""
 
     item: str
@@ -36,7 +36,7 @@ class ToolArguments(TypedDict, total=False):
     ended: bool
 
 
-Run = Callable[[AsyncClient, ToolArguments], Awaitable[Answer]]
+Run = Callable[[AsyncClient, McpArguments], Awaitable[ToolResult]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Tool:
         }
 
 
-async def call(tool: Tool, client: AsyncClient, arguments: ToolArguments) -> Answer:
+async def call(tool: Tool, client: AsyncClient, arguments: McpArguments) -> ToolResult:
     """A refusal is an answer; only what keeps anybody from answering is a fault."""
     try:
         return await tool.run(client, arguments)
@@ -68,7 +68,7 @@ async def call(tool: Tool, client: AsyncClient, arguments: ToolArguments) -> Ans
         return tool_results.fault(fault.message, fault.hint)
 
 
-async def _who_is_here(client: AsyncClient, given: ToolArguments) -> Answer:
+async def _who_is_here(client: AsyncClient, given: McpArguments) -> ToolResult:
     sessions = await client.sessions(ended=bool(given.get("ended")))
     below = str(given.get("directory") or "").rstrip("/")
     if below:
@@ -76,7 +76,7 @@ async def _who_is_here(client: AsyncClient, given: ToolArguments) -> Answer:
     return tool_results.here(sessions, await _me(client), time.time())
 
 
-async def _who_holds(client: AsyncClient, given: ToolArguments) -> Answer:
+async def _who_holds(client: AsyncClient, given: McpArguments) -> ToolResult:
     claims, wanted = await client.claims(), given.get("item")
     if wanted is not None:
         item = parse_item(item_here(wanted), stored=True)
@@ -86,34 +86,34 @@ async def _who_holds(client: AsyncClient, given: ToolArguments) -> Answer:
     return tool_results.held(claims, wanted, await _me(client))
 
 
-async def _claim(client: AsyncClient, given: ToolArguments) -> Answer:
+async def _claim(client: AsyncClient, given: McpArguments) -> ToolResult:
     claim = await client.claim(given["item"], note=given.get("note"))
     return tool_results.asked(claim, await _holder(client, claim), 0.0)
 
 
-async def _wait_for_claim(client: AsyncClient, given: ToolArguments) -> Answer:
+async def _wait_for_claim(client: AsyncClient, given: McpArguments) -> ToolResult:
     wait = min(float(given.get("seconds") or times.MCP_WAIT), times.MCP_WAIT_MOST)
     began = time.monotonic()
     claim = await client.claim(given["item"], note=given.get("note"), wait=wait)
     return tool_results.asked(claim, await _holder(client, claim), time.monotonic() - began)
 
 
-async def _release(client: AsyncClient, given: ToolArguments) -> Answer:
+async def _release(client: AsyncClient, given: McpArguments) -> ToolResult:
     await client.release(given["item"])
     return tool_results.given_back(given["item"])
 
 
-async def _handoff(client: AsyncClient, given: ToolArguments) -> Answer:
+async def _handoff(client: AsyncClient, given: McpArguments) -> ToolResult:
     return tool_results.handed(await client.handoff(given["item"], given["to"]))
 
 
-async def _check(client: AsyncClient, given: ToolArguments) -> Answer:
+async def _check(client: AsyncClient, given: McpArguments) -> ToolResult:
     return tool_results.checked(
         given["item"], given["fence"], await client.check(given["item"], given["fence"])
     )
 
 
-async def _my_session(client: AsyncClient, given: ToolArguments) -> Answer:
+async def _my_session(client: AsyncClient, given: McpArguments) -> ToolResult:
     del given
     me = await client.whoami()
     return tool_results.myself(me, await _session(client, me.session if me else None))

@@ -224,7 +224,7 @@ def _counted(count: object, kind: str) -> str:
     return f"{clean(count)} {one if count == 1 else many}"
 
 
-class Deaths:
+class DeathLines:
     """Of a stream of events: which belong to a death that is still being looked into."""
 
     def __init__(self) -> None:

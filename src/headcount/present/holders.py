@@ -16,8 +16,7 @@ from headcount.clean_text import clean, command, in_quotes, said
 from headcount.present import time_text
 
 if TYPE_CHECKING:
-    from headcount.wire.answer_views import Conflict
-    from headcount.wire.views import Holder, SessionRow
+    from headcount.wire.views import Conflict, Holder, SessionRow
 
 SHORT = 4
 WAIT_SUGGESTED = 600

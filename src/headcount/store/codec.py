@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypedDict, get_type_hints
 
 import msgspec
 
-from headcount.core.state.claims import Remembered
+from headcount.core.state.claims import AnsweredRequest
 from headcount.core.values.claim import Claim
 from headcount.core.values.events import Event, EventType
 from headcount.core.values.leftover import Leftover
@@ -41,7 +41,7 @@ class _Body(TypedDict, total=False):
 _ENCODER = msgspec.json.Encoder()
 _SESSION = msgspec.json.Decoder(Session)
 _CLAIM = msgspec.json.Decoder(Claim)
-_REQUEST = msgspec.json.Decoder(Remembered)
+_REQUEST = msgspec.json.Decoder(AnsweredRequest)
 _LEFTOVER = msgspec.json.Decoder(Leftover)
 _BODY = msgspec.json.Decoder(_Body)
 _TYPES = {kind.value: kind for kind in EventType}
@@ -76,7 +76,7 @@ def decode_claim(body: bytes) -> Claim:
     return _CLAIM.decode(body)
 
 
-def encode_request(request: Remembered) -> bytes:
+def encode_request(request: AnsweredRequest) -> bytes:
     try:
         body = _ENCODER.encode(request)
         _REQUEST.decode(body)
@@ -85,7 +85,7 @@ def encode_request(request: Remembered) -> bytes:
     return body
 
 
-def decode_request(body: bytes) -> Remembered:
+def decode_request(body: bytes) -> AnsweredRequest:
     return _REQUEST.decode(body)
 
 

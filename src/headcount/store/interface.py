@@ -16,7 +16,7 @@ from typing import Literal, Protocol
 
 from msgspec import Struct, field
 
-from headcount.core.state.claims import Entries, Remembered
+from headcount.core.state.claims import AnsweredRequest, Entries
 from headcount.core.values.claim import Claim
 from headcount.core.values.events import Event
 from headcount.core.values.leftover import Leftover, LeftoverId
@@ -55,7 +55,7 @@ class Loaded(Struct, frozen=True):
     set_aside: Path | None = None  # a damaged file was moved there, and this store is new
     machines: Mapping[SessionId, str] = field(default_factory=dict)  # where each session began
     claims: list[Claim] = field(default_factory=list)  # of every item that was ever claimed
-    requests: list[Remembered] = field(default_factory=list)  # oldest first
+    requests: list[AnsweredRequest] = field(default_factory=list)  # oldest first
     leftovers: list[Leftover] = field(default_factory=list)
     loss: str | None = None  # where a lost store lies, until somebody has accepted that its claims are lost
     born: int = 0  # when this ledger was begun, in milliseconds, as its fences count; 0: not known

@@ -17,13 +17,21 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from headcount import times
-from headcount.client.daemon_access import Client, quoted, reach
+from headcount.client.daemon_access import DaemonAccess, quoted, reach
 from headcount.client.event_stream import follow
 from headcount.client.faults import ClientFault
 
 if TYPE_CHECKING:
-    from headcount.wire.answer_views import Claims, Today
-    from headcount.wire.views import ClaimRow, Explanation, LeftoverRow, Leftovers, StreamEvent, Timeline
+    from headcount.wire.views import (
+        ClaimRow,
+        Claims,
+        Explanation,
+        LeftoverRow,
+        Leftovers,
+        StreamEvent,
+        Timeline,
+        Today,
+    )
 
 
 class Lists(TypedDict):
@@ -33,7 +41,7 @@ class Lists(TypedDict):
     leftovers: "list[LeftoverRow] | None"
 
 
-class Beside(NamedTuple):
+class SideLists(NamedTuple):
     lists: Lists
     waited: float  # seconds of today in which at least one agent waited for its user
 
@@ -43,7 +51,7 @@ class Feed:
         self._env = env
         self._wake = wake
         self._waiting: deque[StreamEvent] = deque()
-        self._client: Client | None = None
+        self._client: DaemonAccess | None = None
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="feed", daemon=True)
         self._heard_at: float | None = None
@@ -81,7 +89,7 @@ class Feed:
         name = quoted(session)
         return self.ask(f"/v1/sessions/{name}/explain"), self.ask(f"/v1/timeline?session={name}")
 
-    def beside(self) -> Beside:
+    def beside(self) -> SideLists:
         """Claims, leftovers, and how long agents waited today."""
         claims: Claims | None = self.ask("/v1/claims")
         leftovers: Leftovers | None = self.ask("/v1/leftovers")
@@ -91,7 +99,7 @@ class Feed:
             "leftovers": list(leftovers.get("leftovers") or ()) if isinstance(leftovers, dict) else None,
         }
         waited = today.get("any_s") if isinstance(today, dict) else None
-        return Beside(lists, float(waited) if isinstance(waited, int | float) else 0.0)
+        return SideLists(lists, float(waited) if isinstance(waited, int | float) else 0.0)
 
     # --- the thread ----------------------------------------------------------------------------------
 

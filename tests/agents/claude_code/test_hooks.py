@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from headcount.agents.claude_code.hooks import HOOKS
 from headcount.agents.claude_code.reports import EVENTS
 from headcount.agents.installing import file_change, hook_entries, hook_line_mailbox, settings_file
-from headcount.agents.installing.file_change import Installed, Plan
+from headcount.agents.installing.file_change import FileChange, Installed
 from headcount.agents.installing.hook_line_mailbox import is_ours
 from headcount.agents.installing.json_edit import Invalid, parse
 from headcount.agents.installing.settings_file import Refusal
@@ -45,15 +45,15 @@ def state(tmp_path: Path) -> Path:
     return tmp_path / "state"
 
 
-def installed(root: Path, state: Path, mailbox: str = "mailbox") -> Plan:
+def installed(root: Path, state: Path, mailbox: str = "mailbox") -> FileChange:
     plan = HOOKS.install(root, state / mailbox, state)
-    assert isinstance(plan, Plan), plan
+    assert isinstance(plan, FileChange), plan
     return plan
 
 
-def removed(root: Path, state: Path) -> Plan:
+def removed(root: Path, state: Path) -> FileChange:
     plan = HOOKS.uninstall(root, state)
-    assert isinstance(plan, Plan), plan
+    assert isinstance(plan, FileChange), plan
     return plan
 
 
@@ -287,7 +287,7 @@ def test_a_change_at_the_same_moment_is_not_written_over(root: Path, state: Path
     path = root / "settings.json"
     path.write_text("{}")
     plan = HOOKS.plan_install(root, state / "mailbox", state)
-    assert isinstance(plan, Plan)
+    assert isinstance(plan, FileChange)
     path.write_text('{"model": "opus"}')
     assert isinstance(file_change.carry_out(plan), Refusal)
     assert path.read_text() == '{"model": "opus"}'
@@ -311,7 +311,7 @@ def test_what_is_remembered_is_private(root: Path, state: Path) -> None:
 def test_a_dry_run_shows_the_change_and_writes_nothing(root: Path, state: Path) -> None:
     (root / "settings.json").write_text(USERS)
     plan = HOOKS.plan_install(root, state / "mailbox", state)
-    assert isinstance(plan, Plan)
+    assert isinstance(plan, FileChange)
     shown = file_change.diff(plan)
     assert '+        "SessionStart": [' in shown
     assert (root / "settings.json").read_text() == USERS

@@ -8,7 +8,7 @@ import pytest
 
 from headcount.agents.claude_code.transcript import MOST, TAIL, glimpse, peek
 from headcount.agents.kit.safe_reading import read_end
-from headcount.agents.kit.transcripts import Said
+from headcount.agents.kit.transcripts import ConversationLine
 
 ID = "8acb4678-1111-4222-8333-0123456789ab"
 AT = "2026-11-15T10:00:00.000Z"
@@ -25,7 +25,7 @@ def written(tmp_path: Path, *lines: str) -> Path:
     return path
 
 
-def texts(said: list[Said] | None) -> list[tuple[str, str]]:
+def texts(said: list[ConversationLine] | None) -> list[tuple[str, str]]:
     assert said is not None
     return [(each.who, each.text) for each in said]
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from headcount.agents.claude_code.registry import Sessions, parse
+from headcount.agents.claude_code.registry import ClaudeRegistry, parse
 from headcount.agents.claude_code.reports import EVENTS, translate, unknown_fields
 from headcount.core.values.evidence import Evidence
 from headcount.core.values.process import ProcessIdentity
@@ -43,7 +43,7 @@ def evidence_of(entry: Entry, process: ProcessIdentity) -> Evidence | None:
     if entry["kind"] == "registry" and entry["record"]:
         read = parse(json.dumps(entry["record"]).encode(), process.pid, written_at=entry["at"])
         assert read is not None
-        return Sessions().record(read, Anchor(process, True, "registry"))
+        return ClaudeRegistry().record(read, Anchor(process, True, "registry"))
     return None
 
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from headcount.agents.claude_code.registry import Sessions, parse
-from headcount.agents.interface import Entry
+from headcount.agents.claude_code.registry import ClaudeRegistry, parse
+from headcount.agents.interface import RegistryEntry
 from headcount.core.values.process import ProcessFacts, ProcessIdentity
 from headcount.core.values.report import Anchor, WaitingOn
 
 SAMPLE = Path(__file__).parents[2] / "rig" / "samples" / "claude-code" / "registry-file.json"
-REGISTRY = Sessions()
+REGISTRY = ClaudeRegistry()
 
 
 def written(directory: Path, name: str = "28320.json", **changes: Any) -> Path:
@@ -23,7 +23,7 @@ def written(directory: Path, name: str = "28320.json", **changes: Any) -> Path:
     return path
 
 
-def read(path: Path) -> Entry:
+def read(path: Path) -> RegistryEntry:
     entry = REGISTRY.read(path)
     assert entry is not None
     return entry

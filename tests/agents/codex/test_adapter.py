@@ -12,7 +12,7 @@ from headcount.agents.codex import open_conversations, transcript
 from headcount.agents.codex.adapter import CODEX, is_helper, recognise
 from headcount.agents.codex.hooks import HOOKS, inactive
 from headcount.agents.codex.reports import EVENTS
-from headcount.agents.installing.file_change import Installed, Plan
+from headcount.agents.installing.file_change import FileChange, Installed
 from headcount.agents.interface import Hosted, Unread
 from headcount.core.values.process import OpenFile, ProcessFacts, ProcessIdentity
 from headcount.core.values.report import Opening, Report, Turn, WaitingOn
@@ -186,7 +186,7 @@ def test_trust_is_read_from_codexs_own_hashes(tmp_path: Path) -> None:
     root, mailbox = tmp_path / ".codex", tmp_path / "mailbox" / "codex"
     mailbox.mkdir(parents=True)
     plan = HOOKS.install(root, mailbox, tmp_path / "state")
-    assert isinstance(plan, Plan) and plan.added == len(EVENTS.installed)
+    assert isinstance(plan, FileChange) and plan.added == len(EVENTS.installed)
     assert plan.note == "inactive until trusted: run /hooks in Codex"
     text = HOOKS.settings_of(root).read_text()
     from headcount.agents.codex.hooks import _ours

@@ -9,7 +9,7 @@ from headcount.agents.gemini import transcript
 from headcount.agents.gemini.adapter import GEMINI
 from headcount.agents.gemini.hooks import HOOKS
 from headcount.agents.gemini.reports import EVENTS
-from headcount.agents.installing.file_change import Installed, Plan
+from headcount.agents.installing.file_change import FileChange, Installed
 from headcount.agents.interface import Unread
 from headcount.core.values.process import ProcessFacts
 from headcount.core.values.report import Opening, Report, Turn, WaitingOn
@@ -242,12 +242,12 @@ def test_its_limits_are_in_milliseconds_and_its_settings_come_back_byte_for_byte
     mailbox.mkdir()
     before = b'{\n  "ui": {"theme": "Default"}  \n}\n'
     (root / "settings.json").write_bytes(before)
-    assert isinstance(HOOKS.install(root, mailbox, state), Plan)
+    assert isinstance(HOOKS.install(root, mailbox, state), FileChange)
     hooks = json.loads((root / "settings.json").read_text())["hooks"]
     assert set(hooks) == {row.name for row in EVENTS.values() if row.is_installed}
     assert {group["hooks"][0]["timeout"] for groups in hooks.values() for group in groups} == {5000}
     assert HOOKS.standing(root, mailbox).state is Installed.INSTALLED
-    assert isinstance(HOOKS.uninstall(root, state), Plan)
+    assert isinstance(HOOKS.uninstall(root, state), FileChange)
     assert (root / "settings.json").read_bytes() == before
 
 

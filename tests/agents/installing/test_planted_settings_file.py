@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from headcount.agents.installing import settings_file
-from headcount.agents.installing.settings_file import Refusal, Remembered
+from headcount.agents.installing.settings_file import OriginalFile, Refusal
 
 
 def test_a_pipe_in_the_place_of_settings_is_refused_and_nobody_waits(tmp_path: Path) -> None:
@@ -21,7 +21,7 @@ def test_what_was_there_is_not_remembered_in_a_directory_that_leads_elsewhere(tm
     (tmp_path / "hooks").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(OSError, match="leads elsewhere"):
         settings_file.remember(
-            tmp_path / "hooks" / "x.json", Remembered(b"private", "x"), tmp_path / "s.json"
+            tmp_path / "hooks" / "x.json", OriginalFile(b"private", "x"), tmp_path / "s.json"
         )
     assert list((tmp_path / "elsewhere").iterdir()) == []
 

@@ -9,7 +9,7 @@ import pytest
 from headcount.agents.claude_code.hooks import HOOKS, QUESTIONS
 from headcount.agents.claude_code.reports import EVENTS
 from headcount.agents.installing import hook_line_query
-from headcount.agents.installing.file_change import Plan
+from headcount.agents.installing.file_change import FileChange
 from headcount.agents.installing.hook_line_mailbox import Unquotable, is_ours
 from headcount.agents.installing.hook_line_query import CONTEXT, GUARD, KINDS, Asking, kind_of, line, why_not
 from headcount.agents.installing.settings_file import Refusal
@@ -23,11 +23,11 @@ def root(tmp_path: Path) -> Path:
     return tmp_path / "claude"
 
 
-def install(root: Path, *add: str, drop: tuple[str, ...] = ()) -> Plan:
+def install(root: Path, *add: str, drop: tuple[str, ...] = ()) -> FileChange:
     state = root.parent / "state"
     asking = Asking(state / "headcount.sock", frozenset(add), frozenset(drop))
     plan = HOOKS.install(root, state / "mailbox", state, asking)
-    assert isinstance(plan, Plan), plan
+    assert isinstance(plan, FileChange), plan
     return plan
 
 

@@ -8,7 +8,7 @@ import pytest
 from headcount.agents.claude_code import reports as claude_code
 from headcount.agents.codex import reports as codex
 from headcount.agents.gemini import reports as gemini
-from headcount.agents.kit.hook_events import NOTHING, HookEvent, HookTable, Payload, Said, Use, read
+from headcount.agents.kit.hook_events import NOTHING, HookEvent, HookFields, HookTable, Payload, Use, read
 from headcount.agents.opencode import reports as opencode
 
 TABLES = [
@@ -27,8 +27,8 @@ def table(**row: Any) -> HookTable:
 
 
 def test_a_new_event_is_one_row_and_its_translator() -> None:
-    events = table(says=lambda read: Said(doing=read["colour"]))
-    assert events.said("SunRise", payload(colour="red")) == Said(doing="red")
+    events = table(says=lambda read: HookFields(doing=read["colour"]))
+    assert events.said("SunRise", payload(colour="red")) == HookFields(doing="red")
     assert events.unknown("SunRise", payload(session="a", event="b", colour="red", hour=6)) == ()
     assert [row.name for row in events.installed] == ["SunRise"]
 
@@ -39,7 +39,7 @@ def test_an_event_without_a_translator_and_an_unknown_event_say_nothing() -> Non
 
 
 def test_an_event_of_newer_versions_is_translated_and_not_installed() -> None:
-    events = table(says=lambda read: Said(doing="day"), since="2.0")
+    events = table(says=lambda read: HookFields(doing="day"), since="2.0")
     assert events.said("SunRise", payload()).doing == "day"
     assert events.installed == ()
 

@@ -11,7 +11,7 @@ import pytest
 from headcount.agents.codex.adapter import CODEX
 from headcount.agents.gemini.adapter import GEMINI
 from headcount.agents.interface import Agent
-from headcount.agents.kit.transcripts import TEXT_MOST, Said
+from headcount.agents.kit.transcripts import TEXT_MOST, ConversationLine
 from headcount.agents.opencode.adapter import OPENCODE
 from headcount.core.values.session import Spent
 
@@ -59,7 +59,7 @@ EACH = [
 Sample = Callable[[Path], tuple[Path, str]]
 
 
-def texts(said: list[Said] | None) -> list[tuple[str, str]]:
+def texts(said: list[ConversationLine] | None) -> list[tuple[str, str]]:
     assert said is not None
     return [(each.who, each.text) for each in said]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from headcount.agents.installing.file_change import Installed, Plan
+from headcount.agents.installing.file_change import FileChange, Installed
 from headcount.agents.installing.settings_file import Refusal
 from headcount.agents.interface import Unread
 from headcount.agents.opencode.adapter import OPENCODE
@@ -257,12 +257,12 @@ def test_the_plugin_is_put_there_and_taken_away(tmp_path):
     root, mailbox, state = tmp_path / "opencode", tmp_path / "mailbox", tmp_path / "state"
     root.mkdir()
     plan = HOOKS.install(root, mailbox, state)
-    assert isinstance(plan, Plan) and plan.note == "active when OpenCode restarts"
+    assert isinstance(plan, FileChange) and plan.note == "active when OpenCode restarts"
     assert HOOKS.standing(root, mailbox).state is Installed.INSTALLED
     assert HOOKS.standing(root, tmp_path / "elsewhere").state is Installed.OUTDATED
     again = HOOKS.install(root, mailbox, state)
-    assert isinstance(again, Plan) and not again.changes
-    assert isinstance(HOOKS.uninstall(root, state), Plan)
+    assert isinstance(again, FileChange) and not again.changes
+    assert isinstance(HOOKS.uninstall(root, state), FileChange)
     assert list(root.iterdir()) == []
     assert HOOKS.standing(root, mailbox).state is Installed.ABSENT
 
@@ -284,7 +284,7 @@ def test_a_file_of_that_name_that_is_not_ours_is_refused_untouched(tmp_path):
     foreign.write_bytes(b"export const Theirs = 1\n")
     assert isinstance(HOOKS.install(root, tmp_path / "mailbox", state), Refusal)
     removed = HOOKS.uninstall(root, state)
-    assert isinstance(removed, Plan) and not removed.changes
+    assert isinstance(removed, FileChange) and not removed.changes
     assert foreign.read_bytes() == b"export const Theirs = 1\n"
     assert HOOKS.standing(root, tmp_path / "mailbox").state is Installed.UNREADABLE
     assert not foreign.read_bytes().startswith(MARK)

@@ -20,9 +20,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from headcount.core.state.world import World
-from headcount.core.values.process import Place, ProcessFacts, ProcessIdentity
+from headcount.core.values.process import BootAndNamespace, ProcessFacts, ProcessIdentity
 from headcount.daemon.ending import signal_process
-from headcount.daemon.ending.signal_process import Endings, Target, Wish
+from headcount.daemon.ending.signal_process import EndTarget, ProcessEnder, Wish
 from headcount.system.clock import SystemClock
 from headcount.system.processes.linux import LinuxProcesses
 
@@ -75,7 +75,7 @@ class Holder:
 class NoLoop:
     """The journal's place: every intent is stored at once, or, for the storm, at the moment it names."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: BootAndNamespace) -> None:
         self.counts: Counter[str] = Counter()
         self.then: Callable[[], None] = lambda: None
         self.world = World(place)
@@ -97,7 +97,7 @@ class Storm:
         self.counts: Counter[str] = Counter()
         self.processes = LinuxProcesses(asyncio.get_running_loop())
         self.journal = NoLoop(self.processes.place())
-        self.endings = Endings(self.processes, self.journal, SystemClock())  # type: ignore[arg-type]
+        self.endings = ProcessEnder(self.processes, self.journal, SystemClock())  # type: ignore[arg-type]
 
     def _identity(self, pid: int) -> ProcessIdentity:
         seen = self.processes.look(pid)
@@ -125,7 +125,7 @@ class Storm:
             reuse()
         self.journal.then = reuse if moment == "between check and signal" else lambda: None
         wish = Wish("reap", "operator", kill_after=0.004 if traps or self.chance.random() < 0.3 else None)
-        ended = asyncio.ensure_future(self.endings.end([Target(old, "x")], wish))
+        ended = asyncio.ensure_future(self.endings.end([EndTarget(old, "x")], wish))
         if traps:
             await asyncio.sleep(self.chance.uniform(0, 0.004))
             if not self.processes_dead(old):

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from headcount.core.state.claims import Entries, Remembered
+from headcount.core.state.claims import AnsweredRequest, Entries
 from headcount.core.values.claim import Claim, Freed, freed
 from headcount.core.values.events import Event, EventType
 from headcount.core.values.item import Item
-from headcount.core.values.leftover import Kind, Leftover, LeftoverId
+from headcount.core.values.leftover import Leftover, LeftoverId, LeftoverKind
 from headcount.core.values.session import SessionId
 from headcount.store.interface import Loaded
 from headcount.store.sqlite.adapter import SqliteStore
@@ -124,14 +124,14 @@ def _claim(nth: int, fence: int) -> Claim:
     return held if nth % 4 else freed(held, Freed.DIED, BEGAN + fence)
 
 
-def _requests(claims: list[Claim]) -> dict[str, Remembered]:
-    return {str(each.request): Remembered(str(each.request), each.since, each) for each in claims}
+def _requests(claims: list[Claim]) -> dict[str, AnsweredRequest]:
+    return {str(each.request): AnsweredRequest(str(each.request), each.since, each) for each in claims}
 
 
 def _leftover(nth: int) -> Leftover:
     return Leftover(
         LeftoverId(f"left-{nth}"),
-        Kind.PROCESS,
+        LeftoverKind.PROCESS,
         SessionId(f"s{nth}"),
         HOLDER,
         f"sleep {nth}",

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from headcount.cli.actions import common_requests
+from headcount.cli.actions import confirm_and_request
 from headcount.cli.commands import close, reap
 from headcount.present import event_lines
 from headcount.present import leftovers as present_leftovers
@@ -74,9 +74,9 @@ def test_what_came_of_it_is_a_sentence_each_and_the_exit_code() -> None:
         "node vite (pid 41402, left by 02b7) ignored SIGTERM and is still alive: --kill-after 5.",
     ]
     assert (
-        common_requests.code_of(results),
-        common_requests.code_of([result("refused")]),
-        common_requests.code_of([result("killed")]),
+        confirm_and_request.code_of(results),
+        confirm_and_request.code_of([result("refused")]),
+        confirm_and_request.code_of([result("killed")]),
     ) == (
         1,
         3,

@@ -2,16 +2,16 @@
 
 import pytest
 
-from headcount.core.state.claims import Book
+from headcount.core.state.claims import ClaimsState
 from headcount.core.values.claim import (
     Accepted,
     AcceptLoss,
     Acquire,
     Caller,
+    ClaimRefused,
     Freed,
     Granted,
     Held,
-    Refused,
     Release,
     Released,
 )
@@ -55,7 +55,7 @@ def test_a_fence_is_never_given_again():
 
 
 def test_a_new_ledger_after_a_lost_one_starts_above_it():
-    desk = Desk(Book(fence=1_790_000_000_000))
+    desk = Desk(ClaimsState(fence=1_790_000_000_000))
     assert desk.acquire(TASK, A).claim.fence == 1_790_000_000_001
 
 
@@ -64,7 +64,7 @@ def test_fences_go_on_from_the_highest_row_whoever_had_it():
     desk.acquire(TASK, A)
     desk.acquire("task:b", A)
     desk.release("task:b", A)
-    again = Desk(Book(desk.world.book.claims.values()))
+    again = Desk(ClaimsState(desk.world.book.claims.values()))
     assert again.acquire("task:c", B).claim.fence == FIRST + 3
 
 
@@ -82,7 +82,7 @@ def test_only_the_living_are_granted_anything(standing):
     desk = Desk()
     getattr(desk, standing).add(A)
     answer = desk.acquire(TASK, A)
-    assert isinstance(answer, Refused)
+    assert isinstance(answer, ClaimRefused)
     assert answer.code == {"dead": "dead", "hidden": "unverified"}[standing]
     assert desk.held() == {}
 
@@ -90,14 +90,14 @@ def test_only_the_living_are_granted_anything(standing):
 def test_a_caller_that_nobody_proved_is_refused():
     desk = Desk()
     (answer,) = desk.tell(Acquire(Item(TASK), Caller(A), "r"), verdicts={})
-    assert isinstance(answer, Refused)
+    assert isinstance(answer, ClaimRefused)
     assert answer.code == "unverified"
 
 
 def test_a_death_told_in_the_same_batch_outweighs_a_proof_from_before_it():
     desk = Desk()
     _, answer = desk.tell(death(A), Acquire(Item(TASK), Caller(A), "r"), verdicts={A: alive("it lived")})
-    assert isinstance(answer, Refused)
+    assert isinstance(answer, ClaimRefused)
     assert answer.code == "dead"
 
 
@@ -247,7 +247,7 @@ def test_overlapping_paths_have_one_holder():
 
 
 def test_after_a_lost_store_nothing_is_granted_until_the_operator_accepts_it():
-    desk = Desk(Book(fence=FIRST, loss="/state/headcount.db.corrupt"))
+    desk = Desk(ClaimsState(fence=FIRST, loss="/state/headcount.db.corrupt"))
     assert desk.acquire(TASK, A).code == "loss-not-accepted"
     assert desk.tell(AcceptLoss(Caller(A)))[0].code == "operator-only"
     assert desk.tell(AcceptLoss(OPERATOR)) == [Accepted()]

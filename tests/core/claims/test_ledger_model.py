@@ -11,14 +11,14 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from headcount.core.state.claims import Book
+from headcount.core.state.claims import ClaimsState
 from headcount.core.values.claim import (
     Accepted,
     Acquire,
     Caller,
+    ClaimRefused,
     Granted,
     Held,
-    Refused,
     Release,
     Released,
     Waiting,
@@ -81,9 +81,9 @@ class Ledgers(RuleBasedStateMachine):
         mine = item in self.holds and self.holds[item][0] == who
         answer = self.desk.acquire(item, who, wait=wait, request=request)
         if who in self.desk.dead:
-            assert isinstance(answer, Refused) and answer.code == "dead"
+            assert isinstance(answer, ClaimRefused) and answer.code == "dead"
         elif who in self.desk.hidden:
-            assert isinstance(answer, Refused) and answer.code == "unverified"
+            assert isinstance(answer, ClaimRefused) and answer.code == "unverified"
         elif free and (mine or not overtakes):
             assert isinstance(answer, Granted)
             assert answer.again == mine
@@ -182,7 +182,7 @@ class Ledgers(RuleBasedStateMachine):
         item, who = self.asks[request]
         before = dict(self.holds)
         answer = self.desk.acquire(item, who, wait=wait, request=request)
-        assert isinstance(answer, Refused)
+        assert isinstance(answer, ClaimRefused)
         self.follow()
         assert set(self.holds.items()) <= set(before.items()), (
             "only a death that showed by asking changes something"
@@ -192,7 +192,7 @@ class Ledgers(RuleBasedStateMachine):
     def withdraw_before_asking(self, item: str, pid: int, wait: int | None) -> None:
         who, request = self.lives[pid], self.desk.request()
         assert self.desk.withdraw(request, who, item) == Accepted()
-        assert isinstance(self.desk.acquire(item, who, wait=wait, request=request), Refused)
+        assert isinstance(self.desk.acquire(item, who, wait=wait, request=request), ClaimRefused)
         self.follow()
 
     @rule()
@@ -324,7 +324,7 @@ class Ledgers(RuleBasedStateMachine):
     @invariant()
     def indices_follow_from_rows(self) -> None:
         book = self.desk.world.book
-        again = Book(book.claims.values(), book.requests.values())
+        again = ClaimsState(book.claims.values(), book.requests.values())
         assert again.claims == book.claims
         assert {pid: set(held) for pid, held in again.held.items()} == {
             pid: set(held) for pid, held in book.held.items()
@@ -352,11 +352,11 @@ class Ledgers(RuleBasedStateMachine):
             assert earlier or in_the_way
 
 
-def stored(desk: Desk) -> Book:
+def stored(desk: Desk) -> ClaimsState:
     """What a store would give back."""
     book = desk.world.book
     requests: Iterable = book.requests.values()
-    return Book(book.claims.values(), requests, fence=FIRST)
+    return ClaimsState(book.claims.values(), requests, fence=FIRST)
 
 
 Ledgers.TestCase.settings = settings(max_examples=200, stateful_step_count=40, deadline=None)

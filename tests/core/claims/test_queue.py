@@ -4,10 +4,10 @@ from headcount.core.values.claim import (
     Accepted,
     Acquire,
     Caller,
+    ClaimRefused,
     Freed,
     Granted,
     Held,
-    Refused,
     Waiting,
     Waits,
 )
@@ -212,7 +212,7 @@ def test_the_dead_hand_nothing_on_and_release_nothing():
         desk.acquire(item, A)
     desk.acquire(TASK, C, wait=60, request="c")
     desk.dead.add(A)
-    assert isinstance(desk.hand_off(TASK, A, heir), Refused)
+    assert isinstance(desk.hand_off(TASK, A, heir), ClaimRefused)
     assert desk.answers["c"].claim.holder == C
     desk.release("task:other", A)
     assert desk.claim("task:other").freed is Freed.DIED

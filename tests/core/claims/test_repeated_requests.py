@@ -2,8 +2,17 @@
 
 import pytest
 
-from headcount.core.state.claims import REQUESTS_MOST, Book
-from headcount.core.values.claim import Acquire, Caller, CallerKind, Freed, Granted, Held, Refused, Released
+from headcount.core.state.claims import REQUESTS_MOST, ClaimsState
+from headcount.core.values.claim import (
+    Acquire,
+    Caller,
+    CallerKind,
+    ClaimRefused,
+    Freed,
+    Granted,
+    Held,
+    Released,
+)
 from headcount.core.values.evidence import Retire
 from headcount.core.values.item import Item
 from tests.rig.claims.core_ledger import Desk
@@ -28,7 +37,7 @@ def test_a_late_copy_of_a_request_takes_nothing():
     desk.acquire(TASK, A, request="r")
     desk.release(TASK, A)
     answer = desk.acquire(TASK, A, request="r")
-    assert isinstance(answer, Refused)
+    assert isinstance(answer, ClaimRefused)
     assert answer.code == "request-over"
     assert desk.held() == {}
 
@@ -45,7 +54,7 @@ def test_requests_are_remembered_over_a_restart_and_forgotten_with_time():
     desk.acquire(TASK, A, request="r")
     desk.release(TASK, A)
     book = desk.world.book
-    again = Desk(Book(book.claims.values(), book.requests.values()))
+    again = Desk(ClaimsState(book.claims.values(), book.requests.values()))
     assert again.acquire(TASK, A, request="r").code == "request-over"
     again.tell(Retire(T0 + 1, 10))
     assert again.world.book.requests == {}

@@ -7,10 +7,10 @@ from headcount.core.values.claim import (
     Acquire,
     Caller,
     Claim,
+    ClaimRefused,
     Freed,
     Granted,
     Held,
-    Refused,
     Release,
     Released,
     SharedFreed,
@@ -18,13 +18,15 @@ from headcount.core.values.claim import (
 )
 from headcount.core.values.events import EventType, Watch
 from headcount.core.values.item import Item, is_shared
-from headcount.core.values.process import Place
+from headcount.core.values.process import BootAndNamespace
 from headcount.core.values.verdict import Proof, alive, dead
 from tests.rig.claims.core_ledger import Desk
 from tests.rig.core_values import T0, process
 
 A, B = process(100), process(200)
-FAR = process(100, place=Place("other", "boot-far", 4026531836))  # the same numbers on another machine
+FAR = process(
+    100, place=BootAndNamespace("other", "boot-far", 4026531836)
+)  # the same numbers on another machine
 TASK = Item("task:AUTH-12")
 
 
@@ -81,7 +83,7 @@ def test_whoever_came_earlier_goes_first():
 def test_a_release_frees_with_its_reason():
     decision = decided(SharedItem(held_by(A), ours=True), Release(TASK, Caller(A), 50))
     assert isinstance(decision.answer, Released) and decision.freed.freed is Freed.RELEASED
-    assert isinstance(decided(SharedItem(held_by(A)), Release(TASK, Caller(A), 49)).answer, Refused)
+    assert isinstance(decided(SharedItem(held_by(A)), Release(TASK, Caller(A), 49)).answer, ClaimRefused)
 
 
 # --- the mirror ------------------------------------------------------------------------------------

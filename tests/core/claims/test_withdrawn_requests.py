@@ -2,15 +2,15 @@
 
 import pytest
 
-from headcount.core.state.claims import Book
+from headcount.core.state.claims import ClaimsState
 from headcount.core.values.claim import (
     Accepted,
     Acquire,
     Caller,
+    ClaimRefused,
     Freed,
     Granted,
     Held,
-    Refused,
     Released,
     Withdraw,
 )
@@ -25,7 +25,7 @@ TASK = "task:AUTH-12"
 def again(desk: Desk) -> Desk:
     """The same ledger after a restart."""
     book = desk.world.book
-    return Desk(Book(book.claims.values(), book.requests.values(), book.fence))
+    return Desk(ClaimsState(book.claims.values(), book.requests.values(), book.fence))
 
 
 @pytest.mark.parametrize("by", [A, None])
@@ -52,7 +52,7 @@ def test_a_withdrawn_request_is_never_granted_not_even_after_a_restart():
     desk.withdraw("r", A)
     for each in (desk, again(desk)):
         answer = each.acquire(TASK, A, request="r")
-        assert isinstance(answer, Refused) and answer.code == "request-withdrawn"
+        assert isinstance(answer, ClaimRefused) and answer.code == "request-withdrawn"
         assert each.acquire(TASK, A, request="r", wait=60).code == "request-withdrawn"
         assert each.held() == {}
 

@@ -4,13 +4,13 @@ import pytest
 from msgspec.structs import replace
 
 from headcount.core.decide import decide
-from headcount.core.leftovers.attribution import LAUNCH, Carried, Life, by_mark, lives, whose
+from headcount.core.leftovers.attribution import LAUNCH, Carried, ProcessLifetime, by_mark, lives, whose
 from headcount.core.state.world import World
 from headcount.core.values.claim import Acquire, Caller, CallerKind
 from headcount.core.values.events import EventType
 from headcount.core.values.evidence import Judged, Retire
 from headcount.core.values.item import Item
-from headcount.core.values.leftover import Find, Gone, Kind, Left, process_key
+from headcount.core.values.leftover import Find, Left, LeftoverGone, LeftoverKind, process_key
 from headcount.core.values.report import Opening
 from headcount.core.values.session import SessionId
 from headcount.core.values.verdict import Proof, dead, unknown
@@ -24,7 +24,7 @@ TASK = "task:x"
 
 def find(child=CHILD, *evidence: str, **facts) -> Find:
     return Find(
-        Kind.PROCESS, process_key(child), "node vite", evidence or ("child seen 13:58",), child, facts
+        LeftoverKind.PROCESS, process_key(child), "node vite", evidence or ("child seen 13:58",), child, facts
     )
 
 
@@ -139,10 +139,10 @@ def test_a_leftover_is_forgotten_with_its_session():
 def test_a_pane_that_comes_back_is_found_again():
     scene = Scene()
     id = ended(scene)
-    pane = Find(Kind.PANE, "%3", "its shell is left", ("the agent ended in it",))
+    pane = Find(LeftoverKind.PANE, "%3", "its shell is left", ("the agent ended in it",))
     scene.hear(Left(id, (pane,), T0 + 2))
     (leftover,) = scene.world.remains.there()
-    scene.hear(Gone((leftover.id,), T0 + 3, "the pane was closed"))
+    scene.hear(LeftoverGone((leftover.id,), T0 + 3, "the pane was closed"))
     scene.hear(Left(id, (pane,), T0 + 4))
     assert types(scene) == [EventType.LEFTOVER_FOUND, EventType.LEFTOVER_GONE, EventType.LEFTOVER_FOUND]
 
@@ -150,9 +150,11 @@ def test_a_pane_that_comes_back_is_found_again():
 # --- whose it is -----------------------------------------------------------------------------------
 
 
-def life(pid: int, since: int, until: int | None, conversation: str = "c", session: str = "s") -> Life:
+def life(
+    pid: int, since: int, until: int | None, conversation: str = "c", session: str = "s"
+) -> ProcessLifetime:
     hosted = frozenset({("claude-code", conversation)})
-    return Life(SessionId(session), process(pid), hosted, since, until)
+    return ProcessLifetime(SessionId(session), process(pid), hosted, since, until)
 
 
 def mark(pid: int | None = 100, conversation: str = "c", agent: str = "claude-code") -> Carried:
@@ -222,7 +224,7 @@ def test_a_tokens_file_is_of_one_process_and_who_lives_inside_it_keeps_what_is_t
 
 def test_the_next_owner_of_a_number_has_not_the_token_of_the_one_before():
     later = replace(process(100), started=30, inode=77)
-    known = [replace(life(100, 10, 20)), Life(SessionId("later"), later, frozenset(), 30, 40)]
+    known = [replace(life(100, 10, 20)), ProcessLifetime(SessionId("later"), later, frozenset(), 30, 40)]
     found = whose([token()], 35, by_mark(known, {"/t/a": later}))
     assert found is not None and found[0].session == "later"
     assert whose([token()], 35, by_mark(known, {"/t/a": process(100)})) is None
@@ -413,7 +415,7 @@ def test_one_conversation_alive_in_two_processes_is_an_alarm_on_both_and_a_lefto
     assert first.alarms == (f"conversation also open in {B.pid} ({second.id[:4]})",)
     assert second.alarms == (f"conversation also open in {A.pid} ({first.id[:4]})",)
     (leftover,) = scene.world.remains.there()
-    assert (leftover.kind, leftover.session) == (Kind.SECOND_WRITER, second.id)
+    assert (leftover.kind, leftover.session) == (LeftoverKind.SECOND_WRITER, second.id)
     assert leftover.facts["older"] == first.id and leftover.facts["heard_last"] == second.id
 
 

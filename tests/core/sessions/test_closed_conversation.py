@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from headcount.core.leftovers.attribution import is_dead, lives
-from headcount.core.values.evidence import Closed
+from headcount.core.values.evidence import ConversationClosed
 from headcount.core.values.report import Report
 from headcount.core.values.session import EndKind, Liveness
 from tests.rig.core_values import T0, Scene, bound, death, leaving, process, report
@@ -15,8 +15,8 @@ def word(conversation: str, at: float, **more: object) -> Report:
     return replace(report(at=at, conversation=conversation, anchor=bound(P)), beside=True, **more)
 
 
-def closed(conversation: str, at: float) -> Closed:
-    return Closed(word(conversation, at).agent, conversation, P, at)
+def closed(conversation: str, at: float) -> ConversationClosed:
+    return ConversationClosed(word(conversation, at).agent, conversation, P, at)
 
 
 def test_only_the_closed_one_ends_and_its_process_is_not_dead_for_it() -> None:

@@ -5,7 +5,14 @@ import pytest
 from headcount.core.values.events import EventType
 from headcount.core.values.evidence import Examined, Located
 from headcount.core.values.session import SessionId
-from headcount.core.values.terminal import Pane, Where, by_environment, in_tmux, pane_of, server_socket
+from headcount.core.values.terminal import (
+    Pane,
+    TerminalPlace,
+    by_environment,
+    in_tmux,
+    pane_of,
+    server_socket,
+)
 from tests.rig.core_values import T0, Scene, bound, death, process, start
 
 P = process(100)
@@ -89,7 +96,7 @@ def test_an_ended_session_stays_where_it_was_last() -> None:
     scene = Scene()
     scene.hear(start(anchor=bound(P)))
     id = scene.only().id
-    scene.hear(Located(id, Where("vscode", "vscode"), T0 + 1))
+    scene.hear(Located(id, TerminalPlace("vscode", "vscode"), T0 + 1))
     scene.hear(death(P, T0 + 2, signal=9))
     scene.hear(Located(id, None, T0 + 3), Located(SessionId("nobody"), None, T0 + 3))
     found = scene.only().where

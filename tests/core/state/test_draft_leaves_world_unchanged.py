@@ -15,7 +15,7 @@ from headcount.core.state.world import World
 from headcount.core.values.claim import Acquire, Caller, CallerKind, HandOff, Release, Withdraw
 from headcount.core.values.evidence import Awake, Judged, Register, Retire, Tick, Unregister
 from headcount.core.values.item import Item
-from headcount.core.values.leftover import Find, Kind, Left
+from headcount.core.values.leftover import Find, Left, LeftoverKind
 from headcount.core.values.report import Anchor, Opening, Turn, Worktree
 from headcount.core.values.session import Registration, SessionId
 from headcount.core.values.verdict import Proof, alive, dead, unknown
@@ -62,7 +62,7 @@ evidence = st.one_of(
     st.builds(Register, st.just("toy"), st.none() | st.sampled_from(CONVERSATIONS), someone,
               st.builds(Registration, moments)),
     st.builds(Unregister, st.just(SessionId("nobody")), moments),
-    st.builds(lambda who, at: Left(None, (Find(Kind.PROCESS, str(who.pid), "dev server", (), who),), at, who),
+    st.builds(lambda who, at: Left(None, (Find(LeftoverKind.PROCESS, str(who.pid), "dev server", (), who),), at, who),
               someone, moments),
     st.builds(Retire, moments, st.integers(0, 2)),
     st.just(Awake(T0)),

@@ -4,7 +4,7 @@ from collections import Counter
 
 from headcount.core.claims.grants import CLAIMS_MOST
 from headcount.core.sessions.start import UNPROVEN_MOST
-from headcount.core.values.claim import Granted, Refused
+from headcount.core.values.claim import ClaimRefused, Granted
 from headcount.core.values.evidence import Tick
 from headcount.core.values.report import Anchor, Turn
 from headcount.core.values.session import Liveness
@@ -88,9 +88,9 @@ def filled() -> Desk:
 def test_one_process_holds_so_many_claims_and_is_told_why_no_more() -> None:
     desk = filled()
     refused = desk.acquire("task:more", A)
-    assert isinstance(refused, Refused) and refused.code == "too-many-claims"
+    assert isinstance(refused, ClaimRefused) and refused.code == "too-many-claims"
     assert str(CLAIMS_MOST) in refused.why and "Release" in refused.why
-    assert isinstance(desk.acquire("task:more", A, wait=30), Refused), "it does not wait for itself"
+    assert isinstance(desk.acquire("task:more", A, wait=30), ClaimRefused), "it does not wait for itself"
     assert isinstance(desk.acquire("task:7", A), Granted), "what it holds it may ask for again"
     assert isinstance(desk.acquire("task:more", B), Granted)
     desk.release("task:7", A)

@@ -7,7 +7,7 @@ from headcount.core.values.activity import (
     HOOK_STANDS,
     Activity,
     Doing,
-    Status,
+    RegistryStatus,
     Turned,
     heard_status,
     judge,
@@ -23,7 +23,7 @@ def hook(turn: Turn, at: float = 10.0, **more) -> Turned:
 
 def judged(turn: Turn | None, status: str | None, hook_newer: bool = True, **more) -> Activity:
     word = hook(turn, 10.0, **more) if turn else None
-    level = Status(9.0 if hook_newer else 11.0, status) if status else None
+    level = RegistryStatus(9.0 if hook_newer else 11.0, status) if status else None
     return judge(word, level, Activity())
 
 
@@ -82,7 +82,7 @@ def test_an_answered_dialog_is_work_again():
 def test_the_hook_says_what_is_waited_for_and_the_registry_that_it_is():
     activity = judge(
         hook(Turn.ASKED, waiting_on=WaitingOn.PLAN, label="Plan"),
-        Status(11.0, "waiting", WaitingOn.PERMISSION),
+        RegistryStatus(11.0, "waiting", WaitingOn.PERMISSION),
         Activity(),
     )
     assert (activity.waiting_on, activity.label) == (WaitingOn.PLAN, "Plan")
@@ -91,8 +91,8 @@ def test_the_hook_says_what_is_waited_for_and_the_registry_that_it_is():
 def test_what_a_hook_said_before_a_rest_is_not_said_of_the_next_turn():
     """Esc at one dialog fires no hook; the next dialog is another one, also before its own hook is read."""
     asked = hook(Turn.ASKED, 10.0, waiting_on=WaitingOn.PLAN, label="Plan")
-    word = heard_status(Status(11.0, "idle"), None, now=20.0)
-    word = heard_status(Status(12.0, "waiting", WaitingOn.PERMISSION), word, now=20.0)
+    word = heard_status(RegistryStatus(11.0, "idle"), None, now=20.0)
+    word = heard_status(RegistryStatus(12.0, "waiting", WaitingOn.PERMISSION), word, now=20.0)
     activity = judge(asked, word, Activity())
     assert (activity.doing, activity.waiting_on, activity.label) == (
         Doing.WAITING,
@@ -104,20 +104,20 @@ def test_what_a_hook_said_before_a_rest_is_not_said_of_the_next_turn():
 
 
 def test_a_rest_that_is_read_late_still_counts():
-    waiting, idle = Status(12.0, "waiting"), Status(11.0, "idle")
+    waiting, idle = RegistryStatus(12.0, "waiting"), RegistryStatus(11.0, "idle")
     in_order = heard_status(waiting, heard_status(idle, None, 20.0), 20.0)
     assert heard_status(idle, heard_status(waiting, None, 20.0), 20.0) == in_order
 
 
 def test_a_registry_word_heard_twice_changes_nothing():
-    word = heard_status(Status(11.0, "idle"), None, 20.0)
-    assert heard_status(Status(11.0, "idle"), word, 20.0) is None
-    assert heard_status(Status(10.0, "idle"), word, 20.0) is None
+    word = heard_status(RegistryStatus(11.0, "idle"), None, 20.0)
+    assert heard_status(RegistryStatus(11.0, "idle"), word, 20.0) is None
+    assert heard_status(RegistryStatus(10.0, "idle"), word, 20.0) is None
 
 
 def test_a_clock_set_back_does_not_take_the_labels():
-    rested = heard_status(Status(100_000.0, "idle"), None, now=100_000.0)
-    word = heard_status(Status(13_600.0, "waiting"), rested, now=13_600.0)
+    rested = heard_status(RegistryStatus(100_000.0, "idle"), None, now=100_000.0)
+    word = heard_status(RegistryStatus(13_600.0, "waiting"), rested, now=13_600.0)
     assert judge(hook(Turn.ASKED, 13_600.1, label="Bash: ls"), word, Activity()).label == "Bash: ls"
 
 
@@ -153,6 +153,6 @@ def test_since_is_kept_while_the_state_is_the_same():
 
 
 def test_the_loser_is_named():
-    contest = weigh(hook(Turn.TOOL, 10.0), Status(11.0, "idle"))
+    contest = weigh(hook(Turn.TOOL, 10.0), RegistryStatus(11.0, "idle"))
     assert not contest.hook_stands
     assert contest.why == "the registry is newer"

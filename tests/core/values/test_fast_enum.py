@@ -6,13 +6,13 @@ import pytest
 
 from headcount.core.values.activity import Doing
 from headcount.core.values.events import EventType
-from headcount.core.values.fast_enum import Vocabulary
+from headcount.core.values.fast_enum import FastEnum
 from headcount.core.values.report import Turn
 from headcount.core.values.session import Liveness
 
 
 @pytest.mark.parametrize("words", [EventType, Turn, Liveness, Doing])
-def test_a_word_is_found_by_its_value_and_in_tables(words: type[Vocabulary]) -> None:
+def test_a_word_is_found_by_its_value_and_in_tables(words: type[FastEnum]) -> None:
     table = {word: word.value for word in words}
     assert len(table) == len(words)
     for word in words:

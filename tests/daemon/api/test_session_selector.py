@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from headcount.core.values.session import Ended, EndKind, Liveness, Session, SessionId
 from headcount.daemon.api.session_selector import select
-from headcount.daemon.http.request_checks import Refused
+from headcount.daemon.http.request_checks import HttpRefusal
 from headcount.wire.faults import REFUSALS, Fault
 from tests.rig.agents.commands_inside import inside, outside, settled
 from tests.rig.agents.stand_in import Agent
@@ -27,7 +27,7 @@ def ended(each: Session) -> Session:
 
 
 def refused(sessions: list[Session], wanted: str) -> Fault:
-    with pytest.raises(Refused) as fault:
+    with pytest.raises(HttpRefusal) as fault:
         select(sessions, wanted)
     assert fault.value.status == REFUSALS[fault.value.body.error.code][0]
     return fault.value.body.error

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from headcount.daemon.ending.signal_process import Endings, Target, Wish
+from headcount.daemon.ending.signal_process import EndTarget, ProcessEnder, Wish
 from headcount.system.clock import SystemClock
 from headcount.system.processes.linux import LinuxProcesses
 from headcount.system.processes.pidfds.handle import ProcessHandle
@@ -23,12 +23,12 @@ class Stage:
     def __init__(self) -> None:
         self.processes = LinuxProcesses(asyncio.get_running_loop())
         self.journal = WitnessLoop(self.processes.place())
-        self.endings = Endings(self.processes, self.journal, SystemClock())  # type: ignore[arg-type]
+        self.endings = ProcessEnder(self.processes, self.journal, SystemClock())  # type: ignore[arg-type]
         self.children = [subprocess.Popen(["sleep", "1000"]) for _ in range(2)]
 
-    def targets(self) -> list[Target]:
+    def targets(self) -> list[EndTarget]:
         seen = [self.processes.look(each.pid) for each in self.children]
-        return [Target(each.identity, "sleep") for each in seen]  # type: ignore[union-attr]
+        return [EndTarget(each.identity, "sleep") for each in seen]  # type: ignore[union-attr]
 
     def outcomes(self) -> list[str]:
         return [each.facts["outcome"] for each in self.journal.told if each.finished]

@@ -11,7 +11,7 @@ import pytest
 from headcount.core import liveness_proofs
 from headcount.core.decide import decide
 from headcount.core.state.world import World
-from headcount.core.values.claim import Acquire, Caller, Granted, HandOff, Held, Refused, Release
+from headcount.core.values.claim import Acquire, Caller, ClaimRefused, Granted, HandOff, Held, Release
 from headcount.core.values.evidence import Judged, Tick
 from headcount.core.values.item import Item
 from headcount.core.values.process import ProcessIdentity
@@ -109,7 +109,7 @@ async def test_a_grant_to_one_who_died_while_it_was_stored_is_none():
         office.dead.add(A)
         office.store.gate.set()
         refused = await answer
-        assert isinstance(refused, Refused)
+        assert isinstance(refused, ClaimRefused)
         assert refused.code == "dead"
         await office.until(lambda: office.holder is None)
         assert office.loop.counts["grants_undone"] == 1

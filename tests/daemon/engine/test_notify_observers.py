@@ -11,7 +11,7 @@ from tests.rig.daemon.real_daemon import Daemon, eventually
 
 OBSERVERS = [
     "headcount.daemon.engine.broadcast:Broadcast.noticed",
-    "headcount.daemon.observers.transcripts:Follow.noticed",
+    "headcount.daemon.observers.transcripts:TranscriptWatch.noticed",
     "headcount.daemon.fleet.membership:Fleet.noticed",
 ]
 

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from headcount.core.decide import decide
 from headcount.core.liveness_proofs import decide_proved
-from headcount.core.state.claims import Book
+from headcount.core.state.claims import ClaimsState
 from headcount.core.state.world import World
 from headcount.core.values.claim import Acquire, Caller, Claim
 from headcount.core.values.item import Item
@@ -43,7 +43,7 @@ class Home:
             machines={bound.id: machine, unbound.id: machine},
             claims=[Claim(ITEM, 7, self.there, bound.id, "c1", 1.0)],
         )
-        book = Book(self.loaded.claims, (), 7)
+        book = ClaimsState(self.loaded.claims, (), 7)
         self.world = World(place, self.loaded.sessions, 9, book, boots_of(self.loaded))
 
     def start(self) -> None:

@@ -9,7 +9,7 @@ from headcount.core.claims.shared_with_fleet import decide_shared
 from headcount.core.values.claim import Acquire, Caller, Granted, Held
 from headcount.core.values.item import Item
 from headcount.core.values.verdict import alive
-from headcount.daemon.fleet.intervals import Pace
+from headcount.daemon.fleet.intervals import Intervals
 from headcount.daemon.routes.shared_claims import elsewhere
 from headcount.store.fleet_interface import SharedUnavailable, Superseded
 from tests.rig.claims.local_and_fleet_ledgers import FleetDesk
@@ -17,7 +17,7 @@ from tests.rig.core_values import process
 
 A, B = process(100), process(200)
 TASK = Item("task:x")
-SLOW = Pace(10.0)  # no renewal comes within this test
+SLOW = Intervals(10.0)  # no renewal comes within this test
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from headcount.daemon.home import single_instance
-from headcount.daemon.home.single_instance import Singleton
+from headcount.daemon.home.single_instance import SingleInstance
 from tests.rig.daemon.real_daemon import Daemon
 
 
@@ -60,7 +60,7 @@ def test_a_file_that_was_removed_before_it_was_locked_is_no_lock(
             removed.append(path.unlink())
 
     monkeypatch.setattr(single_instance.fcntl, "flock", late)
-    mine = Singleton.take(path)
+    mine = SingleInstance.take(path)
     assert mine is not None and removed
     assert naive_take(path) is None, "what was locked is what the path leads to"
     mine.release()
@@ -77,9 +77,9 @@ def test_where_a_directory_cannot_be_locked_the_file_alone_decides(
         right(fd, how)
 
     monkeypatch.setattr(single_instance.fcntl, "flock", as_on_a_network)
-    mine = Singleton.take(tmp_path / "lock")
-    assert mine is not None and Singleton.take(tmp_path / "lock") is None
+    mine = SingleInstance.take(tmp_path / "lock")
+    assert mine is not None and SingleInstance.take(tmp_path / "lock") is None
     mine.release()
-    again = Singleton.take(tmp_path / "lock")
+    again = SingleInstance.take(tmp_path / "lock")
     assert again is not None
     again.release()

@@ -8,14 +8,14 @@ import pytest
 
 from headcount import __version__
 from headcount.build_and_namespaces import ours
-from headcount.daemon.http.answer import NOTHING, Answer, json_answer, on_the_wire
+from headcount.daemon.http.answer import NOTHING, HttpAnswer, json_answer, on_the_wire
 from headcount.daemon.http.connection import HttpProtocol
-from headcount.daemon.http.request import Line, Request
+from headcount.daemon.http.request import ConnectionFacts, Request
 from headcount.daemon.http.request_checks import Gate
 from headcount.times import KEEP_ALIVE
 
 
-def lines_of(answer: Answer, **how: bool) -> tuple[list[str], bytes]:
+def lines_of(answer: HttpAnswer, **how: bool) -> tuple[list[str], bytes]:
     head, _, body = on_the_wire(answer, **{"headless": False, "closing": False, **how}).partition(b"\r\n\r\n")
     return head.decode().split("\r\n"), body
 
@@ -99,14 +99,14 @@ class Wire(asyncio.Transport):
         return 0
 
 
-async def nobody(request: Request) -> Answer:
+async def nobody(request: Request) -> HttpAnswer:
     raise AssertionError("nobody was asked")
 
 
 @pytest.fixture
 async def connection() -> tuple[HttpProtocol, Clock, Wire]:
     clock, wire = Clock(), Wire()
-    made = HttpProtocol(Gate(nobody), Line(), set(), set(), asyncio.Event(), clock)  # type: ignore[arg-type]
+    made = HttpProtocol(Gate(nobody), ConnectionFacts(), set(), set(), asyncio.Event(), clock)  # type: ignore[arg-type]
     made.connection_made(wire)
     made._within(None)  # a request came whole
     return made, clock, wire

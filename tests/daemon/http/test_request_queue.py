@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from headcount.daemon.http.answer import Answer
+from headcount.daemon.http.answer import HttpAnswer
 from headcount.daemon.http.request import Request
 from tests.rig.daemon.server_without_daemon import WITHIN, Scene, get, line, lone_server
 
@@ -46,7 +46,7 @@ async def test_after_the_last_answer_nothing_is_done(scene: Scene) -> None:
 async def test_a_bug_in_a_route_is_a_500_and_the_line_goes_on(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def broken(request: Request) -> Answer:
+    async def broken(request: Request) -> HttpAnswer:
         raise ZeroDivisionError
 
     monkeypatch.setattr(scene.server._gate, "_app", broken)
@@ -59,7 +59,7 @@ async def test_a_bug_in_a_route_is_a_500_and_the_line_goes_on(
 async def test_an_answer_that_somebody_cancelled_ends_its_connection(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def cancelled(request: Request) -> Answer:
+    async def cancelled(request: Request) -> HttpAnswer:
         raise asyncio.CancelledError
 
     monkeypatch.setattr(scene.server._gate, "_app", cancelled)

@@ -13,7 +13,7 @@ import pytest
 from headcount.bounded_thread import BoundedThreads
 from headcount.core.values.process import ProcessIdentity
 from headcount.daemon.identity import host_paths as edge
-from headcount.daemon.identity.host_paths import Spaces
+from headcount.daemon.identity.host_paths import HostPaths
 from headcount.system.clock import SystemClock
 from headcount.system.mount_namespaces import is_ours, label_of, ourselves, real_path
 from headcount.system.processes import procfs
@@ -206,7 +206,7 @@ async def test_files_that_hang_are_labelled_in_time_and_not_asked_again_at_once(
 
     nothing: Any = None
     looks = BoundedThreads("look")
-    spaces = Spaces(nothing, looks, SystemClock())
+    spaces = HostPaths(nothing, looks, SystemClock())
     monkeypatch.setattr(edge, "real_path", hang)
     monkeypatch.setattr(edge, "WORKTREE_WITHIN", 0.05)
     try:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from headcount.core.values.process import ProcessFacts
-from headcount.daemon.identity.tokens import Tokens, hash_of
+from headcount.daemon.identity.tokens import SessionTokens, hash_of
 from headcount.store.sqlite.tokens_and_notes import TokenRow
 from headcount.times import TOKEN_CEILING, TOKEN_RENEW_AFTER
 from tests.rig.kernel.fake_kernel import FakeKernel
@@ -50,8 +50,8 @@ class Mint:
         self.process = self.kernel.spawn(comm="bot")
         self.tokens = self.opened()
 
-    def opened(self) -> Tokens:
-        return Tokens(self.directory, self.table, self.kernel.processes(None), self.clock)
+    def opened(self) -> SessionTokens:
+        return SessionTokens(self.directory, self.table, self.kernel.processes(None), self.clock)
 
     async def mint(self) -> str:
         facts = self.kernel.processes(None).look(self.process.pid)

@@ -7,18 +7,18 @@ from typing import Any
 import pytest
 
 from headcount.bounded_thread import BoundedThreads
-from headcount.daemon.identity.host_paths import Spaces
+from headcount.daemon.identity.host_paths import HostPaths
 from headcount.daemon.intake import edited_paths as module
-from headcount.daemon.intake.edited_paths import Worktrees
+from headcount.daemon.intake.edited_paths import EditedPaths
 from headcount.system.clock import SystemClock
 from headcount.system.git.repository import Repo
 from headcount.system.mount_namespaces import ourselves
 
 
-def alone(looks: BoundedThreads) -> Worktrees:
+def alone(looks: BoundedThreads) -> EditedPaths:
     """Without a loop: nobody reports anything here."""
     nothing: Any = None
-    return Worktrees(SystemClock(), looks, Spaces(nothing, looks, SystemClock()))
+    return EditedPaths(SystemClock(), looks, HostPaths(nothing, looks, SystemClock()))
 
 
 async def test_questions_at_once_get_each_its_own_answer(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,8 +11,8 @@ from headcount.daemon.intake.mailbox_format import (
     REPORTS_MOST,
     TOKENS_MOST,
     Contents,
+    MailboxReport,
     Sender,
-    Slip,
     parse_stat,
 )
 
@@ -20,25 +20,27 @@ STAT = b"12 (cla) ude (x) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 777 20 
 PAYLOAD = b'{"session_id": "a", "text": "x\\n}"}'
 
 
-def split(data: bytes) -> list[Slip] | None:
+def split(data: bytes) -> list[MailboxReport] | None:
     found = mailbox_format.split(data)
     return None if found is None else found.slips
 
 
 def test_a_stat_line_and_a_payload_are_one_report():
-    assert split(STAT + b"\n" + PAYLOAD) == [Slip(Sender(12, 777), PAYLOAD)]
-    assert split(STAT + b"\n" + PAYLOAD + b"\n") == [Slip(Sender(12, 777), PAYLOAD)]
+    assert split(STAT + b"\n" + PAYLOAD) == [MailboxReport(Sender(12, 777), PAYLOAD)]
+    assert split(STAT + b"\n" + PAYLOAD + b"\n") == [MailboxReport(Sender(12, 777), PAYLOAD)]
 
 
 def test_a_payload_of_many_lines_is_one_report():
     payload = json.dumps({"a": {"b": [1, 2]}}, indent=2).encode()
-    assert split(STAT + b"\n" + payload) == [Slip(Sender(12, 777), payload)]
+    assert split(STAT + b"\n" + payload) == [MailboxReport(Sender(12, 777), payload)]
 
 
 @pytest.mark.parametrize("count", [2, 3, REPORTS_MOST])
 def test_hooks_that_shared_a_file_are_as_many_reports(count):
-    assert split((STAT + b"\n" + PAYLOAD) * count) == [Slip(Sender(12, 777), PAYLOAD)] * count
-    assert split((STAT + b"\n" + PAYLOAD + b"\n") * count) == [Slip(Sender(12, 777), PAYLOAD)] * count
+    assert split((STAT + b"\n" + PAYLOAD) * count) == [MailboxReport(Sender(12, 777), PAYLOAD)] * count
+    assert (
+        split((STAT + b"\n" + PAYLOAD + b"\n") * count) == [MailboxReport(Sender(12, 777), PAYLOAD)] * count
+    )
 
 
 @pytest.mark.parametrize(
@@ -46,11 +48,11 @@ def test_hooks_that_shared_a_file_are_as_many_reports(count):
 )
 def test_a_line_that_names_nobody_does_not_lose_its_report(line):
     """An agent that was killed has no stat line any more, and macOS has none at all."""
-    assert split(line + b"\n" + PAYLOAD) == [Slip(None, PAYLOAD)]
-    assert split(PAYLOAD) == [Slip(None, PAYLOAD)]
+    assert split(line + b"\n" + PAYLOAD) == [MailboxReport(None, PAYLOAD)]
+    assert split(PAYLOAD) == [MailboxReport(None, PAYLOAD)]
     assert split(STAT + b"\n" + PAYLOAD + b"\n" + line + b"\n" + PAYLOAD) == [
-        Slip(Sender(12, 777), PAYLOAD),
-        Slip(None, PAYLOAD),
+        MailboxReport(Sender(12, 777), PAYLOAD),
+        MailboxReport(None, PAYLOAD),
     ]
 
 
@@ -58,7 +60,7 @@ def test_a_line_that_names_nobody_does_not_lose_its_report(line):
 def test_what_is_cut_short_is_not_whole_and_no_other_report(end):
     assert split((STAT + b"\n" + PAYLOAD)[:end]) in (
         None,
-        [Slip(Sender(12, 777), PAYLOAD[: end - len(STAT) - 1])],
+        [MailboxReport(Sender(12, 777), PAYLOAD[: end - len(STAT) - 1])],
     )
 
 
@@ -74,13 +76,13 @@ def test_what_is_cut_short_is_not_whole_and_no_other_report(end):
 )
 def test_numbers_beyond_measure_are_no_process(line):
     assert parse_stat(line) is None
-    assert split(line + b"\n" + PAYLOAD) == [Slip(None, PAYLOAD)]
+    assert split(line + b"\n" + PAYLOAD) == [MailboxReport(None, PAYLOAD)]
 
 
 @given(st.binary(max_size=200) | st.text(alphabet='{}"\n 1()S\\', max_size=60).map(str.encode))
 def test_no_bytes_raise(data):
     slips = split(data)
-    assert slips is None or all(isinstance(slip, Slip) for slip in slips)
+    assert slips is None or all(isinstance(slip, MailboxReport) for slip in slips)
 
 
 @pytest.mark.parametrize(
@@ -94,10 +96,10 @@ def test_depth_and_length_do_not_raise(payload):
 def test_after_so_many_reports_the_rest_is_not_read():
     one = STAT + b"\n" + PAYLOAD + b"\n"
     found = mailbox_format.split(one * (REPORTS_MOST + 10))
-    assert found is not None and found.slips == [Slip(Sender(12, 777), PAYLOAD)] * REPORTS_MOST
+    assert found is not None and found.slips == [MailboxReport(Sender(12, 777), PAYLOAD)] * REPORTS_MOST
     assert found.left == 10 * len(one) + 1
     assert mailbox_format.split(b"{}" * 100_000) == Contents(
-        [Slip(None, b"{}")] * REPORTS_MOST, 200_000 - 2 * REPORTS_MOST
+        [MailboxReport(None, b"{}")] * REPORTS_MOST, 200_000 - 2 * REPORTS_MOST
     )
 
 
@@ -112,7 +114,7 @@ def test_more_tokens_than_a_report_has_are_not_read(filler):
         + filler * TOKENS_MOST * 2
     )
     found = mailbox_format.split(data)
-    assert found is not None and found.slips == [Slip(Sender(12, 777), PAYLOAD)]
+    assert found is not None and found.slips == [MailboxReport(Sender(12, 777), PAYLOAD)]
     assert found.left == len(data) - len(STAT) - 1 - len(PAYLOAD)
 
 
@@ -125,5 +127,5 @@ def test_of_a_file_that_goes_on_the_whole_reports_are_read():
 
 def test_a_large_report_is_read_whole():
     text = json.dumps({"session_id": "a", "text": 'a "quoted" {line}\n, ' * 300_000}).encode()
-    assert split(STAT + b"\n" + text) == [Slip(Sender(12, 777), text)]
-    assert split((STAT + b"\n" + text + b"\n") * 2) == [Slip(Sender(12, 777), text)] * 2
+    assert split(STAT + b"\n" + text) == [MailboxReport(Sender(12, 777), text)]
+    assert split((STAT + b"\n" + text + b"\n") * 2) == [MailboxReport(Sender(12, 777), text)] * 2

@@ -15,11 +15,11 @@ from headcount.core.state.world import World
 from headcount.core.values.process import OpenFile, OpenFiles, ProcessFacts
 from headcount.core.values.session import EndKind, Session
 from headcount.daemon.engine.loop import Loop
-from headcount.daemon.identity.host_paths import Spaces
+from headcount.daemon.identity.host_paths import HostPaths
 from headcount.daemon.identity.reporting_process import Anchors
 from headcount.daemon.intake.ask_adapters import Adapters
 from headcount.daemon.intake.census import Census
-from headcount.daemon.intake.open_conversations import Hosting
+from headcount.daemon.intake.open_conversations import OpenConversations
 from headcount.system.clock import SystemClock
 from tests.rig.core_values import bound, report
 from tests.rig.daemon.loop_without_daemon import Nothing
@@ -60,8 +60,8 @@ class Room:
             Anchors(processes, clock, self.world.find_process),
             Adapters(self.loop.counts),
         )
-        spaces = Spaces(self.loop, BoundedThreads("look"), clock)
-        hosting = Hosting(self.loop, processes, anchors, clock, self.adapters, spaces)
+        spaces = HostPaths(self.loop, BoundedThreads("look"), clock)
+        hosting = OpenConversations(self.loop, processes, anchors, clock, self.adapters, spaces)
         self.codex = Asked()
         hosting.open({"codex": self.codex}, {}, Path("/home/dev"))
         self.census = Census(

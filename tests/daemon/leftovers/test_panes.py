@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from headcount.core.values.leftover import Find, Kind, Leftover, leftover_id
+from headcount.core.values.leftover import Find, Leftover, LeftoverKind, leftover_id
 from headcount.core.values.session import Liveness, Session, SessionId
 from headcount.core.values.terminal import Pane, in_tmux
 from headcount.daemon.leftovers.panes import (
@@ -47,7 +47,7 @@ def found(**more: object) -> Find:
 
 
 def test_the_shell_under_which_the_agent_ran_is_left() -> None:
-    assert (found().kind, found().what) == (Kind.PANE, "work:3.0 zsh")
+    assert (found().kind, found().what) == (LeftoverKind.PANE, "work:3.0 zsh")
     assert found().process is None
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from headcount.daemon.ending.signal_process import Endings, Target, Wish
+from headcount.daemon.ending.signal_process import EndTarget, ProcessEnder, Wish
 from headcount.system.clock import SystemClock
 from headcount.system.processes.linux import LinuxProcesses
 from tests.rig.agents.agent_below_leftover import Supervised
@@ -139,9 +139,9 @@ async def test_a_terminal_server_that_was_listed_once_is_not_ended(tmp_path: Pat
     tmux = Server(tmp_path / "t")
     processes = LinuxProcesses(asyncio.get_running_loop())
     try:
-        endings = Endings(processes, WitnessLoop(processes.place()), SystemClock())  # type: ignore[arg-type]
+        endings = ProcessEnder(processes, WitnessLoop(processes.place()), SystemClock())  # type: ignore[arg-type]
         for pid in (tmux.pid, *tmux.panes().values()):
-            target = Target(processes.look(pid).identity, "x", leftover="l1")  # type: ignore[union-attr,arg-type]
+            target = EndTarget(processes.look(pid).identity, "x", leftover="l1")  # type: ignore[union-attr,arg-type]
             (result,) = await endings.end([target], Wish("reap", "operator"))
             assert (result.outcome, result.because) == ("refused", "it is a terminal server, or runs in one")
             assert not has_ended(pid)

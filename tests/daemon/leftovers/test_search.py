@@ -16,7 +16,7 @@ from headcount.core.values.process import ProcessIdentity
 from headcount.core.values.verdict import Proof, dead
 from headcount.daemon.engine.loop import Loop
 from headcount.daemon.leftovers import search as module
-from headcount.daemon.leftovers.search import Search
+from headcount.daemon.leftovers.search import LeftoverSearch
 from headcount.store.interface import StoreFault
 from headcount.system.clock import SystemClock
 from tests.rig.core_values import bound, report
@@ -52,7 +52,7 @@ class Room:
             prove=lambda process: self.processes.prove(process, self.world.place.machine),
         )
         here = self.processes.place().namespace
-        self.search = Search(
+        self.search = LeftoverSearch(
             self.loop, self.processes, self.clock, BoundedThreads("look"), dict, lambda pid: here
         )
 

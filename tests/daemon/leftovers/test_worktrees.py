@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from headcount.bounded_thread import BoundedThreads
-from headcount.core.values.leftover import Find, Kind, Leftover, LeftoverId
+from headcount.core.values.leftover import Find, Leftover, LeftoverId, LeftoverKind
 from headcount.core.values.session import Session
 from headcount.daemon.leftovers import worktrees as module
 from headcount.system.git.repository import Repo
@@ -50,7 +50,7 @@ def sessions(*directories: str) -> list[Session]:
 
 
 def leftover(path: str) -> Leftover:
-    return Leftover(LeftoverId(path), Kind.WORKTREE, None, None, path, (), 0.0, facts={"path": path})
+    return Leftover(LeftoverId(path), LeftoverKind.WORKTREE, None, None, path, (), 0.0, facts={"path": path})
 
 
 async def test_a_checkout_that_hangs_hides_no_other(back: threading.Event) -> None:

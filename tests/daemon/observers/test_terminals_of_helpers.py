@@ -11,7 +11,7 @@ import pytest
 from headcount.core.state.world import World
 from headcount.core.values.process import ProcessFacts, ProcessIdentity
 from headcount.core.values.session import Liveness, Session, SessionId
-from headcount.core.values.terminal import Pane, Where, pane_of
+from headcount.core.values.terminal import Pane, TerminalPlace, pane_of
 from headcount.daemon.observers import terminals
 from headcount.daemon.observers.terminals import Terminals
 from headcount.system.clock import SystemClock
@@ -59,9 +59,9 @@ class Desk:
                                                   "list_panes": lambda socket: [self.pane]})
         )  # fmt: skip
 
-    async def where(self) -> Where | None:
+    async def where(self) -> TerminalPlace | None:
         place = await self.terminals.locate(self.sessions[0])
-        assert place is None or isinstance(place, Where)
+        assert place is None or isinstance(place, TerminalPlace)
         return place
 
     def naive(self) -> Pane | None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from headcount.client import claims
-from headcount.client.transport.connection import Answer, request
+from headcount.client.transport.connection import Response, request
 from tests.rig.agents.commands_inside import command, settled, shell
 from tests.rig.daemon.real_daemon import Daemon, eventually
 
@@ -35,7 +35,7 @@ def wish(
     sock.sendall(asked.replace(b"\r\n", b"\r\nConnection: close\r\n", 1) if last else asked)
 
 
-def withdraw(daemon: Daemon, id: str, item: str = ITEM) -> Answer:
+def withdraw(daemon: Daemon, id: str, item: str = ITEM) -> Response:
     question = claims.withdrawal(claims.acquire(item, request=id, own=True))
     return daemon.call(question.method, question.path)
 

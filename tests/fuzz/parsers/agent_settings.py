@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from headcount.agents.claude_code.hooks import HOOKS as ALL_HOOKS
 from headcount.agents.installing import hook_entries, mcp_server
-from headcount.agents.installing.file_change import Plan, written
+from headcount.agents.installing.file_change import FileChange, written
 from headcount.agents.installing.json_edit import Invalid, Node, parse
 from headcount.agents.installing.mcp_server import Server
 from headcount.agents.installing.settings_file import Refusal
@@ -135,10 +135,10 @@ def is_given_back(data: bytes) -> None:
     path = root / HOOKS.file
     path.write_bytes(data)
     installed = written(lambda: HOOKS.plan_install(root, MAILBOX, state))
-    assert isinstance(installed, Plan), installed
+    assert isinstance(installed, FileChange), installed
     had_ours = bool(installed.renewed or installed.removed) or hook_entries.found(data.decode())
     gone = HOOKS.uninstall(root, state)
-    assert isinstance(gone, Plan), gone
+    assert isinstance(gone, FileChange), gone
     assert had_ours or path.read_bytes() == data, "an uninstall gives back what was there, byte for byte"
 
 

@@ -131,7 +131,7 @@ def check_rows(data: bytes) -> None:
     sessions = remote_hosts._sessions(data)
     if sessions is None:
         return
-    known = remote_hosts.Known("ws", sessions, NOW - 5, None)
+    known = remote_hosts.LastAnswer("ws", sessions, NOW - 5, None)
     rows = rows_of(known.marked(NOW), NOW)
     assert len(rows) == len(sessions)
     for row in rows:

@@ -9,9 +9,9 @@ from collections.abc import Coroutine, Iterable, Iterator
 from typing import Any
 
 from headcount.client.faults import ClientFault
-from headcount.client.transport.response import EventParser, Reader
-from headcount.daemon.http.answer import Answer
-from headcount.daemon.http.request import Line, Request
+from headcount.client.transport.response import EventParser, ResponseReader
+from headcount.daemon.http.answer import HttpAnswer
+from headcount.daemon.http.request import ConnectionFacts, Request
 from headcount.daemon.http.request_checks import BODY_MOST, Gate
 from headcount.system.loopback import Loopback, Names
 from headcount.system.unix_peer import Peer
@@ -83,16 +83,16 @@ async def _asked(
 ) -> tuple[bool, list[int]]:
     reached = False
 
-    async def app(request: Request) -> Answer:
+    async def app(request: Request) -> HttpAnswer:
         nonlocal reached
         reached = True
-        return Answer(200)
+        return HttpAnswer(200)
 
     peer = Peer(os.getpid(), os.getuid(), os.getgid()) if loopback is None else None
-    request = Request(Line(peer, loopback), method, path, b"", pairs, body)
+    request = Request(ConnectionFacts(peer, loopback), method, path, b"", pairs, body)
     made = gate(app)
     answer = made.admit(request) or await made.answer(request)
-    assert isinstance(answer, Answer)
+    assert isinstance(answer, HttpAnswer)
     return reached, [answer.status]
 
 
@@ -108,13 +108,13 @@ def _run(asked: Coroutine[Any, Any, tuple[bool, list[int]]]) -> tuple[bool, list
 class NaiveGate(Gate):
     """Looks whether the host's name is ours somewhere, as many do."""
 
-    def admit(self, request: Request) -> Answer | None:
+    def admit(self, request: Request) -> HttpAnswer | None:
         headers = dict(request.headers)
         allowed = (
             b"localhost" in headers.get(b"host", b"")
             and int(headers.get(b"content-length", b"0")) <= BODY_MOST
         )
-        return None if allowed else Answer(403)
+        return None if allowed else HttpAnswer(403)
 
 
 def naive(data: bytes) -> None:
@@ -156,7 +156,7 @@ def pieces(data: bytes) -> Iterator[bytes]:
 
 def _answer(pieces: Iterable[bytes]) -> tuple[Any, ...]:
     rest = iter(pieces)
-    reader = Reader(lambda: next(rest, b""))
+    reader = ResponseReader(lambda: next(rest, b""))
     try:
         head = reader.head()
         return head.status, reader.body(head)

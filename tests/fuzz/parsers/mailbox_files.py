@@ -3,14 +3,19 @@
 import json
 
 from headcount.daemon.intake import mailbox_format
-from headcount.daemon.intake.mailbox_format import PID_DIGITS_MOST, REPORTS_MOST, TICK_DIGITS_MOST, Slip
+from headcount.daemon.intake.mailbox_format import (
+    PID_DIGITS_MOST,
+    REPORTS_MOST,
+    TICK_DIGITS_MOST,
+    MailboxReport,
+)
 from tests.fuzz.target import Target
 
 STAT = b"4242 (claude) S 1 4242 4242 0 -1 4194560 100 0 0 0 1 1 0 0 20 0 1 0 987654 1000 100"
 PAYLOAD = b'{"session_id": "a", "hook_event_name": "Stop", "prompt": "one\\ntwo } {"}'
 
 
-def split(data: bytes) -> list[Slip] | None:
+def split(data: bytes) -> list[MailboxReport] | None:
     found = mailbox_format.split(data)
     assert found is None or (len(found.slips) <= REPORTS_MOST and 0 <= found.left <= len(data))
     assert found is None or found.slips or found.left, "a whole letter holds something"
@@ -22,7 +27,7 @@ def check(data: bytes) -> None:
     is_told_whole(data)
 
 
-def is_promised(data: bytes, slips: list[Slip] | None) -> None:
+def is_promised(data: bytes, slips: list[MailboxReport] | None) -> None:
     for slip in slips or ():
         assert slip.payload, "a report of nothing"
         if slip.sender is not None:
@@ -48,7 +53,7 @@ def is_told_whole(data: bytes) -> None:
 def naive(data: bytes) -> None:
     """The first line is the stat line, the rest is the payload."""
     line, _, payload = data.partition(b"\n")
-    slips = [Slip(None, payload)] if int(line.split()[0] or b"0") else []
+    slips = [MailboxReport(None, payload)] if int(line.split()[0] or b"0") else []
     is_promised(data, slips)
 
 

@@ -2,15 +2,15 @@
 
 import json
 
-from headcount.agents.claude_code.registry import Sessions, parse
-from headcount.agents.interface import Entry
+from headcount.agents.claude_code.registry import ClaudeRegistry, parse
+from headcount.agents.interface import RegistryEntry
 from headcount.core.values.process import ProcessFacts
 from headcount.store.codec import encode_event, encode_session
 from tests.fuzz.promises import is_absolute, is_count, is_id, is_label, is_moment, is_text
 from tests.fuzz.target import Target, sample_files
 from tests.rig.core_values import Scene, bound, process
 
-SESSIONS = Sessions()
+SESSIONS = ClaudeRegistry()
 
 
 def check(data: bytes) -> None:
@@ -29,7 +29,7 @@ def check(data: bytes) -> None:
         encode_event(event)
 
 
-def is_promised(entry: Entry, pid: int) -> None:
+def is_promised(entry: RegistryEntry, pid: int) -> None:
     assert entry.pid == pid and type(entry.pid) is int
     is_id(entry.conversation, "the conversation")
     for number in (entry.started, entry.namespace):
@@ -58,7 +58,7 @@ def _pid(data: bytes) -> int:
 def naive(data: bytes) -> None:
     try:
         found = json.loads(data)
-        entry = Entry(
+        entry = RegistryEntry(
             found["pid"], int(found["procStart"]), None, found["sessionId"], found["kind"] not in ("daemon",),
             cwd=found.get("cwd"), status_at=found["updatedAt"] / 1000, name=found.get("name"),
         )  # fmt: skip

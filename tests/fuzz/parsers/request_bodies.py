@@ -9,7 +9,7 @@ import msgspec
 
 from headcount.daemon.api.route import read_body
 from headcount.daemon.config import BadSetting, Config
-from headcount.daemon.http.request_checks import Refused
+from headcount.daemon.http.request_checks import HttpRefusal
 from headcount.daemon.routes.table import ROUTES
 from tests.fuzz.parsers.transcripts import place
 from tests.fuzz.promises import is_storable, is_text
@@ -22,7 +22,7 @@ def check(data: bytes) -> None:
     for kind in BODIES:
         try:
             wish = read_body(data, kind)
-        except Refused as refused:
+        except HttpRefusal as refused:
             assert refused.status == 400
             is_text(refused.body.error.message, "a refusal")
             assert len(msgspec.json.encode(refused.body)) < 2_000

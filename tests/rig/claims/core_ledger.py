@@ -5,7 +5,7 @@ from typing import Any
 
 from headcount.core.decide import decide
 from headcount.core.liveness_proofs import decide_proved
-from headcount.core.state.claims import Book
+from headcount.core.state.claims import ClaimsState
 from headcount.core.state.world import Decision, Verdicts, World
 from headcount.core.values.claim import Acquire, Caller, CallerKind, Claim, HandOff, Release, Withdraw
 from headcount.core.values.events import Event
@@ -21,8 +21,8 @@ OPERATOR = Caller(None, kind=CallerKind.OPERATOR)
 
 
 class Desk:
-    def __init__(self, book: Book | None = None) -> None:
-        self.world = World(HERE, book=book or Book(fence=FIRST))
+    def __init__(self, book: ClaimsState | None = None) -> None:
+        self.world = World(HERE, book=book or ClaimsState(fence=FIRST))
         self.events: list[Event] = []
         self.answers: dict[str, Any] = {}  # to those who waited
         self.dead: set[ProcessIdentity] = set()

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from headcount.client.faults import ClientFault
-from headcount.client.transport.connection import Answer, Connection
+from headcount.client.transport.connection import Connection, Response
 from tests.rig.claims.random_claimant import Claimant
 
 PAUSE = 0.03
@@ -83,7 +83,7 @@ class FleetClaimant(Claimant):
 
     def told(
         self, number: int, does: str, item: str, method: str, path: str, body: Any, **known: Any
-    ) -> Answer | None:
+    ) -> Response | None:
         """None: nobody knows what came of it."""
         self.write(number, does=does, item=item, **known)
         try:

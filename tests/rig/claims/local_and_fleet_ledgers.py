@@ -19,15 +19,15 @@ from headcount.core.values.session import SessionId
 from headcount.core.values.verdict import Proof, Verdict, alive, dead, unknown
 from headcount.daemon.engine.loop import Loop
 from headcount.daemon.engine.recovery import open_book
-from headcount.daemon.fleet.intervals import Pace
-from headcount.daemon.fleet.while_joined import Member
+from headcount.daemon.fleet.intervals import Intervals
+from headcount.daemon.fleet.while_joined import JoinedHost
 from headcount.store.postgres.address import with_passfile
 from headcount.store.sqlite.adapter import SqliteStore
 from headcount.system.clock import SystemClock
 from tests.rig.core_values import HERE, bound, start
 
 OPERATOR = Caller(None, kind=CallerKind.OPERATOR)
-PACE = Pace(0.05)  # a lease of 1.5 s, renewed every 0.5 s, a lock-delay of 0.75 s
+PACE = Intervals(0.05)  # a lease of 1.5 s, renewed every 0.5 s, a lock-delay of 0.75 s
 
 
 class LocalDesk:
@@ -146,9 +146,9 @@ class LocalDesk:
 class FleetDesk(LocalDesk):
     """The same with shared items kept in a fleet's database."""
 
-    def __init__(self, directory: Path, address: str, name: str, pace: Pace = PACE) -> None:
+    def __init__(self, directory: Path, address: str, name: str, pace: Intervals = PACE) -> None:
         super().__init__(directory)
-        self.member = Member(
+        self.member = JoinedHost(
             with_passfile(address, None), f"host-{name}", name, self.loop, self.clock, self.prove, pace
         )
 

@@ -12,7 +12,7 @@ import time
 from typing import Any
 
 from headcount.client.faults import ClientFault
-from headcount.client.transport.connection import Answer, Connection
+from headcount.client.transport.connection import Connection, Response
 
 WAIT = 0.05
 HOLDS_MOST = 2  # more, and nobody else would get anything
@@ -74,7 +74,7 @@ class Claimant:
 
     def ask(
         self, number: int, does: str, item: str, method: str, path: str, body: Any, **known: Any
-    ) -> tuple[Answer, dict[str, Any]]:
+    ) -> tuple[Response, dict[str, Any]]:
         """Until there is an answer: the daemon may be killed in between, and a retry is the same question."""
         self.write(number, does=does, item=item, **known)
         retried = False

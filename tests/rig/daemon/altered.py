@@ -3,7 +3,7 @@
 Rules of this file
   1. What is altered is set before anything of the daemon is imported, so that the whole daemon sees it.
   2. Nothing is altered that a test does not name: `ALTERED_TIMES="BODY_WITHIN=0.5 KEEP_ALIVE=1"`,
-     `ALTERED_VERSION=0.0.1`, `ALTERED_BROKEN=headcount.daemon.observers.transcript_forks:Forks.noticed`.
+     `ALTERED_VERSION=0.0.1`, `ALTERED_BROKEN=headcount.daemon.observers.transcript_forks:TranscriptForks.noticed`.
 
 Not here: starting it (real_daemon.py; `altered` below gives what it needs).
 """

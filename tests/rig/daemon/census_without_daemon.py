@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from headcount.bounded_thread import BoundedThreads
 from headcount.core.state.world import World
 from headcount.daemon.engine.loop import Loop
-from headcount.daemon.identity.host_paths import Spaces
+from headcount.daemon.identity.host_paths import HostPaths
 from headcount.daemon.identity.reporting_process import Anchors
 from headcount.daemon.intake.ask_adapters import Adapters
 from headcount.daemon.intake.census import Census
-from headcount.daemon.intake.open_conversations import Hosting
+from headcount.daemon.intake.open_conversations import OpenConversations
 from headcount.system.clock import SystemClock
 from tests.rig.daemon.loop_without_daemon import lone_loop
 from tests.rig.kernel.fake_kernel import FakeKernel, FakeProcesses
@@ -35,7 +35,9 @@ async def lone_census() -> AsyncIterator[Looking]:
     world = World(processes.place())
     loop = lone_loop(world=world, prove=lambda process: processes.prove(process, world.place.machine))
     anchors, adapters = Anchors(processes, clock, world.find_process), Adapters(loop.counts)
-    hosting = Hosting(loop, processes, anchors, clock, adapters, Spaces(loop, BoundedThreads("look"), clock))
+    hosting = OpenConversations(
+        loop, processes, anchors, clock, adapters, HostPaths(loop, BoundedThreads("look"), clock)
+    )
     census = Census(loop, processes, anchors, clock, adapters, hosting)
     running = asyncio.create_task(loop.run())
     try:

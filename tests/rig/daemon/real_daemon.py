@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
-from headcount.client.transport.connection import Answer, Connection
+from headcount.client.transport.connection import Connection, Response
 
 T = TypeVar("T")
 WITHIN = 10.0
@@ -131,7 +131,7 @@ class Daemon:
         path = self.home / "log" / "headcount.log"
         return path.read_text() if path.exists() else ""
 
-    def call(self, method: str, path: str, body: Any = None) -> Answer:
+    def call(self, method: str, path: str, body: Any = None) -> Response:
         connection = Connection(str(self.socket))
         try:
             return connection.call(method, path, body, within=ANSWER_WITHIN)

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from headcount.core.state.world import World
-from headcount.core.values.process import Place
+from headcount.core.values.process import BootAndNamespace
 
 
 class WitnessLoop:
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: BootAndNamespace) -> None:
         self.world = World(place)
         self.counts: Counter[str] = Counter()
         self.told: list[Any] = []

@@ -5,8 +5,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from headcount.daemon.http.answer import Answer, Stream
-from headcount.daemon.http.listen import Server, open_unix_socket
+from headcount.daemon.http.answer import HttpAnswer, HttpStream
+from headcount.daemon.http.listen import HttpServer, open_unix_socket
 from headcount.daemon.http.request import Request
 from headcount.daemon.http.request_checks import Gate
 
@@ -20,21 +20,21 @@ class Scene:
         self.path = path
         self.let, self.began, self.frames_over = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self.bodies: list[bytes] = []
-        self.server = Server()
+        self.server = HttpServer()
         self.server.serve_app(Gate(self._answer))
         self.server.listen(open_unix_socket(path))
         self.serving = asyncio.create_task(self.server.serve())
 
-    async def _answer(self, request: Request) -> Answer | Stream:
+    async def _answer(self, request: Request) -> HttpAnswer | HttpStream:
         self.bodies.append(request.body)
         if request.path.startswith("/slow"):
             self.began.set()
             await self.let.wait()
         if request.path.endswith("stream"):
-            return Stream(self._frames(), "text/plain")
+            return HttpStream(self._frames(), "text/plain")
         if request.path == "/large":
-            return Answer(200, b"x" * 1_000_000)
-        return Answer(200, request.path.encode())
+            return HttpAnswer(200, b"x" * 1_000_000)
+        return HttpAnswer(200, request.path.encode())
 
     async def _frames(self) -> AsyncGenerator[bytes, None]:
         try:

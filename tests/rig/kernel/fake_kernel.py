@@ -18,16 +18,16 @@ from msgspec.structs import replace
 
 from headcount import times
 from headcount.core.values.process import (
+    BootAndNamespace,
     Locks,
     Match,
     OpenFiles,
-    Place,
     ProcessFacts,
     ProcessIdentity,
     same_process,
 )
 from headcount.core.values.verdict import Exit, Proof, Standing, Verdict, alive, dead, judge_place, unknown
-from headcount.system.processes.interface import Gone, Look, OnDeath, Unreadable
+from headcount.system.processes.interface import Look, OnDeath, ProcessGone, Unreadable
 from headcount.system.processes.pidfds.handle import NotHeld
 
 NAMESPACE = 4026531836
@@ -61,7 +61,7 @@ class FakeKernel:
         self, loop: asyncio.AbstractEventLoop | None = None, namespace: int = NAMESPACE
     ) -> "FakeProcesses":
         """A watcher on this kernel. A second one is the first one's successor after a restart."""
-        watcher = FakeProcesses(self, loop, Place(self.machine, self._boot, namespace))
+        watcher = FakeProcesses(self, loop, BootAndNamespace(self.machine, self._boot, namespace))
         self._watchers.append(watcher)
         return watcher
 
@@ -170,7 +170,9 @@ class FakeKernel:
 class FakeProcesses:
     name = "fake"
 
-    def __init__(self, kernel: FakeKernel, loop: asyncio.AbstractEventLoop | None, place: Place) -> None:
+    def __init__(
+        self, kernel: FakeKernel, loop: asyncio.AbstractEventLoop | None, place: BootAndNamespace
+    ) -> None:
         self._kernel = kernel
         self._loop = loop
         self._place = place
@@ -179,7 +181,7 @@ class FakeProcesses:
         self._closed = False
         self._is_polling = False
 
-    def place(self) -> Place:
+    def place(self) -> BootAndNamespace:
         return self._place
 
     def pids(self) -> Iterable[int]:
@@ -191,7 +193,7 @@ class FakeProcesses:
     def look(self, pid: int) -> Look:
         one = self._kernel.find(pid)
         if one is None or one.ended is not None:
-            return Gone()
+            return ProcessGone()
         if one.denied or self._kernel.exhausted:
             return Unreadable("denied" if one.denied else "no descriptor left")
         return one.facts

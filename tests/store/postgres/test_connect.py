@@ -7,7 +7,7 @@ import pytest
 
 from headcount.store.postgres.address import with_passfile
 from headcount.store.postgres.connect import places_of
-from headcount.store.postgres.pool import Link
+from headcount.store.postgres.pool import Pool
 from tests.rig.claims.local_and_fleet_ledgers import FleetDesk
 from tests.rig.core_values import process
 from tests.rig.network.postgres import Postgres
@@ -22,7 +22,7 @@ async def one(connection):
 async def test_a_second_host_of_the_address_is_reached_although_the_first_is_silent(postgres):
     with socket.create_server(("127.0.0.1", 0)) as silent:  # it is connected to, and says nothing
         hosts = f"127.0.0.1:{silent.getsockname()[1]},127.0.0.1:{postgres.port}"
-        link = Link(f"postgresql://postgres@{hosts}/postgres", 8)
+        link = Pool(f"postgresql://postgres@{hosts}/postgres", 8)
         try:
             assert await link.run(one) == 1
         finally:
@@ -54,8 +54,8 @@ async def test_a_database_that_defaults_to_another_isolation_is_read_as_it_is_af
     """By a snapshot of before the wait a renewal would find as ours what another host has just taken."""
     database = postgres.create()
     postgres.ask(f"ALTER DATABASE {database} SET default_transaction_isolation = 'repeatable read'")
-    link = Link(postgres.uri(database=database), 10)
-    other = Link(postgres.uri(database=database), 10)
+    link = Pool(postgres.uri(database=database), 10)
+    other = Pool(postgres.uri(database=database), 10)
 
     async def looks_twice(connection):
         await connection.execute("SELECT 1 FROM seen")

@@ -12,7 +12,7 @@ import pytest
 
 from headcount.store.fleet_interface import SharedNewerSchema, SharedUnavailable
 from headcount.store.postgres.address import BadAddress, parse_address, passfile_line, shown, with_passfile
-from headcount.store.postgres.pool import QUERIES, SCHEMA_VERSION, Link, migrate
+from headcount.store.postgres.pool import QUERIES, SCHEMA_VERSION, Pool, migrate
 from tests.rig.claims.local_and_fleet_ledgers import FleetDesk
 from tests.rig.core_values import process
 from tests.rig.network.cuttable_proxy import SILENT, Proxy
@@ -33,7 +33,7 @@ GRANT SELECT, INSERT, DELETE ON headcount.claim_events TO {role};
 
 async def test_hosts_that_join_at_the_same_moment_make_one_schema(postgres):
     database = postgres.create()
-    links = [Link(postgres.uri(database=database), 10) for _ in range(4)]
+    links = [Pool(postgres.uri(database=database), 10) for _ in range(4)]
     versions = await asyncio.gather(*(migrate(link) for link in links))
     for link in links:
         await link.close()
@@ -43,7 +43,7 @@ async def test_hosts_that_join_at_the_same_moment_make_one_schema(postgres):
 
 async def test_a_newer_schema_is_refused_and_left_alone(postgres):
     database = postgres.create()
-    link = Link(postgres.uri(database=database), 10)
+    link = Pool(postgres.uri(database=database), 10)
     await migrate(link)
     postgres.ask(f"INSERT INTO headcount.schema_version VALUES ({SCHEMA_VERSION + 1})", database)
     with pytest.raises(SharedNewerSchema, match="upgrade headcount"):
@@ -53,7 +53,7 @@ async def test_a_newer_schema_is_refused_and_left_alone(postgres):
 
 async def test_the_documented_role_is_enough_and_may_do_nothing_else(postgres, tmp_path):
     database = postgres.create()
-    link = Link(postgres.uri(database=database), 10)
+    link = Pool(postgres.uri(database=database), 10)
     await migrate(link)
     await link.close()
     role = f"role_{database}"
@@ -146,7 +146,7 @@ def test_no_statement_keeps_anything_in_a_session():
 
 async def test_a_line_that_swallows_everything_costs_the_deadline_and_no_more(postgres):
     with Proxy(postgres.port) as line:
-        link = Link(postgres.uri(port=line.port), 0.5)
+        link = Pool(postgres.uri(port=line.port), 0.5)
 
         async def one(connection):
             return (await (await connection.execute("SELECT 1")).fetchone())[0]
@@ -167,9 +167,9 @@ async def test_a_line_that_swallows_everything_costs_the_deadline_and_no_more(po
 async def test_rows_of_a_host_that_was_cut_off_in_a_transaction_are_free_again_soon(postgres):
     database = postgres.create()
     with Proxy(postgres.port) as line:
-        ours, cut = Link(postgres.uri(database=database), 10), None
+        ours, cut = Pool(postgres.uri(database=database), 10), None
         await migrate(ours)
-        cut = Link(postgres.uri(port=line.port, database=database), 0.5)
+        cut = Pool(postgres.uri(port=line.port, database=database), 0.5)
 
         async def lock(connection):
             await connection.execute("UPDATE headcount.ledger SET fence = fence + 1")

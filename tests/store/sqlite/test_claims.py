@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from headcount.core.state.claims import Entries, Remembered
+from headcount.core.state.claims import AnsweredRequest, Entries
 from headcount.core.values.claim import Claim, Freed, freed
 from headcount.core.values.events import Event, EventType, apply_claim
 from headcount.core.values.item import Item
@@ -36,7 +36,7 @@ def granted(seq: int, given: Claim) -> Event:
 async def test_claims_and_requests_are_loaded_by_the_next_start(open_store: Opener) -> None:
     store = open_store()
     held, free = claim(7), freed(claim(8, "path:/a/**"), Freed.DIED, BEGAN)
-    request = Remembered("r7", BEGAN, held)
+    request = AnsweredRequest("r7", BEGAN, held)
     await store.commit([granted(1, held)], [], (), entries(held, free, requests={"r7": request}))
     store.close()
     loaded = open_store().loaded
@@ -68,7 +68,7 @@ async def test_a_fence_that_does_not_grow_fails_the_whole_commit(open_store: Ope
 
 async def test_a_forgotten_request_is_gone(open_store: Opener) -> None:
     store = open_store()
-    made = {name: Remembered(name, BEGAN + n, claim(7)) for n, name in enumerate("ab")}
+    made = {name: AnsweredRequest(name, BEGAN + n, claim(7)) for n, name in enumerate("ab")}
     await store.commit([], [], (), Entries(requests=made))
     await store.commit([], [], (), Entries(forgotten=["a", "never"]))
     store.close()

@@ -4,7 +4,7 @@ import sqlite3
 import threading
 from pathlib import Path
 
-from headcount.store.sqlite.file_identity import Place
+from headcount.store.sqlite.file_identity import StoreFiles
 
 
 def test_a_commit_of_another_thread_is_not_taken_for_a_log_that_was_cut(tmp_path: Path) -> None:
@@ -14,7 +14,7 @@ def test_a_commit_of_another_thread_is_not_taken_for_a_log_that_was_cut(tmp_path
     store.execute("PRAGMA journal_mode=WAL")
     store.execute("PRAGMA wal_autocheckpoint=0")
     store.execute("CREATE TABLE t (x)")
-    place = Place(path)
+    place = StoreFiles(path)
     over, faults = threading.Event(), []
 
     def look() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from headcount.core.values.events import Event, EventType
-from headcount.core.values.leftover import Kind, Leftover, LeftoverId, gone
+from headcount.core.values.leftover import Leftover, LeftoverId, LeftoverKind, gone
 from headcount.core.values.process import ProcessIdentity
 from headcount.core.values.session import SessionId
 from tests.store.conftest import Opener
@@ -20,7 +20,15 @@ def leftover(id: str = "l1", of: str | None = "s1") -> Leftover:
     evidence = ("child seen 13:58", "CLAUDE_PID in its environment")
     facts = {"branches": [{"leaf": "x"}], "n": 1}
     return Leftover(
-        LeftoverId(id), Kind.PROCESS, owner, process, "node vite", evidence, BEGAN, process, facts=facts
+        LeftoverId(id),
+        LeftoverKind.PROCESS,
+        owner,
+        process,
+        "node vite",
+        evidence,
+        BEGAN,
+        process,
+        facts=facts,
     )
 
 

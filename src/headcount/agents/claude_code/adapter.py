@@ -17,12 +17,12 @@ from pathlib import Path
 from headcount.agents.base_adapter import Adapter
 from headcount.agents.claude_code import NAME, reports, transcript
 from headcount.agents.claude_code.hooks import HOOKS
-from headcount.agents.claude_code.registry import Sessions, home_of
+from headcount.agents.claude_code.registry import ClaudeRegistry, home_of
 from headcount.agents.installing.file_change import HookFiles
 from headcount.agents.interface import Hosted, Registry, Unread
 from headcount.agents.kit.programs import base, name_of, path_of
 from headcount.agents.kit.safe_reading import UUID
-from headcount.agents.kit.transcripts import Said
+from headcount.agents.kit.transcripts import ConversationLine
 from headcount.core.values.evidence import Glimpse
 from headcount.core.values.process import OpenFiles, ProcessFacts
 from headcount.core.values.report import Report
@@ -32,7 +32,7 @@ class ClaudeCode(Adapter):
     name = NAME
     label = "claude"
     marks = frozenset({"CLAUDE_CODE_SESSION_ID", "CLAUDE_PID"})
-    registry: Registry = Sessions()
+    registry: Registry = ClaudeRegistry()
     hooks: HookFiles = HOOKS
     follows = False  # its registry and hooks say more, and sooner
 
@@ -51,7 +51,7 @@ class ClaudeCode(Adapter):
     def glimpse(self, path: Path, conversation: str) -> Glimpse | None:
         return transcript.glimpse(path, conversation)
 
-    def peek(self, path: Path, conversation: str, lines: int) -> list[Said] | None:
+    def peek(self, path: Path, conversation: str, lines: int) -> list[ConversationLine] | None:
         return transcript.peek(path, conversation, lines)
 
     def branches(self, path: Path, conversation: str) -> list[dict[str, str]]:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from headcount.agents.claude_code import NAME
-from headcount.agents.claude_code.registry import Sessions
+from headcount.agents.claude_code.registry import ClaudeRegistry
 from headcount.agents.claude_code.reports import EDITING_TOOLS, EVENTS
 from headcount.agents.installing.hook_line_query import CONTEXT, GUARD, Questions
 from headcount.agents.installing.json_hooks import JsonHooks
@@ -25,7 +25,7 @@ QUESTIONS: Questions = {
 
 
 def _roots(env: Mapping[str, str], home: Path) -> list[Path]:
-    return Sessions().roots(env, home)
+    return ClaudeRegistry().roots(env, home)
 
 
 HOOKS = JsonHooks(

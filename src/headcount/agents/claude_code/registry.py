@@ -21,7 +21,7 @@ import msgspec
 from msgspec.structs import replace
 
 from headcount.agents.claude_code import NAME
-from headcount.agents.interface import Entry
+from headcount.agents.interface import RegistryEntry
 from headcount.agents.kit.labels import one_line, plain
 from headcount.agents.kit.safe_reading import absolute, decoded, id_of, read_plain, text_of
 from headcount.core.values.process import ProcessFacts
@@ -59,7 +59,7 @@ KNOWN = frozenset({
 _decoder = msgspec.json.Decoder(dict[str, object])
 
 
-class Sessions:
+class ClaudeRegistry:
     """The registry port, for Claude Code."""
 
     def roots(self, env: Mapping[str, str], home: Path) -> list[Path]:
@@ -72,7 +72,7 @@ class Sessions:
     def is_entry_name(self, name: str) -> bool:
         return ENTRY_NAME.fullmatch(name) is not None
 
-    def read(self, path: Path) -> Entry | None:
+    def read(self, path: Path) -> RegistryEntry | None:
         match = ENTRY_NAME.fullmatch(path.name)
         held = read_plain(path, _whole) if match else None
         if match is None or held is None:
@@ -80,13 +80,13 @@ class Sessions:
         entry = parse(held[0], int(match.group(1)), written_at=held[1])
         return None if entry is None else replace(entry, transcript=_transcript(path.parent.parent, entry))
 
-    def names(self, entry: Entry, facts: ProcessFacts) -> bool:
+    def names(self, entry: RegistryEntry, facts: ProcessFacts) -> bool:
         identity = facts.identity
         if entry.pid != identity.pid or entry.started is None or entry.started != identity.started:
             return False
         return entry.namespace is None or entry.namespace == identity.namespace
 
-    def record(self, entry: Entry, anchor: Anchor) -> Record:
+    def record(self, entry: RegistryEntry, anchor: Anchor) -> Record:
         known = entry.status if entry.status in STATUSES else None
         return Record(
             agent=NAME,
@@ -104,7 +104,7 @@ class Sessions:
         )
 
 
-def parse(content: bytes, pid: int, written_at: float = 0.0) -> Entry | None:
+def parse(content: bytes, pid: int, written_at: float = 0.0) -> RegistryEntry | None:
     """The record of that pid; None when it is not whole, or speaks of another."""
     found = decoded(_decoder, content)
     if found is None:
@@ -113,7 +113,7 @@ def parse(content: bytes, pid: int, written_at: float = 0.0) -> Entry | None:
     if conversation is None or found.get("pid") != pid or isinstance(found.get("pid"), bool):
         return None
     status, waiting_for = plain(found.get("status"), 40), plain(found.get("waitingFor"), 80)
-    return Entry(
+    return RegistryEntry(
         pid=pid,
         started=_ticks(found.get("procStart")),
         namespace=_namespace(found.get("pidDomain")),
@@ -146,7 +146,7 @@ def home_of(cwd: str | None, transcript: str | None) -> str | None:
     )
 
 
-def _transcript(root: Path, entry: Entry) -> str | None:
+def _transcript(root: Path, entry: RegistryEntry) -> str | None:
     if entry.cwd is None:
         return None
     return str(root / "projects" / _project(entry.cwd) / f"{entry.conversation}.jsonl")

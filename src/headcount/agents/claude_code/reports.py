@@ -26,9 +26,9 @@ from headcount.agents.kit.claude_style_payload import Task, label, tasks, tool_i
 from headcount.agents.kit.hook_events import (
     OPENINGS,
     HookEvent,
+    HookFields,
     HookTable,
     Payload,
-    Said,
     Use,
     code_in_words,
     event_of,
@@ -91,82 +91,82 @@ def unknown_fields(payload: bytes) -> tuple[str, ...]:
     return () if isinstance(read, str) else EVENTS.unknown(read["hook_event_name"], read)
 
 
-def _session_start(read: Payload) -> Said:
+def _session_start(read: Payload) -> HookFields:
     name, model = name_of(read["session_title"]), plain(read["model"], 100)
     if read["source"] == "compact":  # the same conversation, shorter: nothing opened
-        return Said(Turn.COMPACTED, name=name, model=model)
+        return HookFields(Turn.COMPACTED, name=name, model=model)
     opening = OPENINGS.get(text_of(read["source"]), Opening.STARTUP)
-    return Said(Turn.STARTED, opening=opening, name=name, model=model)
+    return HookFields(Turn.STARTED, opening=opening, name=name, model=model)
 
 
-def _prompt(read: Payload) -> Said:
-    return Said(Turn.PROMPTED, name=name_of(read["session_title"]))
+def _prompt(read: Payload) -> HookFields:
+    return HookFields(Turn.PROMPTED, name=name_of(read["session_title"]))
 
 
-def _before_tool(read: Payload) -> Said:
+def _before_tool(read: Payload) -> HookFields:
     tool = _tool(read)
     turn = Turn.ASKED if tool in ASKING_TOOLS else Turn.TOOL
-    return Said(turn, waiting_on=ASKING_TOOLS.get(tool), doing=_doing(read), would_edit=_file(read))
+    return HookFields(turn, waiting_on=ASKING_TOOLS.get(tool), doing=_doing(read), would_edit=_file(read))
 
 
-def _after_tool(read: Payload) -> Said:
-    return Said(Turn.TOOL_DONE, edits=_file(read))
+def _after_tool(read: Payload) -> HookFields:
+    return HookFields(Turn.TOOL_DONE, edits=_file(read))
 
 
-def _goes_on(read: Payload) -> Said:
-    return Said(Turn.TOOL_DONE)
+def _goes_on(read: Payload) -> HookFields:
+    return HookFields(Turn.TOOL_DONE)
 
 
-def _after_failed_tool(read: Payload) -> Said:
+def _after_failed_tool(read: Payload) -> HookFields:
     """A tool that its user interrupted ended the turn with it."""
-    return Said(Turn.SETTLED if read["is_interrupt"] is True else Turn.TOOL_DONE)
+    return HookFields(Turn.SETTLED if read["is_interrupt"] is True else Turn.TOOL_DONE)
 
 
-def _permission(read: Payload) -> Said:
-    return Said(
+def _permission(read: Payload) -> HookFields:
+    return HookFields(
         Turn.ASKED, waiting_on=ASKING_TOOLS.get(_tool(read), WaitingOn.PERMISSION), doing=_doing(read)
     )
 
 
-def _elicitation(read: Payload) -> Said:
+def _elicitation(read: Payload) -> HookFields:
     name = read["mcp_server_name"]
     server = one_line(name, 40) if isinstance(name, str) else "a tool server"
-    return Said(Turn.ASKED, waiting_on=WaitingOn.QUESTION, doing=f"{server} asks")
+    return HookFields(Turn.ASKED, waiting_on=WaitingOn.QUESTION, doing=f"{server} asks")
 
 
-def _stop(read: Payload) -> Said:
-    return Said(Turn.STOPPED, background=_background(read, ended=None))
+def _stop(read: Payload) -> HookFields:
+    return HookFields(Turn.STOPPED, background=_background(read, ended=None))
 
 
-def _stop_failure(read: Payload) -> Said:
+def _stop_failure(read: Payload) -> HookFields:
     error = read["error"] if isinstance(read["error"], str) else "unknown"
     if error not in LIMITS:
-        return Said(Turn.FAILED, failure="error", doing=code_in_words(error))
+        return HookFields(Turn.FAILED, failure="error", doing=code_in_words(error))
     text = read["last_assistant_message"]
     when = RESETS.search(text) if isinstance(text, str) else None
-    return Said(Turn.FAILED, failure="limit", doing=one_line(when.group(0)) if when else None)
+    return HookFields(Turn.FAILED, failure="limit", doing=one_line(when.group(0)) if when else None)
 
 
-def _session_end(read: Payload) -> Said:
+def _session_end(read: Payload) -> HookFields:
     return left(read["reason"])
 
 
-def _subagent_start(read: Payload) -> Said:
+def _subagent_start(read: Payload) -> HookFields:
     return subagent_began(subagent_of(read["agent_id"]), read["agent_type"])
 
 
-def _subagent_stop(read: Payload) -> Said:
+def _subagent_stop(read: Payload) -> HookFields:
     subagent = subagent_of(read["agent_id"])
-    return Said(ended=subagent, background=_background(read, ended=subagent))
+    return HookFields(ended=subagent, background=_background(read, ended=subagent))
 
 
-def _before_compact(read: Payload) -> Said:
-    return Said(Turn.COMPACTING, doing="compacting")
+def _before_compact(read: Payload) -> HookFields:
+    return HookFields(Turn.COMPACTING, doing="compacting")
 
 
-def _after_compact(read: Payload) -> Said:
+def _after_compact(read: Payload) -> HookFields:
     """`/compact` was the turn, and it is over; an automatic one stands inside a turn that goes on."""
-    return Said(Turn.SETTLED if read["trigger"] == "manual" else Turn.COMPACTED)
+    return HookFields(Turn.SETTLED if read["trigger"] == "manual" else Turn.COMPACTED)
 
 
 EVENTS = HookTable(

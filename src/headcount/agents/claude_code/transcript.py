@@ -25,7 +25,7 @@ from headcount.agents.kit import safe_reading
 from headcount.agents.kit.claude_style_payload import ToolInput, label
 from headcount.agents.kit.labels import plain
 from headcount.agents.kit.safe_reading import count_of, moment_of, read_end, text_of
-from headcount.agents.kit.transcripts import TAIL, Said, Tail, last_spoken, spoken
+from headcount.agents.kit.transcripts import TAIL, ConversationLine, Tail, last_spoken, spoken
 from headcount.core.values.evidence import Glimpse
 from headcount.core.values.report import Turn
 from headcount.core.values.session import Spent
@@ -59,14 +59,14 @@ class Block(msgspec.Struct):
     input: msgspec.Raw = msgspec.Raw(b"{}")
 
 
-class Message(msgspec.Struct):
+class TranscriptMessage(msgspec.Struct):
     model: object = None
     stop_reason: object = None
     usage: Usage | None = None
     content: str | list[Block] = ""
 
 
-class Line(msgspec.Struct):
+class TranscriptLine(msgspec.Struct):
     """The fields of a line that are looked at, by the CLI's own names."""
 
     type: object = None
@@ -82,10 +82,10 @@ class Line(msgspec.Struct):
     version: object = None
     totalCostUSD: object = None
     modelUsage: dict[str, ModelUsage] | None = None
-    message: Message | None = None
+    message: TranscriptMessage | None = None
 
 
-_decoder = msgspec.json.Decoder(Line)
+_decoder = msgspec.json.Decoder(TranscriptLine)
 _input = msgspec.json.Decoder(ToolInput)
 
 
@@ -112,11 +112,11 @@ def glimpse(path: Path, conversation: str) -> Glimpse | None:
     return None if tail is None else tail.glimpse(NAME, conversation)
 
 
-def line_of(row: bytes) -> Line | None:
+def line_of(row: bytes) -> TranscriptLine | None:
     return safe_reading.line_of(_decoder, row)
 
 
-def _after(tail: Tail, line: Line) -> Tail:
+def _after(tail: Tail, line: TranscriptLine) -> Tail:
     at = moment_of(line.timestamp)
     version = plain(line.version, 40)
     if version is not None and version != tail.version:
@@ -133,7 +133,7 @@ def _after(tail: Tail, line: Line) -> Tail:
     return _given(tail, line.message, at) if line.type == "user" else tail
 
 
-def _answered(tail: Tail, line: Line, message: Message, at: float) -> Tail:
+def _answered(tail: Tail, line: TranscriptLine, message: TranscriptMessage, at: float) -> Tail:
     if line.isApiErrorMessage is True:
         failure = "limit" if text_of(line.error) in LIMITS else "error"
         return tail.after(Turn.FAILED, at, failure=failure)
@@ -149,7 +149,7 @@ def _answered(tail: Tail, line: Line, message: Message, at: float) -> Tail:
     return tail.after(Turn.STOPPED, at)
 
 
-def _given(tail: Tail, message: Message, at: float) -> Tail:
+def _given(tail: Tail, message: TranscriptMessage, at: float) -> Tail:
     """What the model was given: a prompt, the result of a tool, or the note that its user stopped it."""
     content = message.content
     texts = [content] if isinstance(content, str) else [b.text for b in content if isinstance(b.text, str)]
@@ -162,7 +162,7 @@ def _given(tail: Tail, message: Message, at: float) -> Tail:
     return tail.after(Turn.PROMPTED, at)
 
 
-def _counted(tail: Tail, message: Message, at: float) -> Tail:
+def _counted(tail: Tail, message: TranscriptMessage, at: float) -> Tail:
     model, usage = plain(message.model, 100), message.usage
     if model is None or model.startswith("<"):
         return tail  # the CLI's own words, not a model's
@@ -174,7 +174,7 @@ def _counted(tail: Tail, message: Message, at: float) -> Tail:
     return replace(tail, context_tokens=used)
 
 
-def _spent(line: Line) -> Spent | None:
+def _spent(line: TranscriptLine) -> Spent | None:
     """As of when the CLI last left the conversation: only then does it write it. All that went in counts as input,
     from a cache or not; a figure that is none is left out."""
     if line.modelUsage is None:
@@ -201,13 +201,13 @@ MOST = 512 * 1024
 """More than a glimpse takes: the newest CLI writes each request beside the conversation, in lines of 20 KB."""
 
 
-def peek(path: Path, conversation: str, lines: int) -> list[Said] | None:
+def peek(path: Path, conversation: str, lines: int) -> list[ConversationLine] | None:
     """The last so many; None: there is no transcript to read."""
     end = read_end(path, MOST) if path.name == f"{conversation}.jsonl" else None
     return None if end is None else last_spoken(end, lines, _said)
 
 
-def _said(row: bytes) -> list[Said]:
+def _said(row: bytes) -> list[ConversationLine]:
     line = line_of(row)
     if line is None or line.isSidechain or line.isMeta or line.isCompactSummary:
         return []
@@ -217,16 +217,16 @@ def _said(row: bytes) -> list[Said]:
     who = "agent" if line.type == "assistant" else "user"
     if isinstance(message.content, str):
         return _texts(who, message.content, at)
-    found: list[Said] = []
+    found: list[ConversationLine] = []
     for block in message.content:
         if block.type == "tool_use" and isinstance(block.name, str):
-            found.append(Said("tool", label_of(block.name, block, line.cwd), at))
+            found.append(ConversationLine("tool", label_of(block.name, block, line.cwd), at))
         elif block.type == "text":
             found += _texts(who, block.text, at)
     return found
 
 
-def _texts(who: str, text: object, at: float | None) -> list[Said]:
+def _texts(who: str, text: object, at: float | None) -> list[ConversationLine]:
     if isinstance(text, str) and text.lstrip().startswith(NOT_A_PROMPT):
         return []
     return spoken(who, text, at)

@@ -21,7 +21,7 @@ LEAVES_MOST = 8
 UUID_MOST = 64
 
 
-class Line(msgspec.Struct):
+class ForkLine(msgspec.Struct):
     """By the CLI's own names."""
 
     uuid: object = None
@@ -30,7 +30,7 @@ class Line(msgspec.Struct):
     isSidechain: object = False
 
 
-_decoder = msgspec.json.Decoder(Line)
+_decoder = msgspec.json.Decoder(ForkLine)
 
 
 def branches(path: Path, conversation: str) -> list[dict[str, str]]:
@@ -38,7 +38,7 @@ def branches(path: Path, conversation: str) -> list[dict[str, str]]:
     end = read_end(path, TAIL) if path.name == f"{conversation}.jsonl" else None
     if end is None:
         return []
-    lines: dict[str, Line] = {}
+    lines: dict[str, ForkLine] = {}
     for row in end.split(b"\n"):
         line = line_of(_decoder, row)
         uuid = plain(line.uuid, UUID_MOST) if line is not None else None

@@ -17,10 +17,10 @@ from pathlib import Path
 from headcount.agents.base_adapter import Adapter
 from headcount.agents.codex import NAME, open_conversations, reports, transcript
 from headcount.agents.codex.hooks import HOOKS
-from headcount.agents.interface import Hosted, Place, Unread
+from headcount.agents.interface import Hosted, Unread, WatchedDirectory
 from headcount.agents.kit.programs import base, name_of
 from headcount.agents.kit.safe_reading import UUID
-from headcount.agents.kit.transcripts import Said
+from headcount.agents.kit.transcripts import ConversationLine
 from headcount.core.values.evidence import Glimpse
 from headcount.core.values.process import OpenFiles, ProcessFacts
 from headcount.core.values.report import Report
@@ -39,7 +39,7 @@ class Codex(Adapter):
     def is_helper(self, facts: ProcessFacts) -> bool:
         return is_helper(facts)
 
-    def places(self, env: Mapping[str, str], home: Path) -> list[Place]:
+    def places(self, env: Mapping[str, str], home: Path) -> list[WatchedDirectory]:
         return open_conversations.places(env, home)
 
     def hosted(self, facts: ProcessFacts, files: OpenFiles) -> tuple[Hosted, ...]:
@@ -51,7 +51,7 @@ class Codex(Adapter):
     def glimpse(self, path: Path, conversation: str) -> Glimpse | None:
         return transcript.glimpse(path, conversation)
 
-    def peek(self, path: Path, conversation: str, lines: int) -> list[Said] | None:
+    def peek(self, path: Path, conversation: str, lines: int) -> list[ConversationLine] | None:
         return transcript.peek(path, conversation, lines)
 
     def resume(self, conversation: str) -> tuple[str, ...] | None:

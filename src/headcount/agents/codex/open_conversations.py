@@ -18,7 +18,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from headcount.agents.interface import Hosted, Place
+from headcount.agents.interface import Hosted, WatchedDirectory
 from headcount.agents.kit.safe_reading import UUID, absolute, read_plain
 from headcount.core.values.process import OpenFiles
 
@@ -31,7 +31,7 @@ THREAD_SOURCE = re.compile(rb'"thread_source":"([a-z_]+)"')
 PARENT = re.compile(rb'"source":\{"sub_?agent"')
 
 
-class Head(Struct, frozen=True):
+class RolloutHead(Struct, frozen=True):
     """What the first bytes of a rollout say."""
 
     cwd: str | None = None
@@ -43,9 +43,9 @@ def root(env: Mapping[str, str], home: Path) -> Path:
     return Path(named) if named.startswith("/") else home / ".codex"
 
 
-def places(env: Mapping[str, str], home: Path) -> list[Place]:
+def places(env: Mapping[str, str], home: Path) -> list[WatchedDirectory]:
     """A lock is taken whenever a conversation opens, before its rollout is there."""
-    return [Place(root(env, home) / "thread-writer-locks")]
+    return [WatchedDirectory(root(env, home) / "thread-writer-locks")]
 
 
 def hosted(files: OpenFiles) -> tuple[Hosted, ...]:
@@ -66,12 +66,12 @@ def _hosted(conversation: str, rollout: str | None, by: str) -> Hosted | None:
     return Hosted(conversation, rollout, by, head.cwd, beside=True)
 
 
-def read_head(path: Path) -> Head:
+def read_head(path: Path) -> RolloutHead:
     """Nothing that can be read: nothing is said."""
-    return read_plain(path, lambda fd, _: parse_head(os.pread(fd, HEAD, 0))) or Head()
+    return read_plain(path, lambda fd, _: parse_head(os.pread(fd, HEAD, 0))) or RolloutHead()
 
 
-def parse_head(content: bytes) -> Head:
+def parse_head(content: bytes) -> RolloutHead:
     first = content.partition(b"\n")[0]
     source = THREAD_SOURCE.search(first)
     is_subagent = PARENT.search(first) is not None or (source is not None and source.group(1) == b"subagent")
@@ -80,4 +80,4 @@ def parse_head(content: bytes) -> Head:
         cwd = absolute(json.loads(found.group(1))) if found else None
     except (ValueError, UnicodeDecodeError):
         cwd = None
-    return Head(cwd, is_subagent)
+    return RolloutHead(cwd, is_subagent)

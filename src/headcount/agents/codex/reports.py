@@ -16,9 +16,9 @@ from headcount.agents.kit.claude_style_payload import label, tool_input
 from headcount.agents.kit.hook_events import (
     OPENINGS,
     HookEvent,
+    HookFields,
     HookTable,
     Payload,
-    Said,
     Use,
     event_of,
     left,
@@ -63,30 +63,30 @@ def unknown_fields(payload: bytes) -> tuple[str, ...]:
     return () if isinstance(read, str) else EVENTS.unknown(read["hook_event_name"], read)
 
 
-def _session_start(read: Payload) -> Said:
+def _session_start(read: Payload) -> HookFields:
     if read["source"] == "compact":  # the same conversation, shorter: nothing opened
-        return Said(Turn.COMPACTED)
-    return Said(Turn.STARTED, opening=OPENINGS.get(text_of(read["source"]), Opening.STARTUP))
+        return HookFields(Turn.COMPACTED)
+    return HookFields(Turn.STARTED, opening=OPENINGS.get(text_of(read["source"]), Opening.STARTUP))
 
 
-def _before_tool(read: Payload) -> Said:
-    return Said(Turn.TOOL, doing=_doing(read))
+def _before_tool(read: Payload) -> HookFields:
+    return HookFields(Turn.TOOL, doing=_doing(read))
 
 
-def _permission(read: Payload) -> Said:
-    return Said(Turn.ASKED, WaitingOn.PERMISSION, _doing(read))
+def _permission(read: Payload) -> HookFields:
+    return HookFields(Turn.ASKED, WaitingOn.PERMISSION, _doing(read))
 
 
-def _subagent_start(read: Payload) -> Said:
+def _subagent_start(read: Payload) -> HookFields:
     return subagent_began(id_of(read["agent_id"], UUID), read["agent_type"])
 
 
-def _subagent_stop(read: Payload) -> Said:
-    return Said(ended=id_of(read["agent_id"], UUID))
+def _subagent_stop(read: Payload) -> HookFields:
+    return HookFields(ended=id_of(read["agent_id"], UUID))
 
 
-def _after_compact(read: Payload) -> Said:
-    return Said(Turn.SETTLED if read["trigger"] == "manual" else Turn.COMPACTED)
+def _after_compact(read: Payload) -> HookFields:
+    return HookFields(Turn.SETTLED if read["trigger"] == "manual" else Turn.COMPACTED)
 
 
 EVENTS = HookTable(
@@ -94,23 +94,23 @@ EVENTS = HookTable(
     (
         HookEvent("SessionStart", Use.ALWAYS, "a conversation opens; in the terminal at its first prompt",
                   "source", _session_start),
-        HookEvent("UserPromptSubmit", Use.ALWAYS, "a turn begins", "prompt", lambda read: Said(Turn.PROMPTED)),
+        HookEvent("UserPromptSubmit", Use.ALWAYS, "a turn begins", "prompt", lambda read: HookFields(Turn.PROMPTED)),
         HookEvent("Stop", Use.ALWAYS, "a turn ended well; a failed turn has no hook, the rollout tells it",
-                  "stop_hook_active last_assistant_message", lambda read: Said(Turn.STOPPED)),
+                  "stop_hook_active last_assistant_message", lambda read: HookFields(Turn.STOPPED)),
         HookEvent("Interrupt", Use.ALWAYS, "its user stopped the turn, also at an approval",
-                  "", lambda read: Said(Turn.SETTLED)),
+                  "", lambda read: HookFields(Turn.SETTLED)),
         HookEvent("SessionEnd", Use.ALWAYS, "the conversation was closed in its process",
                   "reason", lambda read: left(read["reason"])),
         HookEvent("PreToolUse", Use.LISTENING, "what it is doing now", "tool_name tool_input tool_use_id", _before_tool),
         HookEvent("PostToolUse", Use.LISTENING, "the tool ended; an approval asked for it was given",
-                  "tool_name tool_input tool_use_id tool_response", lambda read: Said(Turn.TOOL_DONE)),
+                  "tool_name tool_input tool_use_id tool_response", lambda read: HookFields(Turn.TOOL_DONE)),
         HookEvent("PermissionRequest", Use.LISTENING, "it waits on its user; the rollout does not show this",
                   "tool_name tool_input", _permission),
         HookEvent("SubagentStart", Use.LISTENING, "work beside the main turn began", "", _subagent_start),
         HookEvent("SubagentStop", Use.LISTENING, "work beside the main turn ended",
                   "stop_hook_active last_assistant_message agent_transcript_path", _subagent_stop),
         HookEvent("PreCompact", Use.LISTENING, "a compaction runs",
-                  "trigger", lambda read: Said(Turn.COMPACTING, doing="compacting")),
+                  "trigger", lambda read: HookFields(Turn.COMPACTING, doing="compacting")),
         HookEvent("PostCompact", Use.LISTENING, "the compaction is over", "trigger", _after_compact),
         HookEvent("PreModelRequest", Use.IGNORED, "comes before every request to the model; says nothing new"),
     ),

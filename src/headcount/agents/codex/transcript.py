@@ -26,8 +26,8 @@ from headcount.agents.codex.open_conversations import ROLLOUT
 from headcount.agents.kit import safe_reading
 from headcount.agents.kit.hook_events import code_in_words
 from headcount.agents.kit.labels import one_line, plain, redacted
-from headcount.agents.kit.safe_reading import Reader, count_of, moment_of, read_end, text_of
-from headcount.agents.kit.transcripts import TAIL, Said, Tail, last_spoken, spoken
+from headcount.agents.kit.safe_reading import JsonReader, count_of, moment_of, read_end, text_of
+from headcount.agents.kit.transcripts import TAIL, ConversationLine, Tail, last_spoken, spoken
 from headcount.core.values.evidence import Glimpse
 from headcount.core.values.report import Turn
 from headcount.core.values.session import Spent
@@ -42,14 +42,14 @@ class Failure(msgspec.Struct):
     codex_error_info: object = None
 
 
-class Usage(msgspec.Struct):
+class RolloutUsage(msgspec.Struct):
     input_tokens: object = None  # what came from a cache is among them
     output_tokens: object = None
 
 
-class Info(msgspec.Struct):
-    last_token_usage: Usage | None = None
-    total_token_usage: Usage | None = None
+class TokenInfo(msgspec.Struct):
+    last_token_usage: RolloutUsage | None = None
+    total_token_usage: RolloutUsage | None = None
     model_context_window: object = None
 
 
@@ -62,26 +62,26 @@ class Item(msgspec.Struct):
     model: object = None
     reason: object = None
     error: Failure | None = None
-    info: Info | None = None
+    info: TokenInfo | None = None
     cli_version: object = None
 
 
-class Line(msgspec.Struct):
+class RolloutLine(msgspec.Struct):
     timestamp: object = None
     type: object = None
     payload: msgspec.Raw = msgspec.Raw(b"{}")
 
 
-class Arguments(msgspec.Struct):
+class ToolArguments(msgspec.Struct):
     cmd: object = None
     command: object = None
 
 
 READ_TYPES = frozenset({"event_msg", "response_item", "turn_context", "session_meta"})
 
-_line = msgspec.json.Decoder(Line)
+_line = msgspec.json.Decoder(RolloutLine)
 _item = msgspec.json.Decoder(Item)
-_arguments = msgspec.json.Decoder(Arguments)
+_arguments = msgspec.json.Decoder(ToolArguments)
 
 
 def glimpse(path: Path, conversation: str) -> Glimpse | None:
@@ -110,11 +110,11 @@ def parse(content: bytes) -> Tail:
     return tail
 
 
-def line_of(row: bytes) -> Line | None:
+def line_of(row: bytes) -> RolloutLine | None:
     return safe_reading.line_of(_line, row)
 
 
-def item_of(line: Line) -> Item | None:
+def item_of(line: RolloutLine) -> Item | None:
     return safe_reading.decoded(_item, line.payload)
 
 
@@ -131,8 +131,8 @@ def _after(tail: Tail, kind: str, item: Item, at: float | None) -> Tail:
     return _turned(tail, kind, item, at)
 
 
-def _counted(tail: Tail, info: Info) -> Tail:
-    last, total = info.last_token_usage or Usage(), info.total_token_usage or Usage()
+def _counted(tail: Tail, info: TokenInfo) -> Tail:
+    last, total = info.last_token_usage or RolloutUsage(), info.total_token_usage or RolloutUsage()
     given, made = count_of(total.input_tokens), count_of(total.output_tokens)
     return replace(
         tail,
@@ -193,21 +193,21 @@ class Completed(msgspec.Struct, frozen=True):
     content: tuple[Piece, ...] = ()
 
 
-class Event(msgspec.Struct):
+class RolloutEvent(msgspec.Struct):
     type: object = None
     item: Completed = Completed()
 
 
-_event = Reader(Event)
+_event = JsonReader(RolloutEvent)
 
 
-def peek(path: Path, conversation: str, lines: int) -> list[Said] | None:
+def peek(path: Path, conversation: str, lines: int) -> list[ConversationLine] | None:
     """The last so many; None: there is no rollout to read."""
     end = read_end(path, MOST) if is_of(path, conversation) else None
     return None if end is None else last_spoken(end, lines, _said)
 
 
-def _said(row: bytes) -> list[Said]:
+def _said(row: bytes) -> list[ConversationLine]:
     line = line_of(row)
     if line is None:
         return []
@@ -215,7 +215,7 @@ def _said(row: bytes) -> list[Said]:
     if item is None:
         return []
     if line.type == "response_item" and text_of(item.type) in CALLS:
-        return [Said("tool", label_of(item), at)]
+        return [ConversationLine("tool", label_of(item), at)]
     if line.type != "event_msg" or item.type != "item_completed":
         return []
     completed = _event.read_or_empty(line.payload).item

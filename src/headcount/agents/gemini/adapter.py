@@ -18,7 +18,7 @@ from headcount.agents.gemini.hooks import HOOKS
 from headcount.agents.interface import Unread
 from headcount.agents.kit.programs import name_of
 from headcount.agents.kit.safe_reading import UUID
-from headcount.agents.kit.transcripts import Said
+from headcount.agents.kit.transcripts import ConversationLine
 from headcount.core.values.evidence import Glimpse
 from headcount.core.values.process import ProcessFacts
 from headcount.core.values.report import Report
@@ -46,7 +46,7 @@ class Gemini(Adapter):
     def glimpse(self, path: Path, conversation: str) -> Glimpse | None:
         return transcript.glimpse(path, conversation)
 
-    def peek(self, path: Path, conversation: str, lines: int) -> list[Said] | None:
+    def peek(self, path: Path, conversation: str, lines: int) -> list[ConversationLine] | None:
         return transcript.peek(path, conversation, lines)
 
     def resume(self, conversation: str) -> tuple[str, ...] | None:

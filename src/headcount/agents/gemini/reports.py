@@ -20,20 +20,20 @@ from headcount.agents.kit import hook_events
 from headcount.agents.kit.hook_events import (
     NOTHING,
     HookEvent,
+    HookFields,
     HookTable,
     Payload,
-    Said,
     Use,
     event_of,
     left,
     report,
 )
 from headcount.agents.kit.labels import plain, tool_line, tool_path
-from headcount.agents.kit.safe_reading import Reader, absolute, below, id_of, moment_of, text_of
+from headcount.agents.kit.safe_reading import JsonReader, absolute, below, id_of, moment_of, text_of
 from headcount.core.values.report import Details, Opening, Report, Turn, WaitingOn
 
 
-class ToolInput(msgspec.Struct):
+class GeminiToolInput(msgspec.Struct):
     """The fields that a label may show. `object`: what a field holds is not trusted."""
 
     command: object = None
@@ -61,7 +61,7 @@ BY_TOOL: dict[str, tuple[str, str]] = {
 PATHS = frozenset({"file_path", "dir_path"})
 
 
-def label(tool: str, given: ToolInput, cwd: str | None) -> str:
+def label(tool: str, given: GeminiToolInput, cwd: str | None) -> str:
     shown, field = BY_TOOL.get(tool, (tool, ""))
     value = getattr(given, field) if field else None
     if field in PATHS:
@@ -75,7 +75,7 @@ EDITING_TOOLS = frozenset({"write_file", "replace"})
 PERMISSION = "ToolPermission"  # the one kind of Notification that 0.61.0 sends
 
 
-class Asked(msgspec.Struct):
+class PermissionDetails(msgspec.Struct):
     """What a permission is asked for: `details` of a Notification."""
 
     type: object = None
@@ -83,15 +83,15 @@ class Asked(msgspec.Struct):
     filePath: object = None
 
 
-class Outcome(msgspec.Struct):
+class ToolOutcome(msgspec.Struct):
     """Of a tool: whether it failed. What it put out is not read."""
 
     error: object = None
 
 
-_input = Reader(ToolInput)
-_asked = Reader(Asked)
-_outcome = Reader(Outcome)
+_input = JsonReader(GeminiToolInput)
+_asked = JsonReader(PermissionDetails)
+_outcome = JsonReader(ToolOutcome)
 
 
 def translate(payload: bytes, at: float, source: str) -> Report | Unread:
@@ -114,21 +114,21 @@ def unknown_fields(payload: bytes) -> tuple[str, ...]:
     return () if isinstance(read, str) else EVENTS.unknown(read["hook_event_name"], read)
 
 
-def _session_start(read: Payload) -> Said:
-    return Said(Turn.STARTED, opening=OPENINGS.get(text_of(read["source"]), Opening.STARTUP))
+def _session_start(read: Payload) -> HookFields:
+    return HookFields(Turn.STARTED, opening=OPENINGS.get(text_of(read["source"]), Opening.STARTUP))
 
 
-def _before_tool(read: Payload) -> Said:
+def _before_tool(read: Payload) -> HookFields:
     asks = ASKING_TOOLS.get(_tool(read))
     turn = Turn.ASKED if asks else Turn.TOOL
-    return Said(turn, waiting_on=asks, doing=_doing(read), would_edit=_file(read))
+    return HookFields(turn, waiting_on=asks, doing=_doing(read), would_edit=_file(read))
 
 
-def _after_tool(read: Payload) -> Said:
-    return Said(Turn.TOOL_DONE, edits=None if _failed(read) else _file(read))
+def _after_tool(read: Payload) -> HookFields:
+    return HookFields(Turn.TOOL_DONE, edits=None if _failed(read) else _file(read))
 
 
-def _notification(read: Payload) -> Said:
+def _notification(read: Payload) -> HookFields:
     if read["notification_type"] != PERMISSION:
         return NOTHING
     asked = _asked.read_or_empty(read.raw("details"))
@@ -136,12 +136,12 @@ def _notification(read: Payload) -> Said:
     waiting_on = ASKING_TOOLS.get(kind, WaitingOn.PERMISSION)
     doing: str | None = None
     if kind == "exec":
-        doing = label("run_shell_command", ToolInput(command=asked.command), None)
+        doing = label("run_shell_command", GeminiToolInput(command=asked.command), None)
     elif kind == "edit":
-        doing = label("replace", ToolInput(file_path=asked.filePath), absolute(read["cwd"]))
+        doing = label("replace", GeminiToolInput(file_path=asked.filePath), absolute(read["cwd"]))
     elif kind in ASKING_TOOLS:
-        doing = label(kind, ToolInput(), None)
-    return Said(Turn.ASKED, waiting_on=waiting_on, doing=doing)
+        doing = label(kind, GeminiToolInput(), None)
+    return HookFields(Turn.ASKED, waiting_on=waiting_on, doing=doing)
 
 
 EVENTS = HookTable(
@@ -149,9 +149,9 @@ EVENTS = HookTable(
     (
         HookEvent("SessionStart", Use.ALWAYS, "a conversation opens in a process: startup, resume, clear",
                   "source", _session_start),
-        HookEvent("BeforeAgent", Use.ALWAYS, "a turn begins", "prompt", lambda read: Said(Turn.PROMPTED)),
+        HookEvent("BeforeAgent", Use.ALWAYS, "a turn begins", "prompt", lambda read: HookFields(Turn.PROMPTED)),
         HookEvent("AfterAgent", Use.ALWAYS, "a turn ended; also after an error, which only the transcript shows",
-                  "prompt prompt_response stop_hook_active", lambda read: Said(Turn.STOPPED)),
+                  "prompt prompt_response stop_hook_active", lambda read: HookFields(Turn.STOPPED)),
         HookEvent("SessionEnd", Use.ALWAYS, "the conversation leaves its process, and why",
                   "reason", lambda read: left(read["reason"])),
         HookEvent("BeforeTool", Use.LISTENING, "what it is doing now",

@@ -21,10 +21,10 @@ import msgspec
 from msgspec.structs import replace
 
 from headcount.agents.gemini import NAME
-from headcount.agents.gemini.reports import ToolInput, label
+from headcount.agents.gemini.reports import GeminiToolInput, label
 from headcount.agents.kit.labels import plain
-from headcount.agents.kit.safe_reading import NO_RAW, Reader, count_of, moment_of, read_end
-from headcount.agents.kit.transcripts import TAIL, Said, Tail, spoken
+from headcount.agents.kit.safe_reading import NO_RAW, JsonReader, count_of, moment_of, read_end
+from headcount.agents.kit.transcripts import TAIL, ConversationLine, Tail, spoken
 from headcount.core.values.evidence import Glimpse
 from headcount.core.values.report import Turn
 
@@ -34,34 +34,34 @@ CONTEXT = "<session_context>"  # what the CLI itself says first
 LIMITS = ('"code":429', "RESOURCE_EXHAUSTED", "quota")
 
 
-class Tokens(msgspec.Struct):
+class ChatTokens(msgspec.Struct):
     input: object = None
 
 
-class Call(msgspec.Struct):
+class ToolCall(msgspec.Struct):
     name: object = None
     status: object = None
     timestamp: object = None
     args: msgspec.Raw = NO_RAW
 
 
-class Part(msgspec.Struct):
+class ChatPart(msgspec.Struct):
     text: object = None
     functionResponse: object = None
 
 
-class Line(msgspec.Struct):
+class ChatLine(msgspec.Struct):
     id: object = None
     type: object = None
     timestamp: object = None
     model: object = None
-    content: str | list[Part] | None = None
-    tokens: Tokens | None = None
-    toolCalls: list[Call] | None = None
+    content: str | list[ChatPart] | None = None
+    tokens: ChatTokens | None = None
+    toolCalls: list[ToolCall] | None = None
 
 
-_lines = Reader(Line)
-_input = Reader(ToolInput)
+_lines = JsonReader(ChatLine)
+_input = JsonReader(GeminiToolInput)
 
 
 def glimpse(path: Path, conversation: str) -> Glimpse | None:
@@ -83,7 +83,7 @@ def read(path: Path, conversation: str, most: int) -> bytes | None:
     return read_end(path, most)
 
 
-def lines_of(content: bytes) -> Iterator[Line]:
+def lines_of(content: bytes) -> Iterator[ChatLine]:
     """What was said, in its order, each once: after an Esc all that was said before is written again, till it is
     set."""
     again = False
@@ -97,7 +97,7 @@ def lines_of(content: bytes) -> Iterator[Line]:
                 again = again or line.content == CANCELLED
 
 
-def _after(tail: Tail, line: Line) -> Tail:
+def _after(tail: Tail, line: ChatLine) -> Tail:
     at = moment_of(line.timestamp)
     if at is None:
         return tail
@@ -113,7 +113,7 @@ def _after(tail: Tail, line: Line) -> Tail:
     return tail
 
 
-def _answered(tail: Tail, line: Line, at: float) -> Tail:
+def _answered(tail: Tail, line: ChatLine, at: float) -> Tail:
     if isinstance(line.content, list):
         return tail  # after an Esc earlier answers are written again, in parts, under the time of the Esc
     model = plain(line.model, 100)
@@ -127,7 +127,7 @@ def _answered(tail: Tail, line: Line, at: float) -> Tail:
     return tail.after(Turn.STOPPED if line.content else Turn.PROMPTED, at)
 
 
-def _called(tail: Tail, call: Call, at: float) -> Tail:
+def _called(tail: Tail, call: ToolCall, at: float) -> Tail:
     """The line is written again when the tool has ended, under the time of the answer."""
     ended = moment_of(call.timestamp) or at
     if call.status in ("success", "error", "cancelled"):
@@ -135,12 +135,12 @@ def _called(tail: Tail, call: Call, at: float) -> Tail:
     return tail.after(Turn.TOOL, ended, doing=label_of(call))
 
 
-def label_of(call: Call) -> str:
+def label_of(call: ToolCall) -> str:
     name = call.name if isinstance(call.name, str) else "tool"
     return label(name, _input.read_or_empty(call.args), None)
 
 
-def _given(tail: Tail, line: Line, at: float) -> Tail:
+def _given(tail: Tail, line: ChatLine, at: float) -> Tail:
     """What the model was given: a prompt, or the result of a tool."""
     parts = line.content if isinstance(line.content, list) else []
     if any(part.functionResponse is not None for part in parts):
@@ -156,18 +156,18 @@ MOST = 512 * 1024
 WHO = {"user": "user", "gemini": "agent"}
 
 
-def peek(path: Path, conversation: str, lines: int) -> list[Said] | None:
+def peek(path: Path, conversation: str, lines: int) -> list[ConversationLine] | None:
     """The last so many; None: there is no chat to read."""
     content = read(path, conversation, MOST)
     if content is None:
         return None
-    said: dict[object, list[Said]] = {}
+    said: dict[object, list[ConversationLine]] = {}
     for nth, line in enumerate(lines_of(content)):
         said[line.id if isinstance(line.id, str) else nth] = _said(line)
     return [each for some in said.values() for each in some][-lines:]
 
 
-def _said(line: Line) -> list[Said]:
+def _said(line: ChatLine) -> list[ConversationLine]:
     at, who = moment_of(line.timestamp), WHO.get(line.type) if isinstance(line.type, str) else None
     if who is None:
         return []
@@ -175,5 +175,6 @@ def _said(line: Line) -> list[Said]:
     texts = [text for text in parts if not (isinstance(text, str) and text.startswith(CONTEXT))]
     found = [each for text in texts for each in spoken(who, text, at)]
     return found + [
-        Said("tool", label_of(call), moment_of(call.timestamp) or at) for call in line.toolCalls or ()
+        ConversationLine("tool", label_of(call), moment_of(call.timestamp) or at)
+        for call in line.toolCalls or ()
     ]

@@ -18,17 +18,17 @@ from msgspec import Struct
 from headcount.agents.installing import settings_file
 from headcount.agents.installing.hook_line_query import AS_IT_IS, Asking
 from headcount.agents.installing.json_edit import Invalid
-from headcount.agents.installing.settings_file import Refusal, Remembered
+from headcount.agents.installing.settings_file import OriginalFile, Refusal
 
 TRIES = 3  # agents themselves write these files, when their user allows a tool for good
 
 
-class Plan(Struct, frozen=True):
+class FileChange(Struct, frozen=True):
     settings: Path
     before: bytes | None  # None: there is no file
     after: bytes | None  # None: there will be no file
     memory: Path
-    remembered: Remembered | None  # what to remember; None: to forget
+    remembered: OriginalFile | None  # what to remember; None: to forget
     added: int = 0
     renewed: int = 0
     removed: int = 0
@@ -48,7 +48,7 @@ class Installed(Enum):
     UNREADABLE = "unreadable"
 
 
-class Standing(Struct, frozen=True):
+class HookState(Struct, frozen=True):
     settings: Path
     state: Installed
     events: int
@@ -73,20 +73,22 @@ class HookFiles(Protocol):
 
     def plan_install(
         self, root: Path, mailbox: Path, state: Path, asking: Asking = AS_IT_IS
-    ) -> Plan | Refusal: ...
+    ) -> FileChange | Refusal: ...
 
-    def plan_uninstall(self, root: Path, state: Path) -> Plan | Refusal: ...
+    def plan_uninstall(self, root: Path, state: Path) -> FileChange | Refusal: ...
 
-    def install(self, root: Path, mailbox: Path, state: Path, asking: Asking = AS_IT_IS) -> Plan | Refusal:
+    def install(
+        self, root: Path, mailbox: Path, state: Path, asking: Asking = AS_IT_IS
+    ) -> FileChange | Refusal:
         """Tries what it installs first, then plans and carries out."""
         ...
 
-    def uninstall(self, root: Path, state: Path) -> Plan | Refusal: ...
+    def uninstall(self, root: Path, state: Path) -> FileChange | Refusal: ...
 
-    def standing(self, root: Path, mailbox: Path) -> Standing: ...
+    def standing(self, root: Path, mailbox: Path) -> HookState: ...
 
 
-def carry_out(plan: Plan) -> Refusal | None:
+def carry_out(plan: FileChange) -> Refusal | None:
     """Write what was planned. What was there is remembered first."""
     if plan.changes:
         if plan.remembered is not None:
@@ -102,7 +104,7 @@ def carry_out(plan: Plan) -> Refusal | None:
     return None
 
 
-def written(planned: Callable[[], Plan | Refusal]) -> Plan | Refusal:
+def written(planned: Callable[[], FileChange | Refusal]) -> FileChange | Refusal:
     """Planned and carried out; again when the agent wrote its file at the same moment."""
     for left in reversed(range(TRIES)):
         plan = planned()
@@ -125,7 +127,7 @@ def refusal_of(path: Path, error: Exception) -> Refusal:
     return Refusal(path, str(error))
 
 
-def diff(plan: Plan) -> str:
+def diff(plan: FileChange) -> str:
     """What carrying it out would change, as a unified diff."""
     import difflib  # for whoever asks for a plan; the daemon never does
 
@@ -138,7 +140,7 @@ def diff(plan: Plan) -> str:
     return "".join(row if row.endswith("\n") else row + "\n\\ No newline at end of file\n" for row in made)
 
 
-def _forget(plan: Plan) -> None:
+def _forget(plan: FileChange) -> None:
     known = settings_file.recall(plan.memory)
     settings_file.forget(plan.memory)
     if known is not None and known.made_directory and plan.after is None:

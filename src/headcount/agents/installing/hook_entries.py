@@ -44,7 +44,7 @@ def merged(text: str, wanted: Wanted, asking: Sequence[AskLine] = (), within: in
     events = dict.fromkeys([*_events_of(before), *(event for event, _ in entries)])
     for event in events:
         for kind in KINDS:
-            result = _settled(result, event, kind, entries.get((event, kind)))
+            result = _with_entry(result, event, kind, entries.get((event, kind)))
     _check(before.value, parse(result).value, entries)
     return result
 
@@ -63,7 +63,7 @@ def without(text: str) -> str:
     before, result = parse(text), text
     for event in _events_of(before):
         for kind in KINDS:
-            result = _settled(result, event, kind, None)
+            result = _with_entry(result, event, kind, None)
     hooks = parse(result).member("hooks")
     if result != text and hooks is not None and hooks.value == {}:
         result = json_edit.take_member(result, parse(result), "hooks")
@@ -88,7 +88,7 @@ def is_switched_off(text: str) -> bool:
     return isinstance(value, dict) and value.get("disableAllHooks") is True
 
 
-def _settled(text: str, event: str, kind: str, wanted: "Group | None") -> str:
+def _with_entry(text: str, event: str, kind: str, wanted: "Group | None") -> str:
     """One event brought to what is wanted of it. One edit at a time, since each moves what follows it."""
     most = 0 if wanted is None else 1
     while len(ours := _ours(parse(text), event, kind)) > most:

@@ -15,11 +15,11 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from headcount.agents.installing import hook_entries, hook_line_mailbox, hook_line_query, settings_file
-from headcount.agents.installing.file_change import Installed, Plan, Standing, refusal_of, written
+from headcount.agents.installing.file_change import FileChange, HookState, Installed, refusal_of, written
 from headcount.agents.installing.hook_line_mailbox import Unquotable
 from headcount.agents.installing.hook_line_query import AS_IT_IS, Asking, Questions
 from headcount.agents.installing.json_edit import Invalid
-from headcount.agents.installing.settings_file import Refusal, Remembered
+from headcount.agents.installing.settings_file import OriginalFile, Refusal
 from headcount.agents.kit.hook_events import HookEvent, Use
 from headcount.times import HOOK_WITHIN
 
@@ -58,7 +58,9 @@ class JsonHooks(Struct, frozen=True):
 
     # --- in and out ----------------------------------------------------------------------------------
 
-    def install(self, root: Path, mailbox: Path, state: Path, asking: Asking = AS_IT_IS) -> Plan | Refusal:
+    def install(
+        self, root: Path, mailbox: Path, state: Path, asking: Asking = AS_IT_IS
+    ) -> FileChange | Refusal:
         """Try the lines, then plan and write; again when the agent wrote its settings at the same moment."""
         try:
             trouble = hook_line_mailbox.why_not(mailbox)
@@ -70,12 +72,12 @@ class JsonHooks(Struct, frozen=True):
             return Refusal(self.settings_of(root), f"the hook line does not work here: {trouble}")
         return written(lambda: self.plan_install(root, mailbox, state, asking))
 
-    def uninstall(self, root: Path, state: Path) -> Plan | Refusal:
+    def uninstall(self, root: Path, state: Path) -> FileChange | Refusal:
         return written(lambda: self.plan_uninstall(root, state))
 
     def plan_install(
         self, root: Path, mailbox: Path, state: Path, asking: Asking = AS_IT_IS
-    ) -> Plan | Refusal:
+    ) -> FileChange | Refusal:
         settings = self.settings_of(root)
         before = settings_file.read(settings)
         if isinstance(before, Refusal):
@@ -93,7 +95,7 @@ class JsonHooks(Struct, frozen=True):
         there = _all_lines(text)
         ours = {(event, hook_entries.OBSERVE): command for event, command in lines.items()}
         ours |= {(each.event, each.kind): each.command for each in asks}
-        return Plan(
+        return FileChange(
             settings=settings,
             before=before,
             after=before if before is not None and made == text else after,
@@ -110,7 +112,7 @@ class JsonHooks(Struct, frozen=True):
             note=self.inactive(root, made) if self.inactive is not None and lines else "",
         )
 
-    def plan_uninstall(self, root: Path, state: Path) -> Plan | Refusal:
+    def plan_uninstall(self, root: Path, state: Path) -> FileChange | Refusal:
         settings = self.settings_of(root)
         before = settings_file.read(settings)
         if isinstance(before, Refusal):
@@ -130,42 +132,42 @@ class JsonHooks(Struct, frozen=True):
                 )
         except (Invalid, hook_entries.NotMergeable, UnicodeDecodeError) as error:
             return refusal_of(settings, error)
-        return Plan(settings, before, after, memory, None, removed=ours)
+        return FileChange(settings, before, after, memory, None, removed=ours)
 
-    def standing(self, root: Path, mailbox: Path) -> Standing:
+    def standing(self, root: Path, mailbox: Path) -> HookState:
         settings, lines = self.settings_of(root), self.wanted(mailbox)
         before = settings_file.read(settings)
         if isinstance(before, Refusal):
-            return Standing(settings, Installed.UNREADABLE, 0, len(lines), before.why)
+            return HookState(settings, Installed.UNREADABLE, 0, len(lines), before.why)
         try:
             text, _ = _text(before)
             hook_entries.without(text)
         except (Invalid, hook_entries.NotMergeable, UnicodeDecodeError) as error:
             refusal = refusal_of(settings, error)
             where = f"line {refusal.line}, column {refusal.column}: " if refusal.line else ""
-            return Standing(settings, Installed.UNREADABLE, 0, len(lines), where + refusal.why)
+            return HookState(settings, Installed.UNREADABLE, 0, len(lines), where + refusal.why)
         there = hook_entries.found(text)
         note = "all hooks are switched off in these settings" if hook_entries.is_switched_off(text) else ""
         inactive = self.inactive(root, text) if self.inactive is not None and there else ""
-        return Standing(
+        return HookState(
             settings, _state(there, lines), len(there), len(lines), note, tuple(_asked(text)), inactive
         )
 
     # --- what an uninstall gives back ------------------------------------------------------------------
 
-    def _to_remember(self, root: Path, before: bytes | None, after: bytes, state: Path) -> Remembered:
+    def _to_remember(self, root: Path, before: bytes | None, after: bytes, state: Path) -> OriginalFile:
         """What an uninstall should give back: what we remember, or, if somebody changed the file since, what
         is there now without our entries."""
         settings, fingerprint = self.settings_of(root), settings_file.fingerprint(after)
         if before is None:
-            return Remembered(None, fingerprint, made_directory=not root.exists())
+            return OriginalFile(None, fingerprint, made_directory=not root.exists())
         known = settings_file.recall(self._memory(settings, state))
         if known is not None and known.written == settings_file.fingerprint(before):
-            return Remembered(known.original, fingerprint, known.made_directory)
+            return OriginalFile(known.original, fingerprint, known.made_directory)
         text, prefix = _text(before)
         made_by_us = known is not None and known.original is None
         original = _cleaned(text, prefix, before, made_by_us=made_by_us)
-        return Remembered(original, fingerprint, known is not None and known.made_directory)
+        return OriginalFile(original, fingerprint, known is not None and known.made_directory)
 
     def _memory(self, settings: Path, state: Path) -> Path:
         return settings_file.memory_path(state, self.agent, settings)

@@ -39,7 +39,7 @@ class Refusal(Struct, frozen=True):
         return f"{where}: {self.why}. Nothing written."
 
 
-class Remembered(Struct, frozen=True):
+class OriginalFile(Struct, frozen=True):
     original: bytes | None  # None: there was no file
     written: str  # sha256 of what we wrote
     made_directory: bool = False
@@ -88,17 +88,17 @@ def memory_path(state: Path, agent: str, settings: Path) -> Path:
     )
 
 
-def recall(memory: Path) -> Remembered | None:
+def recall(memory: Path) -> OriginalFile | None:
     """What was there before us; None when that is not known (any more)."""
     try:
         found = json.loads(memory.read_bytes())
         original = base64.b64decode(found["original"]) if found["original"] is not None else None
-        return Remembered(original, str(found["written"]), bool(found.get("made_directory")))
+        return OriginalFile(original, str(found["written"]), bool(found.get("made_directory")))
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def remember(memory: Path, what: Remembered, settings: Path) -> None:
+def remember(memory: Path, what: OriginalFile, settings: Path) -> None:
     memory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     check_directory(str(memory.parent))
     original = base64.b64encode(what.original).decode() if what.original is not None else None

@@ -80,7 +80,7 @@ def read(payload: bytes) -> Payload | str:
         return found if isinstance(found, str) else Payload(found)
 
 
-class Said(Struct, frozen=True):
+class HookFields(Struct, frozen=True):
     """What one event says beside what all events carry. A Struct: one is made for every event."""
 
     turn: Turn | None = None
@@ -98,7 +98,7 @@ class Said(Struct, frozen=True):
     would_edit: str | None = None
 
 
-NOTHING = Said()
+NOTHING = HookFields()
 NO_ANCHOR = Anchor()  # the edge establishes it
 
 
@@ -114,7 +114,7 @@ class HookEvent(Struct, frozen=True):
     use: Use
     why: str
     fields: str = ""  # beside those of every event
-    says: Callable[[Payload], Said] | None = None  # None: only a sign of life
+    says: Callable[[Payload], HookFields] | None = None  # None: only a sign of life
     since: str | None = None  # the first measured version of the CLI that knows it; None: all of them do
 
     @property
@@ -130,7 +130,7 @@ class HookTable(dict[str, HookEvent]):
         self.installed = tuple(row for row in self.values() if row.is_installed)
         self.fields = frozenset(common.split()).union(*(row.fields.split() for row in self.values()))
 
-    def said(self, event: str, payload: Payload) -> Said:
+    def said(self, event: str, payload: Payload) -> HookFields:
         row = self.get(event)
         return NOTHING if row is None or row.says is None else row.says(payload)
 
@@ -147,7 +147,7 @@ def report(
     at: float,
     source: str,
     event: str,
-    said: Said,
+    said: HookFields,
     details: Details,
     *,
     subagent: str | None = None,
@@ -186,13 +186,13 @@ def code_in_words(error: object) -> str | None:
     return error.replace("_", " ") if isinstance(error, str) and CODE.fullmatch(error) else None
 
 
-def left(reason: object) -> Said:
-    return Said(leaving=one_line(reason, 40) if isinstance(reason, str) else "other")
+def left(reason: object) -> HookFields:
+    return HookFields(leaving=one_line(reason, 40) if isinstance(reason, str) else "other")
 
 
-def subagent_began(subagent: str | None, kind: object) -> Said:
+def subagent_began(subagent: str | None, kind: object) -> HookFields:
     return (
         NOTHING
         if subagent is None
-        else Said(started=Background(subagent, "subagent", one_line(text_of(kind))))
+        else HookFields(started=Background(subagent, "subagent", one_line(text_of(kind))))
     )

@@ -38,7 +38,7 @@ FAULTS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 _any = msgspec.json.Decoder()
 
 
-class Reader(Generic[T]):
+class JsonReader(Generic[T]):
     def __init__(self, kind: type[T]) -> None:
         self._kind = kind
         self._decoder = msgspec.json.Decoder(kind)

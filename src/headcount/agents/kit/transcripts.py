@@ -75,7 +75,7 @@ class Tail(Struct, frozen=True):
         )
 
 
-class Said(Struct, frozen=True):
+class ConversationLine(Struct, frozen=True):
     """One line of a conversation, for a person who asked to see it. Foreign text: whoever prints it cleans it."""
 
     who: str  # "user", "agent", "tool"
@@ -86,16 +86,18 @@ class Said(Struct, frozen=True):
 TEXT_MOST = 4_000
 
 
-def spoken(who: str, text: object, at: float | None) -> list[Said]:
+def spoken(who: str, text: object, at: float | None) -> list[ConversationLine]:
     if not isinstance(text, str):
         return []
     kept = text if len(text) <= TEXT_MOST else f"{text[:TEXT_MOST]} …"
-    return [Said(who, line, at) for line in kept.splitlines() if line.strip()]
+    return [ConversationLine(who, line, at) for line in kept.splitlines() if line.strip()]
 
 
-def last_spoken(content: bytes, lines: int, said_in: Callable[[bytes], list[Said]]) -> list[Said]:
+def last_spoken(
+    content: bytes, lines: int, said_in: Callable[[bytes], list[ConversationLine]]
+) -> list[ConversationLine]:
     """The last so many of a file of lines, from its end: most of it is never looked at."""
-    said: list[Said] = []
+    said: list[ConversationLine] = []
     for row in reversed(content.split(b"\n")):
         said[:0] = said_in(row)
         if len(said) >= lines:

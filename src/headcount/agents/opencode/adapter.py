@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from headcount.agents.base_adapter import Adapter
-from headcount.agents.interface import Hosted, Place, Unread
+from headcount.agents.interface import Hosted, Unread, WatchedDirectory
 from headcount.agents.kit.programs import base, name_of
-from headcount.agents.kit.transcripts import Said
+from headcount.agents.kit.transcripts import ConversationLine
 from headcount.agents.opencode import NAME, database, reports
 from headcount.agents.opencode.hooks import HOOKS
 from headcount.core.values.evidence import Glimpse
@@ -39,8 +39,8 @@ class OpenCode(Adapter):
     def is_helper(self, facts: ProcessFacts) -> bool:
         return is_helper(facts)
 
-    def places(self, env: Mapping[str, str], home: Path) -> list[Place]:
-        return [Place(database.directory(env, home))]
+    def places(self, env: Mapping[str, str], home: Path) -> list[WatchedDirectory]:
+        return [WatchedDirectory(database.directory(env, home))]
 
     def hosted(self, facts: ProcessFacts, files: OpenFiles) -> tuple[Hosted, ...] | None:
         return database.hosted(facts, files)
@@ -51,7 +51,7 @@ class OpenCode(Adapter):
     def glimpse(self, path: Path, conversation: str) -> Glimpse | None:
         return database.glimpse(path, conversation)
 
-    def peek(self, path: Path, conversation: str, lines: int) -> list[Said] | None:
+    def peek(self, path: Path, conversation: str, lines: int) -> list[ConversationLine] | None:
         return database.peek(path, conversation, lines)
 
     def resume(self, conversation: str) -> tuple[str, ...] | None:

@@ -30,8 +30,8 @@ import msgspec
 
 from headcount.agents.interface import Hosted
 from headcount.agents.kit.labels import plain
-from headcount.agents.kit.safe_reading import COUNT_MOST, NO_RAW, Reader, count_of, id_of
-from headcount.agents.kit.transcripts import Said, spoken
+from headcount.agents.kit.safe_reading import COUNT_MOST, NO_RAW, JsonReader, count_of, id_of
+from headcount.agents.kit.transcripts import ConversationLine, spoken
 from headcount.agents.opencode import NAME
 from headcount.agents.opencode.reports import ABORTED, TOO_MANY, label
 from headcount.core.values.activity import Turned
@@ -63,7 +63,7 @@ class Cache(msgspec.Struct, frozen=True):
     write: object = 0
 
 
-class Tokens(msgspec.Struct, frozen=True):
+class MessageTokens(msgspec.Struct, frozen=True):
     input: object = 0
     cache: Cache = Cache()
 
@@ -77,17 +77,17 @@ class Error(msgspec.Struct, frozen=True):
     data: ErrorData = ErrorData()
 
 
-class Message(msgspec.Struct, frozen=True):
+class MessageRow(msgspec.Struct, frozen=True):
     role: object = None
     modelID: object = None
     finish: object = None
     time: Time = Time()
-    tokens: Tokens = Tokens()
+    tokens: MessageTokens = MessageTokens()
     error: Error | None = None
     parts: msgspec.Raw = NO_RAW
 
 
-_messages = Reader(Message)
+_messages = JsonReader(MessageRow)
 
 
 def directory(env: Mapping[str, str], home: Path) -> Path:
@@ -105,7 +105,7 @@ def glimpse(path: Path, conversation: str) -> Glimpse | None:
     if known is None:
         return None
     read = _messages.read(str(last[0]).encode("utf-8", "replace")) if last is not None else None
-    message = read if isinstance(read, Message) else Message()
+    message = read if isinstance(read, MessageRow) else MessageRow()
     return Glimpse(
         NAME,
         conversation,
@@ -149,7 +149,7 @@ def _is_ours(path: Path) -> bool:
     return stat.S_ISREG(seen.st_mode) and seen.st_uid == os.geteuid()
 
 
-def _used(tokens: Tokens) -> int | None:
+def _used(tokens: MessageTokens) -> int | None:
     return sum(map(count_of, (tokens.input, tokens.cache.read, tokens.cache.write))) or None
 
 
@@ -160,7 +160,7 @@ def _spent(given: object, made: object, cost: object) -> Spent | None:
     return Spent(given, made, cost if isinstance(cost, float) and 0 < cost < COST_MOST else None)
 
 
-def _turned(message: Message) -> Turned | None:
+def _turned(message: MessageRow) -> Turned | None:
     began, ended = time_of(message.time.created), time_of(message.time.completed)
     if began is None:
         return None
@@ -224,7 +224,7 @@ class State(msgspec.Struct, frozen=True):
     input: msgspec.Raw = NO_RAW
 
 
-class Part(msgspec.Struct):
+class PartRow(msgspec.Struct):
     type: object = None
     text: object = None
     tool: object = None
@@ -233,12 +233,12 @@ class Part(msgspec.Struct):
     state: State = State()
 
 
-_parts = Reader(Part)
+_parts = JsonReader(PartRow)
 
 
-def peek(path: Path, conversation: str, lines: int) -> list[Said] | None:
+def peek(path: Path, conversation: str, lines: int) -> list[ConversationLine] | None:
     """The last so many; None: there is no such conversation to read."""
-    said: list[Said] = []
+    said: list[ConversationLine] = []
     try:
         with opened(path) as database:
             messages = database.execute(MESSAGES, (conversation, MESSAGES_MOST)).fetchall()
@@ -252,10 +252,10 @@ def peek(path: Path, conversation: str, lines: int) -> list[Said] | None:
     return said[-lines:] if messages else None
 
 
-def _said(data: object, role: object, at: float | None, cwd: object) -> list[Said]:
+def _said(data: object, role: object, at: float | None, cwd: object) -> list[ConversationLine]:
     part = _parts.read_or_empty(str(data).encode("utf-8", "replace"))
     if part.type == "tool" and isinstance(part.tool, str):
-        return [Said("tool", label(part.tool, part.state.input, cwd), at)]
+        return [ConversationLine("tool", label(part.tool, part.state.input, cwd), at)]
     who = WHO.get(role) if isinstance(role, str) else None
     if part.type != "text" or who is None or part.synthetic is True or part.ignored is True:
         return []

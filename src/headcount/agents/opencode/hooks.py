@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from headcount.agents.installing import settings_file
-from headcount.agents.installing.file_change import Installed, Plan, Standing, written
+from headcount.agents.installing.file_change import FileChange, HookState, Installed, written
 from headcount.agents.installing.hook_line_query import AS_IT_IS, Asking
-from headcount.agents.installing.settings_file import Refusal, Remembered
+from headcount.agents.installing.settings_file import OriginalFile, Refusal
 from headcount.agents.opencode import NAME
 from headcount.agents.opencode.reports import EVENTS
 
@@ -35,15 +35,17 @@ class PluginFile:
         usual = Path(env.get("XDG_CONFIG_HOME") or home / ".config") / "opencode"
         return [Path(given), usual] if given else [usual]
 
-    def install(self, root: Path, mailbox: Path, state: Path, asking: Asking = AS_IT_IS) -> Plan | Refusal:
+    def install(
+        self, root: Path, mailbox: Path, state: Path, asking: Asking = AS_IT_IS
+    ) -> FileChange | Refusal:
         return written(lambda: self.plan_install(root, mailbox, state, asking))
 
-    def uninstall(self, root: Path, state: Path) -> Plan | Refusal:
+    def uninstall(self, root: Path, state: Path) -> FileChange | Refusal:
         return written(lambda: self.plan_uninstall(root, state))
 
     def plan_install(
         self, root: Path, mailbox: Path, state: Path, asking: Asking = AS_IT_IS
-    ) -> Plan | Refusal:
+    ) -> FileChange | Refusal:
         place = root / FILE
         before = settings_file.read(place)
         if isinstance(before, Refusal):
@@ -56,19 +58,19 @@ class PluginFile:
         memory = settings_file.memory_path(state, NAME, place)
         known = settings_file.recall(memory)
         made = not place.parent.exists() if before is None else known is not None and known.made_directory
-        return Plan(
+        return FileChange(
             settings=place,
             before=before,
             after=after,
             memory=memory,
-            remembered=Remembered(None, settings_file.fingerprint(after), made),
+            remembered=OriginalFile(None, settings_file.fingerprint(after), made),
             added=len(EVENTS) if before is None else 0,
             renewed=len(EVENTS) if before is not None and before != after else 0,
             repoints=before is not None and _quoted(mailbox) not in before,
             note=RESTART if before != after else "",
         )
 
-    def plan_uninstall(self, root: Path, state: Path) -> Plan | Refusal:
+    def plan_uninstall(self, root: Path, state: Path) -> FileChange | Refusal:
         place = root / FILE
         before = settings_file.read(place)
         if isinstance(before, Refusal):
@@ -76,19 +78,19 @@ class PluginFile:
         if before is not None and not _is_ours(before):
             before = None  # somebody else's: nothing of ours is there
         memory = settings_file.memory_path(state, NAME, place)
-        return Plan(place, before, None, memory, None, removed=len(EVENTS) if before is not None else 0)
+        return FileChange(place, before, None, memory, None, removed=len(EVENTS) if before is not None else 0)
 
-    def standing(self, root: Path, mailbox: Path) -> Standing:
+    def standing(self, root: Path, mailbox: Path) -> HookState:
         place, wanted = root / FILE, len(EVENTS)
         before = settings_file.read(place)
         if isinstance(before, Refusal):
-            return Standing(place, Installed.UNREADABLE, 0, wanted, before.why)
+            return HookState(place, Installed.UNREADABLE, 0, wanted, before.why)
         if before is None:
-            return Standing(place, Installed.ABSENT, 0, wanted)
+            return HookState(place, Installed.ABSENT, 0, wanted)
         if not _is_ours(before):
-            return Standing(place, Installed.UNREADABLE, 0, wanted, FOREIGN)
+            return HookState(place, Installed.UNREADABLE, 0, wanted, FOREIGN)
         state = Installed.INSTALLED if before == plugin(mailbox) else Installed.OUTDATED
-        return Standing(place, state, wanted, wanted)
+        return HookState(place, state, wanted, wanted)
 
 
 def plugin(mailbox: Path) -> bytes:

@@ -22,16 +22,16 @@ from headcount.agents.interface import Unread
 from headcount.agents.kit import hook_events
 from headcount.agents.kit.hook_events import (
     HookEvent,
+    HookFields,
     HookTable,
     Payload,
-    Said,
     Use,
     code_in_words,
     event_of,
     report,
 )
 from headcount.agents.kit.labels import one_line, plain, tool_line, tool_path
-from headcount.agents.kit.safe_reading import Reader, absolute, below, count_of, id_of, text_of
+from headcount.agents.kit.safe_reading import JsonReader, absolute, below, count_of, id_of, text_of
 from headcount.agents.opencode import NAME
 from headcount.core.values.report import Background, Details, Opening, Report, Turn, WaitingOn
 
@@ -62,7 +62,7 @@ FIELD_OF = {
 PATHS = frozenset({"filePath", "path"})
 
 
-_args = Reader(Args)
+_args = JsonReader(Args)
 
 
 def args_of(given: msgspec.Raw) -> Args:
@@ -113,35 +113,37 @@ def unknown_fields(payload: bytes) -> tuple[str, ...]:
     return () if isinstance(read, str) else EVENTS.unknown(read["event"], read)
 
 
-def _created(read: Payload) -> Said:
+def _created(read: Payload) -> HookFields:
     started = _subagent(read)
-    return Said(Turn.STARTED, started=started, opening=None if started else Opening.STARTUP)
+    return HookFields(Turn.STARTED, started=started, opening=None if started else Opening.STARTUP)
 
 
-def _updated(read: Payload) -> Said:
-    return Said(started=_subagent(read))
+def _updated(read: Payload) -> HookFields:
+    return HookFields(started=_subagent(read))
 
 
-def _deleted(read: Payload) -> Said:
+def _deleted(read: Payload) -> HookFields:
     inner = id_of(read["subagent"])
-    return Said(ended=inner, leaving=None if inner else "deleted")
+    return HookFields(ended=inner, leaving=None if inner else "deleted")
 
 
-def _busy(read: Payload) -> Said:
-    return Said(Turn.PROMPTED, doing="retrying" if read["status"] == "retry" else None)
+def _busy(read: Payload) -> HookFields:
+    return HookFields(Turn.PROMPTED, doing="retrying" if read["status"] == "retry" else None)
 
 
-def _idle(read: Payload) -> Said:
+def _idle(read: Payload) -> HookFields:
     """After a dialog that its user refused there is nothing new to look at."""
-    return Said(Turn.SETTLED if read["rejected"] is True else Turn.STOPPED, ended=id_of(read["subagent"]))
+    return HookFields(
+        Turn.SETTLED if read["rejected"] is True else Turn.STOPPED, ended=id_of(read["subagent"])
+    )
 
 
-def _error(read: Payload) -> Said:
+def _error(read: Payload) -> HookFields:
     ended = id_of(read["subagent"])
     if read["error"] == ABORTED:
-        return Said(Turn.SETTLED, ended=ended)
+        return HookFields(Turn.SETTLED, ended=ended)
     failure = "limit" if read["code"] == TOO_MANY else "error"
-    return Said(Turn.FAILED, failure=failure, doing=code_in_words(read["error"]), ended=ended)
+    return HookFields(Turn.FAILED, failure=failure, doing=code_in_words(read["error"]), ended=ended)
 
 
 def _subagent(read: Payload) -> Background | None:
@@ -149,11 +151,11 @@ def _subagent(read: Payload) -> Background | None:
     return None if inner is None else Background(inner, "subagent", one_line(text_of(read["agent"]), 40))
 
 
-def _permission(read: Payload) -> Said:
-    return Said(Turn.ASKED, waiting_on=WaitingOn.PERMISSION, doing=_doing(read))
+def _permission(read: Payload) -> HookFields:
+    return HookFields(Turn.ASKED, waiting_on=WaitingOn.PERMISSION, doing=_doing(read))
 
 
-def _question(read: Payload) -> Said:
+def _question(read: Payload) -> HookFields:
     """The header of the first question and how many answers it offers, never the question itself."""
     header = one_line(text_of(read["header"]), 50) if text_of(read["header"]).strip() else "question"
     questions, options = count_of(read["questions"]), count_of(read["options"])
@@ -161,19 +163,19 @@ def _question(read: Payload) -> Said:
         shown = f"{header} ({questions} questions)"
     else:
         shown = f"{header} ({options} options)" if options else header
-    return Said(Turn.ASKED, waiting_on=WaitingOn.QUESTION, doing=shown)
+    return HookFields(Turn.ASKED, waiting_on=WaitingOn.QUESTION, doing=shown)
 
 
-def _answered(read: Payload) -> Said:
-    return Said(Turn.TOOL_DONE)
+def _answered(read: Payload) -> HookFields:
+    return HookFields(Turn.TOOL_DONE)
 
 
-def _before_tool(read: Payload) -> Said:
-    return Said(Turn.TOOL, doing=_doing(read), would_edit=_file(read))
+def _before_tool(read: Payload) -> HookFields:
+    return HookFields(Turn.TOOL, doing=_doing(read), would_edit=_file(read))
 
 
-def _after_tool(read: Payload) -> Said:
-    return Said(Turn.TOOL_DONE, edits=_file(read))
+def _after_tool(read: Payload) -> HookFields:
+    return HookFields(Turn.TOOL_DONE, edits=_file(read))
 
 
 EVENTS = HookTable(
@@ -184,7 +186,7 @@ EVENTS = HookTable(
                   "", _updated),
         HookEvent("session.deleted", Use.ALWAYS, "its user deleted the conversation", "", _deleted),
         HookEvent("session.compacted", Use.ALWAYS, "the conversation was made shorter; work goes on",
-                  "", lambda read: Said(Turn.COMPACTED)),
+                  "", lambda read: HookFields(Turn.COMPACTED)),
         HookEvent("session.status", Use.ALWAYS, "busy or retry, when that changes", "status", _busy),
         HookEvent("session.idle", Use.ALWAYS, "a turn ended; once a turn, and not after an error", "rejected", _idle),
         HookEvent("session.error", Use.ALWAYS, "a turn ended by an error, a limit, or its user", "error code", _error),

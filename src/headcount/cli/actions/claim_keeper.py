@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING
 from headcount import times
 from headcount.clean_text import said_item
 from headcount.client import claims
-from headcount.client.daemon_access import Client, reach
+from headcount.client.daemon_access import DaemonAccess, reach
 from headcount.client.faults import ClientFault, Refused
 from headcount.system.libc import call
 
 if TYPE_CHECKING:
-    from headcount.wire.answer_views import CheckAnswer
+    from headcount.wire.views import CheckAnswer
 
 OVER = "claim.released"
 PR_SET_PDEATHSIG = 1
@@ -43,7 +43,7 @@ class Keeper:
         self._fence = fence
         self._child = child
         self._lost_with_store = False
-        self._client: Client = reach(os.environ, autostart=False)
+        self._client: DaemonAccess = reach(os.environ, autostart=False)
 
     def start(self) -> None:
         threading.Thread(target=self._keep, name="keeper", daemon=True).start()

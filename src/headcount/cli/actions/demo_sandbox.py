@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from headcount.client.daemon_access import Client
+from headcount.client.daemon_access import DaemonAccess
 from headcount.client.faults import ClientFault, Unavailable
 from headcount.paths import Places
 
@@ -107,7 +107,7 @@ class Stage:
         places = Places.below(str(self.root / "home"))
         config = self.directory("agents")  # so that the agents of the house are not read into the play
         daemon_env = {**env, "HEADCOUNT_HOME": str(places.state), "CLAUDE_CONFIG_DIR": str(config)}
-        self.client = Client(places, daemon_env, autostart=True, say=lambda line: None)
+        self.client = DaemonAccess(places, daemon_env, autostart=True, say=lambda line: None)
         self.shell = self._shell()
         self.script = self.root / "stand-in.sh"
         self.script.write_text(STAND_IN)
@@ -150,7 +150,7 @@ class Stage:
             os.close(self._daemon)
         shutil.rmtree(self.root, ignore_errors=True)
 
-    def _stop(self, client: Client) -> None:
+    def _stop(self, client: DaemonAccess) -> None:
         try:
             client.stop()
         except ClientFault:

@@ -30,7 +30,7 @@ MARK = "# headcount guard: made by `headcount guard git --install`, taken out by
 HOOKS = ("pre-commit", "pre-push")
 
 
-class Outcome(Enum):
+class GitHookChange(Enum):
     WRITTEN = "written"
     LOOSENED = "written; it was strict, and is no longer (to have it so: --install --strict)"
     THERE = "already there"
@@ -55,7 +55,7 @@ def program() -> list[str]:
     return [found] if found and own.name != "__main__.py" else [sys.executable, "-P", "-m", "headcount"]
 
 
-def install(directory: Path, *, strict: bool) -> dict[str, Outcome]:
+def install(directory: Path, *, strict: bool) -> dict[str, GitHookChange]:
     directory.mkdir(parents=True, exist_ok=True)
     return {hook: _put(directory / hook, script(hook, strict=strict)) for hook in HOOKS}
 
@@ -69,35 +69,37 @@ def weakens(directory: Path, *, strict: bool) -> bool:
     )
 
 
-def uninstall(directory: Path) -> dict[str, Outcome]:
+def uninstall(directory: Path) -> dict[str, GitHookChange]:
     return {hook: _take(directory / hook) for hook in HOOKS}
 
 
-def _put(place: Path, text: str) -> Outcome:
+def _put(place: Path, text: str) -> GitHookChange:
     there = _text(place)
     if there == text:
-        return Outcome.THERE
+        return GitHookChange.THERE
     if there is not None and MARK not in there:
-        return Outcome.FOREIGN
+        return GitHookChange.FOREIGN
     beside = place.with_name(f".{place.name}.headcount")
     beside.write_text(text, "utf-8")
     beside.chmod(0o755)
     beside.replace(place)
-    return Outcome.LOOSENED if _is_strict(there or "") and not _is_strict(text) else Outcome.WRITTEN
+    return (
+        GitHookChange.LOOSENED if _is_strict(there or "") and not _is_strict(text) else GitHookChange.WRITTEN
+    )
 
 
 def _is_strict(ours: str) -> bool:
     return ours.endswith(' --strict "$@"\n')
 
 
-def _take(place: Path) -> Outcome:
+def _take(place: Path) -> GitHookChange:
     there = _text(place)
     if there is None:
-        return Outcome.ABSENT
+        return GitHookChange.ABSENT
     if MARK not in there:
-        return Outcome.FOREIGN
+        return GitHookChange.FOREIGN
     place.unlink()
-    return Outcome.REMOVED
+    return GitHookChange.REMOVED
 
 
 def _text(place: Path) -> str | None:

@@ -18,7 +18,7 @@ from headcount.paths import Places
 from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
-    from headcount.agents.installing.file_change import HookFiles, Plan, Standing
+    from headcount.agents.installing.file_change import FileChange, HookFiles, HookState
     from headcount.agents.installing.settings_file import Refusal
     from headcount.agents.interface import Agent
 
@@ -26,14 +26,14 @@ Live = dict[str, list[str]]
 
 
 def outcome_lines(
-    action: str, outcomes: "list[tuple[Agent, Plan | Refusal]]", live: Live, *, dry: bool
+    action: str, outcomes: "list[tuple[Agent, FileChange | Refusal]]", live: Live, *, dry: bool
 ) -> list[str]:
-    from headcount.agents.installing.file_change import Plan
+    from headcount.agents.installing.file_change import FileChange
 
-    width = max((len(home(each.settings)) for _, each in outcomes if isinstance(each, Plan)), default=0)
+    width = max((len(home(each.settings)) for _, each in outcomes if isinstance(each, FileChange)), default=0)
     lines = []
     for agent, outcome in outcomes:
-        if not isinstance(outcome, Plan):
+        if not isinstance(outcome, FileChange):
             lines.append(_refused(outcome))
         elif dry:
             lines += _shown(outcome)
@@ -48,14 +48,14 @@ def _refused(refusal: "Refusal") -> str:
     return f"{home(refusal.path)}{where}: {clean(refusal.why)}. Nothing written; mend it and try again."
 
 
-def _shown(plan: "Plan") -> list[str]:
+def _shown(plan: "FileChange") -> list[str]:
     from headcount.agents.installing.file_change import diff
 
     shown = [clean(row) for row in diff(plan).splitlines()]
     return shown or [f"{home(plan.settings)}: nothing would change."]
 
 
-def _installed(agent: "Agent", plan: "Plan", live: Live) -> str:
+def _installed(agent: "Agent", plan: "FileChange", live: Live) -> str:
     note = clean(plan.note)
     if not plan.changes:
         return f"already installed, {note or 'nothing written'}"
@@ -72,7 +72,7 @@ def _installed(agent: "Agent", plan: "Plan", live: Live) -> str:
     return ", ".join([*parts, "yours untouched"]) + lives
 
 
-def _uninstalled(plan: "Plan") -> str:
+def _uninstalled(plan: "FileChange") -> str:
     if not plan.changes:
         return "nothing of ours there"
     return (
@@ -86,12 +86,12 @@ def _entries(count: int) -> str:
     return f"{count} entr{'y' if count == 1 else 'ies'}"
 
 
-def standing_lines(found: "list[tuple[Agent, Standing]]") -> list[str]:
+def standing_lines(found: "list[tuple[Agent, HookState]]") -> list[str]:
     width = max((len(home(each.settings)) for _, each in found), default=0)
     return [_standing_line(agent, standing, width) for agent, standing in found]
 
 
-def _standing_line(agent: "Agent", standing: "Standing", width: int) -> str:
+def _standing_line(agent: "Agent", standing: "HookState", width: int) -> str:
     count = f" ({standing.events} of {standing.wanted} events)" if standing.events else ""
     notes = "".join(f"; {clean(note)}" for note in (standing.inactive, standing.note) if note)
     if standing.state.value == "unreadable":
@@ -101,7 +101,7 @@ def _standing_line(agent: "Agent", standing: "Standing", width: int) -> str:
     return f"{where}   {standing.state.value}{count}{asks}{notes}"
 
 
-def standing_document(agent: "Agent", standing: "Standing") -> dict[str, object]:
+def standing_document(agent: "Agent", standing: "HookState") -> dict[str, object]:
     return {
         "agent": agent.name,
         "path": str(standing.settings),
@@ -114,10 +114,10 @@ def standing_document(agent: "Agent", standing: "Standing") -> dict[str, object]
     }
 
 
-def document(agent: "Agent", outcome: "Plan | Refusal") -> dict[str, object]:
-    from headcount.agents.installing.file_change import Plan
+def document(agent: "Agent", outcome: "FileChange | Refusal") -> dict[str, object]:
+    from headcount.agents.installing.file_change import FileChange
 
-    if not isinstance(outcome, Plan):
+    if not isinstance(outcome, FileChange):
         refused = {"refused": outcome.why, "line": outcome.line}
         return {"agent": agent.name, "path": str(outcome.path), **refused}
     return {
@@ -139,7 +139,7 @@ def home(path: Path) -> str:
 FIRST = "claude-code"
 
 
-class Target(NamedTuple):
+class HookTarget(NamedTuple):
     """One agent's settings in one of its places."""
 
     agent: "Agent"
@@ -147,17 +147,17 @@ class Target(NamedTuple):
     root: Path
 
 
-def standings() -> "list[Standing]":
+def standings() -> "list[HookState]":
     """How it stands in each place of each agent that is here."""
     return [standing for _, standing in labelled_standings()]
 
 
-def labelled_standings() -> "list[tuple[str, Standing]]":
+def labelled_standings() -> "list[tuple[str, HookState]]":
     places = Places.from_environ(os.environ)
     return [(agent.label, standing) for agent, standing in _standings(_targets(places, None), places)]
 
 
-def _targets(places: Places, only: str | None) -> list[Target]:
+def _targets(places: Places, only: str | None) -> list[HookTarget]:
     from headcount.agents.catalog import AGENTS
 
     able = {name: agent for name, agent in AGENTS.items() if agent.hooks is not None}
@@ -171,13 +171,13 @@ def _targets(places: Places, only: str | None) -> list[Target]:
     return [each for each in found if _is_here(each)] or [each for each in found if each.agent.name == FIRST]
 
 
-def _of(agent: "Agent", places: Places) -> list[Target]:
+def _of(agent: "Agent", places: Places) -> list[HookTarget]:
     hooks = agent.hooks
     assert hooks is not None
     roots = hooks.roots(os.environ, Path.home())
     if agent.name == FIRST:
         roots = [*roots, *_more_roots(places)]
-    return [Target(agent, hooks, root) for root in dict.fromkeys(roots)]
+    return [HookTarget(agent, hooks, root) for root in dict.fromkeys(roots)]
 
 
 def _more_roots(places: Places) -> list[Path]:
@@ -190,7 +190,7 @@ def _more_roots(places: Places) -> list[Path]:
     return [Path(each).expanduser() for each in more]
 
 
-def _is_here(target: Target) -> bool:
+def _is_here(target: HookTarget) -> bool:
     return target.root.is_dir() or any(shutil.which(program) for program in target.hooks.programs)
 
 
@@ -205,7 +205,7 @@ class _NoSuchAgent(ClientFault):
         super().__init__(f'"{clean(asked)}" has no hooks here. Known: {", ".join(known)}.', None)
 
 
-def _standings(targets: list[Target], places: Places) -> "list[tuple[Agent, Standing]]":
+def _standings(targets: list[HookTarget], places: Places) -> "list[tuple[Agent, HookState]]":
     from headcount.agents.installing.hook_line_mailbox import directory_of
 
     return [

@@ -23,7 +23,7 @@ from headcount.system import tmux
 from headcount.times import TMUX_WITHIN
 
 if TYPE_CHECKING:
-    from headcount.wire.answer_views import Whereabouts
+    from headcount.wire.views import Whereabouts
 
 NUMBER = re.compile("[0-9]{1,10}")
 KITTY_SOCKET = re.compile(r"(unix|tcp|tcp6):[!-~]{1,200}")

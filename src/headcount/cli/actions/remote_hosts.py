@@ -49,7 +49,7 @@ class BadHost(ClientFault):
     exit_code = exit_codes.USAGE
 
 
-class Known(NamedTuple):
+class LastAnswer(NamedTuple):
     """What is known of one host."""
 
     host: str
@@ -89,12 +89,12 @@ def command(host: str, *words: str, env: Mapping[str, str] = os.environ) -> list
     return [*program, "-o", "BatchMode=yes", "-o", wait, "--", host, "headcount", *words]
 
 
-def ask_all(hosts: list[str], *, ended: bool, env: Mapping[str, str] = os.environ) -> list[Known]:
+def ask_all(hosts: list[str], *, ended: bool, env: Mapping[str, str] = os.environ) -> list[LastAnswer]:
     with ThreadPoolExecutor(max_workers=len(hosts)) as pool:
         return list(pool.map(lambda host: ask(host, ended=ended, env=env), hosts))
 
 
-def ask(host: str, *, ended: bool, env: Mapping[str, str] = os.environ) -> Known:
+def ask(host: str, *, ended: bool, env: Mapping[str, str] = os.environ) -> LastAnswer:
     words = ["ps", "--json", *(["--all"] if ended else [])]
     try:
         done = subprocess.run(
@@ -111,7 +111,7 @@ def ask(host: str, *, ended: bool, env: Mapping[str, str] = os.environ) -> Known
     sessions = _sessions(done.stdout)
     if sessions is None:
         return _last(host, why(done.returncode, done.stderr, done.stdout), env)
-    known = Known(host, sessions, time.time(), None)
+    known = LastAnswer(host, sessions, time.time(), None)
     _keep(known, env)
     return known
 
@@ -166,7 +166,7 @@ def _file(host: str, env: Mapping[str, str]) -> Path:
     return Path(Places.from_environ(env).state) / "hosts" / f"{name}.json"
 
 
-def _keep(known: Known, env: Mapping[str, str]) -> None:
+def _keep(known: LastAnswer, env: Mapping[str, str]) -> None:
     path = _file(known.host, env)
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -179,12 +179,12 @@ def _keep(known: Known, env: Mapping[str, str]) -> None:
         return  # only the memory of it is lost
 
 
-def _last(host: str, fault: str, env: Mapping[str, str]) -> Known:
+def _last(host: str, fault: str, env: Mapping[str, str]) -> LastAnswer:
     try:
         data = json.loads(_file(host, env).read_text("utf-8"))
-        return Known(host, list(data["sessions"]), float(data["at"]), fault)
+        return LastAnswer(host, list(data["sessions"]), float(data["at"]), fault)
     except (OSError, ValueError, KeyError, TypeError):
-        return Known(host, [], None, fault)
+        return LastAnswer(host, [], None, fault)
 
 
 SILENT = "host.silent"

@@ -19,7 +19,7 @@ from headcount import times
 from headcount.clean_text import clean, said
 from headcount.cli import output
 from headcount.client import claims
-from headcount.client.daemon_access import VARIABLE, Client
+from headcount.client.daemon_access import VARIABLE, DaemonAccess
 from headcount.client.faults import ClientFault, Refused
 from headcount.core.values.terminal import Pane
 from headcount.present import session_words
@@ -27,13 +27,12 @@ from headcount.system import tmux
 from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
-    from headcount.wire.answer_views import Registered
-    from headcount.wire.views import SessionRow, Sessions
+    from headcount.wire.views import Registered, SessionRow, Sessions
 
 PASSED = ("HEADCOUNT_HOME", "PATH", "CLAUDE_CONFIG_DIR", "CODEX_HOME")
 
 
-def become(client: Client, program: str, command: list[str], registration: dict[str, object]) -> int:
+def become(client: DaemonAccess, program: str, command: list[str], registration: dict[str, object]) -> int:
     """Returns only when the command cannot be run."""
     environment = dict(os.environ)
     answer: Registered = client.post(
@@ -65,7 +64,9 @@ def alive_elsewhere(raw: "SessionRow") -> Refused:
 # --- in a window -----------------------------------------------------------------------------------------
 
 
-def in_window(client: Client, session: str | None, directory: str, words: list[str], *, as_json: bool) -> int:
+def in_window(
+    client: DaemonAccess, session: str | None, directory: str, words: list[str], *, as_json: bool
+) -> int:
     """Runs `headcount` with those words in a new window, and says where that is."""
     client.get("/healthz")  # a daemon must be there before the window asks it
     opened = tmux.open_window(
@@ -91,7 +92,7 @@ def in_window(client: Client, session: str | None, directory: str, words: list[s
     return exit_codes.DONE
 
 
-def _registered(client: Client, pane: Pane) -> "SessionRow | None":
+def _registered(client: DaemonAccess, pane: Pane) -> "SessionRow | None":
     """The session of the window's process; None: the window is gone without one."""
     until = time.monotonic() + times.READY_WITHIN
     while time.monotonic() < until:
@@ -116,7 +117,7 @@ def _own_server() -> str | None:
     return socket if socket.startswith("/") else None
 
 
-def _launcher(client: Client) -> list[str]:
+def _launcher(client: DaemonAccess) -> list[str]:
     """The session that opens the window, for the headcount in it. Not by the environment: tmux gives that to every later
     window of a new session, too."""
     try:
@@ -125,6 +126,6 @@ def _launcher(client: Client) -> list[str]:
         return []
 
 
-def _passed(client: Client) -> dict[str, str]:
+def _passed(client: DaemonAccess) -> dict[str, str]:
     found = {name: os.environ[name] for name in PASSED if name in os.environ}
     return found | ({"HEADCOUNT_HOME": client.places.home} if client.places.home else {})

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     import argparse
 
     from headcount.cli.arguments import VerbArguments
-    from headcount.client.daemon_access import Client
-    from headcount.wire.answer_views import CheckAnswer
+    from headcount.client.daemon_access import DaemonAccess
+    from headcount.wire.views import CheckAnswer
 
 NOTE = "Exit codes: 0 current, 2 not an item or no number, 3 stale, 4 daemon unavailable."
 
@@ -44,8 +44,8 @@ def run(args: "VerbArguments") -> int:
     return exit_codes.DONE if current else exit_codes.REFUSED
 
 
-def _stale(client: "Client", args: "VerbArguments", answer: "CheckAnswer") -> str:
-    from headcount.cli.actions.common_requests import row_of
+def _stale(client: "DaemonAccess", args: "VerbArguments", answer: "CheckAnswer") -> str:
+    from headcount.cli.actions.confirm_and_request import row_of
     from headcount.present.holders import name_of
 
     item = said_item(answer.get("item") or args.item)

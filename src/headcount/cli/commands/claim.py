@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import argparse
 
     from headcount.cli.arguments import VerbArguments
-    from headcount.wire.answer_views import ClaimAnswer
+    from headcount.wire.views import ClaimAnswer
 
 NOTE = (
     "ITEM is kind:value: task:AUTH-12, branch:api#main, port:5432, path:/src/api/auth.py, path:/src/api/**\n"
@@ -70,7 +70,7 @@ def _ask(args: "VerbArguments", question: connection.Question, wait: float) -> i
     elif code == exit_codes.DONE:
         output.print_lines(granted_lines(answer, for_another=args.acting_as is not None))
     else:
-        from headcount.cli.actions.common_requests import held_lines
+        from headcount.cli.actions.confirm_and_request import held_lines
 
         item = str(answer.get("item") or args.item)
         whom = ("--as", args.acting_as) if args.acting_as else ()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from headcount.clean_text import clean, cut, cut_middle, is_word, pad, said_item, width, word_of_command
 from headcount.cli import output
 from headcount.client import claims
-from headcount.client.daemon_access import Client
+from headcount.client.daemon_access import DaemonAccess
 from headcount.present import time_text
 from headcount.present.screen import Screen, standard
 from headcount.wire import exit_codes
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     import argparse
 
     from headcount.cli.arguments import VerbArguments
-    from headcount.wire.answer_views import ClaimHistory, Claims, LossAccepted
-    from headcount.wire.views import ClaimRow, Sessions
+    from headcount.wire.views import ClaimHistory, ClaimRow, Claims, LossAccepted, Sessions
 
 TITLES = ("ITEM", "CLAIM", "HOLDER", "FOR", "WAITING", "NOTE")
 WAITING_AT = TITLES.index("WAITING")
@@ -63,7 +62,7 @@ def run(args: "VerbArguments") -> int:
     return exit_codes.DONE
 
 
-def _accept(client: Client, *, as_json: bool) -> int:
+def _accept(client: DaemonAccess, *, as_json: bool) -> int:
     answer: LossAccepted = client.post("/v1/claims/accept-loss")
     if as_json:
         output.print_document(answer)
@@ -74,7 +73,7 @@ def _accept(client: Client, *, as_json: bool) -> int:
     return exit_codes.DONE
 
 
-def _names(client: Client) -> dict[str, str]:
+def _names(client: DaemonAccess) -> dict[str, str]:
     found: Sessions = client.get("/v1/sessions?all=1")
     return {str(row.get("id")): clean(row.get("name")) for row in found.get("sessions") or ()}
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from headcount.clean_text import clean
 from headcount.cli import output
-from headcount.cli.actions import common_requests
+from headcount.cli.actions import confirm_and_request
 from headcount.client.daemon_access import quoted
 from headcount.present import event_lines
 
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     import argparse
 
     from headcount.cli.arguments import VerbArguments
-    from headcount.wire.answer_views import CloseAnswer
-    from headcount.wire.views import Signalled
+    from headcount.wire.views import CloseAnswer, Signalled
 
 NOTE = (
     "First the agent, then its surviving processes: an agent that ignores SIGTERM keeps everything it has.\n"
@@ -36,26 +35,26 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
         help="also other live processes of the conversation, and sessions beside it",
     )
     parser.add_argument("--close-window", action="store_true", help="its tmux window too, whoever opened it")
-    common_requests.add_kill_after(parser)
-    common_requests.add_yes(parser)
+    confirm_and_request.add_kill_after(parser)
+    confirm_and_request.add_yes(parser)
 
 
 def run(args: "VerbArguments") -> int:
-    wish: common_requests.EndingWish = {
+    wish: confirm_and_request.EndingWish = {
         "all": args.all,
         "close_window": args.close_window,
         "kill_after": args.kill_after,
     }
     client = output.client()
-    session = common_requests.agreed(client, args.session, "close", yes=args.yes, all=args.all)
+    session = confirm_and_request.agreed(client, args.session, "close", yes=args.yes, all=args.all)
     path = f"/v1/sessions/{quoted(session)}/close"
-    answer: CloseAnswer = common_requests.ask(client, path, wish, rounds=ROUNDS)
+    answer: CloseAnswer = confirm_and_request.ask(client, path, wish, rounds=ROUNDS)
     results = answer.get("results") or []
     if args.json:
         output.print_document(answer)
     else:
         output.print_lines(lines_of(answer, results))
-    return common_requests.code_of(results)
+    return confirm_and_request.code_of(results)
 
 
 def lines_of(answer: "CloseAnswer", results: "list[Signalled]") -> list[str]:

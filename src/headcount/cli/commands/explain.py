@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import argparse
 
     from headcount.cli.arguments import VerbArguments
-    from headcount.client.daemon_access import Client
+    from headcount.client.daemon_access import DaemonAccess
     from headcount.wire.views import Explanation
 
 
@@ -55,7 +55,7 @@ def run(args: "VerbArguments") -> int:
     return exit_codes.DONE
 
 
-def _bundle(client: "Client", explanation: "Explanation", args: "VerbArguments") -> int:
+def _bundle(client: "DaemonAccess", explanation: "Explanation", args: "VerbArguments") -> int:
     import json
 
     from headcount.cli.doctor import bundle

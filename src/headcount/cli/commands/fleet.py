@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import argparse
 
     from headcount.cli.arguments import VerbArguments
-    from headcount.wire.answer_views import FleetHost, FleetLeft, FleetStatus
+    from headcount.wire.views import FleetHost, FleetLeft, FleetStatus
 
 NOTE = (
     "join ADDRESS   postgresql://USER:PASSWORD@HOST/DATABASE?sslmode=verify-full, or - to read it from stdin.\n"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import argparse
 
     from headcount.cli.arguments import VerbArguments
-    from headcount.wire.answer_views import Conflict, Conflicts
+    from headcount.wire.views import Conflict, Conflicts
 
 PATHS_AT_ONCE = 2_000  # a body has a limit, and a commit may touch more
 SHOWN_MOST = 5
@@ -136,7 +136,7 @@ def _change(args: "VerbArguments") -> int:
         outcomes = git.install(directory, strict=args.strict) if args.install else git.uninstall(directory)
     except OSError as error:
         raise ClientFault(f"{directory} cannot be changed: {error.strerror}.") from error
-    foreign = [hook for hook, outcome in outcomes.items() if outcome is git.Outcome.FOREIGN]
+    foreign = [hook for hook, outcome in outcomes.items() if outcome is git.GitHookChange.FOREIGN]
     if args.json:
         document = {hook: outcome.value for hook, outcome in outcomes.items()}
         output.print_document({"directory": str(directory), "hooks": document})

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import argparse
 
     from headcount.cli.arguments import VerbArguments
-    from headcount.wire.answer_views import ClaimAnswer
+    from headcount.wire.views import ClaimAnswer
 
 NOTE = (
     "The item is never free in between. The old number is stale from then on.\n"

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from headcount.cli import output
 from headcount.cli.actions.claim_keeper import BY_SIGNAL, Keeper, end_with
-from headcount.cli.actions.common_requests import held_lines
+from headcount.cli.actions.confirm_and_request import held_lines
 from headcount.cli.options import seconds_to_wait
 from headcount.client import claims
 from headcount.client.faults import ClientFault, WrongCall
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     import argparse
 
     from headcount.cli.arguments import VerbArguments
-    from headcount.client.daemon_access import Client
-    from headcount.wire.answer_views import ClaimAnswer
+    from headcount.client.daemon_access import DaemonAccess
+    from headcount.wire.views import ClaimAnswer
 
 PASSED_ON = (signal.SIGTERM, signal.SIGHUP)
 
@@ -102,7 +102,7 @@ def _pass_signals_on(child: "subprocess.Popen[bytes]") -> dict[int, Any]:
     return before
 
 
-def _give_back(client: "Client", item: str, fence: int) -> None:
+def _give_back(client: "DaemonAccess", item: str, fence: int) -> None:
     """Our end frees it too; this is for the next in line, who need not wait for it."""
     try:
         claims.ask(client, claims.release(item, fence=fence))

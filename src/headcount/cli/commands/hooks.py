@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.cli.actions import hook_setup
-from headcount.cli.actions.hook_setup import Target, _asks, _standings, _targets
+from headcount.cli.actions.hook_setup import HookTarget, _asks, _standings, _targets
 from headcount.cli.humans_only import refuse_agents
 from headcount.client.faults import ClientFault
 from headcount.paths import Places
@@ -25,7 +25,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
-    from headcount.agents.installing.file_change import Plan
+    from headcount.agents.installing.file_change import FileChange
     from headcount.agents.installing.settings_file import Refusal
     from headcount.cli.arguments import VerbArguments
     from headcount.wire.views import SessionDetail, Sessions
@@ -83,7 +83,7 @@ def run(args: "VerbArguments") -> int:
 # --- changing ------------------------------------------------------------------------------------------
 
 
-def _make(places: Places, targets: list[Target]) -> None:
+def _make(places: Places, targets: list[HookTarget]) -> None:
     from headcount.agents.installing.hook_line_mailbox import directory_of
     from headcount.client.daemon_process import make
 
@@ -93,8 +93,8 @@ def _make(places: Places, targets: list[Target]) -> None:
 
 
 def _change(
-    action: str, target: Target, places: Places, asks: frozenset[str], *, dry: bool
-) -> "Plan | Refusal":
+    action: str, target: HookTarget, places: Places, asks: frozenset[str], *, dry: bool
+) -> "FileChange | Refusal":
     from headcount.agents.installing.hook_line_mailbox import directory_of
     from headcount.agents.installing.hook_line_query import Asking
 
@@ -131,7 +131,7 @@ def _live_sessions() -> dict[str, list[str]]:
 # --- how it stands -------------------------------------------------------------------------------------
 
 
-def _status(targets: list[Target], places: Places, *, as_json: bool) -> int:
+def _status(targets: list[HookTarget], places: Places, *, as_json: bool) -> int:
     found = _standings(targets, places)
     if as_json:
         output.print_document({"files": [hook_setup.standing_document(*each) for each in found]})

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from headcount.clean_text import clean, command
 from headcount.cli import output
 from headcount.cli.actions import jump_to_terminal
-from headcount.client.daemon_access import Client, quoted
+from headcount.client.daemon_access import DaemonAccess, quoted
 from headcount.client.faults import ClientFault, NotFound
 from headcount.present import session_words
 from headcount.wire import exit_codes
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     import argparse
 
     from headcount.cli.arguments import VerbArguments
-    from headcount.wire.answer_views import Whereabouts
-    from headcount.wire.views import SessionRow
+    from headcount.wire.views import SessionRow, Whereabouts
 
 NOTE = "Exit codes: 0 it is on a screen now, 1 it is not (what to type is printed), 5 it has ended or is not known."
 
@@ -39,7 +38,7 @@ def run(args: "VerbArguments") -> int:
     return to(output.client(), args.session, as_json=args.json)
 
 
-def to(client: Client, wanted: str, *, as_json: bool) -> int:
+def to(client: DaemonAccess, wanted: str, *, as_json: bool) -> int:
     place: Whereabouts = client.get(f"/v1/sessions/{quoted(wanted)}/where")
     raw = place["session"]
     if raw.get("liveness") == "ended":
@@ -62,7 +61,7 @@ def to(client: Client, wanted: str, *, as_json: bool) -> int:
     return exit_codes.DONE if went.shown else exit_codes.FAULT
 
 
-def _visited(client: Client, raw: "SessionRow") -> None:
+def _visited(client: DaemonAccess, raw: "SessionRow") -> None:
     with suppress(ClientFault):
         client.post(f"/v1/sessions/{quoted(str(raw['id']))}/visited")
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from headcount.cli import output
 from headcount.cli.actions import start_agent
-from headcount.client.daemon_access import Client, quoted
+from headcount.client.daemon_access import DaemonAccess, quoted
 from headcount.client.faults import NotFound, Refused, WrongCall
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _check_name(name: str) -> None:
         raise Refused(400, "bad-name", f'"{name}" looks like an id: {better}')
 
 
-def _check_free(client: Client, args: "VerbArguments") -> None:
+def _check_free(client: DaemonAccess, args: "VerbArguments") -> None:
     """Before a window is opened; the one that runs in it is asked again."""
     conversation = conversation_of(args.command)
     if conversation is None or args.anyway:
@@ -105,7 +105,7 @@ def _check_free(client: Client, args: "VerbArguments") -> None:
         raise start_agent.alive_elsewhere(raw)
 
 
-def _warn_of_namesake(client: Client, name: str) -> None:
+def _warn_of_namesake(client: DaemonAccess, name: str) -> None:
     """A name is for people, and two may have it: then it no longer tells which is meant."""
     try:
         raw: SessionRow = client.get(f"/v1/sessions/{quoted(name)}")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import argparse
 
     from headcount.cli.arguments import VerbArguments
-    from headcount.wire.answer_views import ChannelOutcome, NotifyTest
+    from headcount.wire.views import ChannelOutcome, NotifyTest
 
 NOTE = """\
 Channels are set in config.toml, below [notify]; the daemon reads it when it starts:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import argparse
 
     from headcount.cli.arguments import VerbArguments
-    from headcount.wire.answer_views import Peek, PeekLine
+    from headcount.wire.views import Peek, PeekLine
 
 LINES = 20
 LINES_MOST = 500

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import argparse
 
     from headcount.cli.arguments import VerbArguments
-    from headcount.client.daemon_access import Client
+    from headcount.client.daemon_access import DaemonAccess
     from headcount.client.faults import WrongCall
     from headcount.wire.views import HostRow, Sessions
 
@@ -91,7 +91,7 @@ def _no_directory(where: str) -> "WrongCall":
     )
 
 
-def _asked(client: "Client", args: "VerbArguments") -> "Sessions":
+def _asked(client: "DaemonAccess", args: "VerbArguments") -> "Sessions":
     path = "/v1/fleet/sessions" if args.fleet else "/v1/sessions?all=1" if args.all else "/v1/sessions"
     here: Sessions = client.get(path)
     return here if args.host is None else _with_hosts(here, args.host, ended=args.all)
@@ -102,7 +102,7 @@ def _with_hosts(here: "Sessions", names: str, *, ended: bool) -> "Sessions":
 
     hosts = remote_hosts.parse_hosts(names)
     known = [
-        remote_hosts.Known(remote_hosts.HERE, here["sessions"], time.time(), None),
+        remote_hosts.LastAnswer(remote_hosts.HERE, here["sessions"], time.time(), None),
         *remote_hosts.ask_all(hosts, ended=ended),
     ]
     now = time.time()

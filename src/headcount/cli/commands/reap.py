@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from headcount.clean_text import clean
 from headcount.cli import output
-from headcount.cli.actions import common_requests
+from headcount.cli.actions import confirm_and_request
 from headcount.cli.options import KINDS
 from headcount.present import event_lines
 from headcount.wire import exit_codes
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     import argparse
 
     from headcount.cli.arguments import VerbArguments
-    from headcount.wire.answer_views import ReapAnswer
-    from headcount.wire.views import Signalled
+    from headcount.wire.views import ReapAnswer, Signalled
 
 NOTE = (
     "Only processes are ended, each verified through the handle that is signalled. Panes, worktrees and files stay.\n"
@@ -35,11 +34,11 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     )
     parser.add_argument("--id", action="append", metavar="ID", help="only that leftover, as --json lists it")
     parser.add_argument("--kind", choices=KINDS, help="only of that kind; of all only processes are ended")
-    common_requests.add_kill_after(parser)
+    confirm_and_request.add_kill_after(parser)
 
 
 def run(args: "VerbArguments") -> int:
-    wish: common_requests.EndingWish = {
+    wish: confirm_and_request.EndingWish = {
         "yes": args.yes,
         "sessions": args.sessions,
         "pids": args.pid or [],
@@ -47,13 +46,13 @@ def run(args: "VerbArguments") -> int:
         "kind": args.kind,
         "kill_after": args.kill_after,
     }
-    answer: ReapAnswer = common_requests.ask(output.client(), "/v1/leftovers/reap", wish, rounds=ROUNDS)
+    answer: ReapAnswer = confirm_and_request.ask(output.client(), "/v1/leftovers/reap", wish, rounds=ROUNDS)
     results = answer.get("results") or []
     if args.json:
         output.print_document(answer)
     else:
         output.print_lines(lines_of(answer, results))
-    return common_requests.code_of(results) if args.yes else exit_codes.DONE
+    return confirm_and_request.code_of(results) if args.yes else exit_codes.DONE
 
 
 def lines_of(answer: "ReapAnswer", results: "list[Signalled]") -> list[str]:

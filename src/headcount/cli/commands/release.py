@@ -9,14 +9,14 @@ from headcount.clean_text import clean, said_item
 from headcount.cli import output
 from headcount.cli.options import fence
 from headcount.client import claims
-from headcount.client.daemon_access import Client
+from headcount.client.daemon_access import DaemonAccess
 from headcount.wire import exit_codes
 
 if TYPE_CHECKING:
     import argparse
 
     from headcount.cli.arguments import VerbArguments
-    from headcount.wire.answer_views import CheckAnswer, Claims, ReleaseAnswer
+    from headcount.wire.views import CheckAnswer, Claims, ReleaseAnswer
 
 NOTE = (
     "Only the holder releases its claim. --force is for people: it is written down, and the holder's number\n"
@@ -50,14 +50,14 @@ def run(args: "VerbArguments") -> int:
     return exit_codes.DONE
 
 
-def _agree(client: Client, item: str) -> int | None:
+def _agree(client: DaemonAccess, item: str) -> int | None:
     """A person at a terminal sees whose claim it is, and what else that session holds. Returns the number of the
     claim that was shown: no other is released."""
-    from headcount.cli.actions import common_requests
-    from headcount.cli.actions.common_requests import row_of
+    from headcount.cli.actions import confirm_and_request
+    from headcount.cli.actions.confirm_and_request import row_of
     from headcount.present.holders import with_pid
 
-    if not common_requests.is_asked():
+    if not confirm_and_request.is_asked():
         return None
     checked: CheckAnswer = claims.ask(client, claims.check(item, 0))
     here = checked.get("item")  # as the daemon follows its links
@@ -66,8 +66,8 @@ def _agree(client: Client, item: str) -> int | None:
     if claim is None:
         return None
     row = row_of(client, claim.get("holder"))
-    whom = common_requests.told(row, taken=here) if row else with_pid(claim.get("holder"))
-    common_requests.agree(f"release --force: take {said_item(here)} from {whom}")
+    whom = confirm_and_request.told(row, taken=here) if row else with_pid(claim.get("holder"))
+    confirm_and_request.agree(f"release --force: take {said_item(here)} from {whom}")
     return int(claim["fence"])
 
 

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     import argparse
 
     from headcount.cli.arguments import VerbArguments
-    from headcount.wire.answer_views import Resumption
-    from headcount.wire.views import SessionRow
+    from headcount.wire.views import Resumption, SessionRow
 
 NOTE = (
     "The agent's command becomes this process, or runs in a new tmux window.\n"

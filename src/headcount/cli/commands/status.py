@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import argparse
 
     from headcount.cli.arguments import VerbArguments
-    from headcount.wire.answer_views import Status, StoreFacts
+    from headcount.wire.views import Status, StoreFacts
 
 
 def add_arguments(parser: "argparse.ArgumentParser") -> None:

@@ -6,7 +6,7 @@ Not here: what is verified before a signal (the daemon).
 from typing import TYPE_CHECKING
 
 from headcount.cli import output
-from headcount.cli.actions import common_requests
+from headcount.cli.actions import confirm_and_request
 from headcount.client.daemon_access import quoted
 from headcount.present import event_lines
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import argparse
 
     from headcount.cli.arguments import VerbArguments
-    from headcount.wire.answer_views import StopAnswer
+    from headcount.wire.views import StopAnswer
 
 NOTE = (
     "SIGTERM to the agent's own process and to nothing else. Its claims fall when it is dead, not before.\n"
@@ -30,18 +30,20 @@ def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument(
         "--all", action="store_true", help="also if other living sessions are in its process, or run below it"
     )
-    common_requests.add_kill_after(parser)
-    common_requests.add_yes(parser)
+    confirm_and_request.add_kill_after(parser)
+    confirm_and_request.add_yes(parser)
 
 
 def run(args: "VerbArguments") -> int:
     client = output.client()
-    session = common_requests.agreed(client, args.session, "stop", yes=args.yes, all=args.all)
+    session = confirm_and_request.agreed(client, args.session, "stop", yes=args.yes, all=args.all)
     path = f"/v1/sessions/{quoted(session)}/stop"
-    answer: StopAnswer = common_requests.ask(client, path, {"kill_after": args.kill_after, "all": args.all})
+    answer: StopAnswer = confirm_and_request.ask(
+        client, path, {"kill_after": args.kill_after, "all": args.all}
+    )
     results = answer.get("results") or []
     if args.json:
         output.print_document(answer)
     else:
         output.print_lines([event_lines.sentence(result) for result in results])
-    return common_requests.code_of(results)
+    return confirm_and_request.code_of(results)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import argparse
 
     from headcount.cli.arguments import VerbArguments
-    from headcount.wire.answer_views import Status
+    from headcount.wire.views import Status
 
 
 def add_arguments(parser: "argparse.ArgumentParser") -> None:

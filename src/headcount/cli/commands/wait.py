@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from headcount.clean_text import clean, said
 from headcount.cli import output
 from headcount.cli.options import STATES, seconds
-from headcount.client.daemon_access import Client, quoted
+from headcount.client.daemon_access import DaemonAccess, quoted
 from headcount.client.event_stream import follow
 from headcount.client.faults import TimedOut
 from headcount.present import session_words, time_text
@@ -77,7 +77,9 @@ def is_reached(raw: "SessionRow", wanted: frozenset[str]) -> bool:
     return bool(words & wanted)
 
 
-def _awaited(client: Client, raw: "SessionRow", wanted: frozenset[str], until: float | None) -> "SessionRow":
+def _awaited(
+    client: DaemonAccess, raw: "SessionRow", wanted: frozenset[str], until: float | None
+) -> "SessionRow":
     """The session when it is there, or has ended."""
     if is_over(raw, wanted):
         return raw

@@ -18,7 +18,7 @@ from headcount.cli import output
 from headcount.cli.reboot_notice import tell_once
 from headcount.client.event_stream import follow
 from headcount.present import time_text
-from headcount.present.event_lines import Deaths, is_told, lines_of, text_of
+from headcount.present.event_lines import DeathLines, is_told, lines_of, text_of
 from headcount.present.screen import Screen, standard
 from headcount.present.session_words import rows_of
 from headcount.present.table import summary
@@ -56,7 +56,7 @@ def _sequence(text: str) -> int:
 
 def run(args: "VerbArguments") -> int:
     output.stream()
-    screen, deaths = standard(), Deaths()
+    screen, deaths = standard(), DeathLines()
     for event in _followed(args):
         if args.json:
             output.print_line(_dated(event))
@@ -77,13 +77,13 @@ def _followed(args: "VerbArguments") -> "Iterator[StreamEvent]":
     return follow_hosts(parse_hosts(args.host))
 
 
-def told(event: "StreamEvent", screen: Screen, deaths: Deaths) -> list[str]:
+def told(event: "StreamEvent", screen: Screen, deaths: DeathLines) -> list[str]:
     host = clean(event.get("host"))
     lines = _lines(event, screen, deaths)
     return [f"{host}: {line}" for line in lines] if host else lines
 
 
-def _lines(event: "StreamEvent", screen: Screen, deaths: Deaths) -> list[str]:
+def _lines(event: "StreamEvent", screen: Screen, deaths: DeathLines) -> list[str]:
     now = time.time()
     if deaths.takes(event) or not is_told(event):
         return []

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import argparse
 
     from headcount.cli.arguments import VerbArguments
-    from headcount.wire.answer_views import PageLink
+    from headcount.wire.views import PageLink
 
 OPENERS = ("xdg-open", "open", "wslview")
 

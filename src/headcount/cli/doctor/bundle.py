@@ -22,18 +22,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headcount import __version__
-from headcount.client.daemon_access import Client, quoted
+from headcount.client.daemon_access import DaemonAccess, quoted
 from headcount.client.faults import ClientFault
 from headcount.present import time_text
 
 if TYPE_CHECKING:
-    from headcount.wire.answer_views import Status
-    from headcount.wire.views import EventRow, Explanation, History
+    from headcount.wire.views import EventRow, Explanation, History, Status
 
 EVENTS_MOST = 200
 
 
-def collect(client: Client, explanation: "Explanation", *, paths: bool) -> dict[str, object]:
+def collect(client: DaemonAccess, explanation: "Explanation", *, paths: bool) -> dict[str, object]:
     session = str((explanation.get("session") or {}).get("id"))
     status: Status = _asked(client, "/v1/status")
     history: History = _asked(client, f"/v1/history?session={quoted(session)}&limit={EVENTS_MOST}&newest=1")
@@ -70,7 +69,7 @@ def write(report: str, place: str | None, session: str) -> str:
     return str(path)
 
 
-def _asked(client: Client, path: str) -> Any:
+def _asked(client: DaemonAccess, path: str) -> Any:
     """A part that cannot be had leaves its place empty: a report of trouble must come out also in trouble."""
     try:
         found = client.get(path)

@@ -30,7 +30,7 @@ from headcount.paths import Places
 
 if TYPE_CHECKING:
     from headcount.daemon.config import Config
-    from headcount.wire.answer_views import Status
+    from headcount.wire.views import Status
 
 DESKTOP = ("notify-send", "osascript")
 

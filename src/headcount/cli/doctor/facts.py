@@ -25,7 +25,7 @@ from headcount.daemon.home.store_marks import why_lost
 from headcount.paths import Places
 
 if TYPE_CHECKING:
-    from headcount.wire.answer_views import Status
+    from headcount.wire.views import Status
 
 TAIL = 65_536
 BAD_LEVELS = ("error", "critical")
@@ -58,7 +58,7 @@ class Facts:
     fault: ClientFault | None = None  # why there was no answer
     took: float = 0.0  # seconds to the answer
     version: str | None = None
-    origin: "build_and_namespaces.Origin | None" = None
+    origin: "build_and_namespaces.BuildOrigin | None" = None
     pid: int | None = None  # of the daemon, as seen from here
     status: "Status" = field(default_factory=_no_status)
     socket: FileFacts | None

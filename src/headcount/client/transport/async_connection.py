@@ -19,8 +19,8 @@ from collections.abc import AsyncGenerator, AsyncIterator
 
 from headcount.client.faults import Broken, NotRunning, refusal
 from headcount.client.transport.connection import (
-    Answer,
     Question,
+    Response,
     check_peer,
     connect_unix,
     deaf,
@@ -28,13 +28,19 @@ from headcount.client.transport.connection import (
     request,
     unreached,
 )
-from headcount.client.transport.response import HEAD_MOST, EventParser, Head, ServerSentEvent, parse_head
+from headcount.client.transport.response import (
+    HEAD_MOST,
+    EventParser,
+    ResponseHead,
+    ServerSentEvent,
+    parse_head,
+)
 from headcount.times import CALL_WITHIN, CONNECT_RETRY_EVERY, STREAM_SILENT_AFTER
 
 IDLE_MOST = 32
 
 
-class Link:
+class AsyncConnection:
     """One connection."""
 
     def __init__(
@@ -46,7 +52,7 @@ class Link:
         self._writer = writer
 
     @classmethod
-    async def open(cls, path: str) -> "Link":
+    async def open(cls, path: str) -> "AsyncConnection":
         sock = None
         try:
             sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -66,18 +72,18 @@ class Link:
                 raise unreached(path, error) from None
             raise
 
-    async def exchange(self, data: bytes) -> Answer:
+    async def exchange(self, data: bytes) -> Response:
         head = await self.send(data)
         content = await self._body(head)
         if head.is_last:
             self.close()
-        return Answer(head.status, head.headers, parsed(content))
+        return Response(head.status, head.headers, parsed(content))
 
-    async def send(self, data: bytes) -> Head:
+    async def send(self, data: bytes) -> ResponseHead:
         self._writer.write(data)
         return parse_head((await self._reader.readuntil(b"\r\n\r\n"))[:-4])
 
-    async def _body(self, head: Head) -> bytes:
+    async def _body(self, head: ResponseHead) -> bytes:
         if head.length is not None:
             return await self._reader.readexactly(head.length)
         return b"".join([piece async for piece in self.chunks()])
@@ -106,15 +112,15 @@ class Link:
         self._writer.close()
 
 
-class Links:
+class AsyncConnections:
     """The connections of one client."""
 
     def __init__(self, path: str, credential: str) -> None:
         self.path = path
         self._more = f"authorization: {credential}\r\n" if credential else ""
-        self._idle: list[Link] = []
+        self._idle: list[AsyncConnection] = []
 
-    async def call(self, question: Question) -> Answer:
+    async def call(self, question: Question) -> Response:
         began, broken = time.monotonic(), None
         try:
             async with asyncio.timeout(question.within):
@@ -127,7 +133,7 @@ class Links:
                         if not question.again and question.method != "GET":
                             raise
                         question = question.after(time.monotonic() - began)
-                return await self._exchange(await Link.open(self.path), self._words(question))
+                return await self._exchange(await AsyncConnection.open(self.path), self._words(question))
         except NotRunning as fault:
             raise broken or fault from None  # what broke may have been heard
         except TimeoutError:
@@ -141,7 +147,7 @@ class Links:
         resume = "" if last is None else f"last-event-id: {last}\r\n"
         try:
             async with asyncio.timeout(CALL_WITHIN):
-                link = await Link.open(self.path)
+                link = await AsyncConnection.open(self.path)
         except TimeoutError:
             raise deaf() from None
         try:
@@ -170,7 +176,7 @@ class Links:
             link.close()
         self._idle.clear()
 
-    def _kept(self) -> Link | None:
+    def _kept(self) -> AsyncConnection | None:
         while self._idle:
             link = self._idle.pop()
             if link.is_open:
@@ -178,7 +184,7 @@ class Links:
             link.close()
         return None
 
-    async def _exchange(self, link: Link, data: bytes) -> Answer:
+    async def _exchange(self, link: AsyncConnection, data: bytes) -> Response:
         try:
             answer = await link.exchange(data)
         except (OSError, EOFError, ValueError) as error:

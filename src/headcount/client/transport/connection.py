@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from headcount import times
 from headcount.client.faults import Broken, Deaf, NotRunning, TimedOut, Unavailable, refusal
-from headcount.client.transport.response import Head, Reader
+from headcount.client.transport.response import ResponseHead, ResponseReader
 
 if TYPE_CHECKING:
     from socket import socket
@@ -42,13 +42,13 @@ SANDBOXES = {  # by the variable that each sets for what runs in it: whose it is
 }
 
 
-class Answer(NamedTuple):
+class Response(NamedTuple):
     status: int
     headers: Mapping[str, str]
     data: Any
 
 
-class Listener(Protocol):
+class StreamListener(Protocol):
     """A screen that somebody looks at: it must know at once when nothing is heard any more."""
 
     def heard(self) -> None: ...
@@ -62,7 +62,7 @@ class Connection:
         self._socket: _socket.socket | None = None
         self._opened_by = 0  # the pid of the process whose socket that is
         self.daemon_pid = 0  # who listens, by the kernel; 0: not known, or not visible from here
-        self._reader: Reader | None = None
+        self._reader: ResponseReader | None = None
         self._deadline = 0.0
         self._allowed = 0.0  # how long one step of the socket may take
         self.closes = (
@@ -70,7 +70,9 @@ class Connection:
         )
         self.since = 0  # how often before the call that is going on
 
-    def call(self, method: str, path: str, body: object = None, within: float = times.CALL_WITHIN) -> Answer:
+    def call(
+        self, method: str, path: str, body: object = None, within: float = times.CALL_WITHIN
+    ) -> Response:
         """The daemon's answer, whatever its status is; a fault when there is none."""
         self._deadline = time.monotonic() + within
         sent = request(method, path, body, self._credential)
@@ -83,14 +85,14 @@ class Connection:
             if not kept or method != "GET":
                 raise
             head, content = self._exchange(sent)  # the daemon had closed the idle connection
-        return Answer(head.status, head.headers, parsed(content))
+        return Response(head.status, head.headers, parsed(content))
 
     def stream(
         self,
         path: str,
         last_event_id: str | None = None,
         until: float | None = None,
-        listener: Listener | None = None,
+        listener: StreamListener | None = None,
     ) -> "Iterator[ServerSentEvent]":
         """Events until the stream ends (`Broken`) or the monotonic time `until` has come (`TimedOut`).
         The connection is the stream's own from then on. A `listener` is told of every sign of life."""
@@ -153,7 +155,7 @@ class Connection:
         return self._opened_by == os.getpid()
 
     def _events(
-        self, reader: Reader, until: float | None, listener: Listener | None
+        self, reader: ResponseReader, until: float | None, listener: StreamListener | None
     ) -> "Iterator[ServerSentEvent]":
         from headcount.client.transport.response import (
             EventParser,  # most callers ask once, and listen to nothing
@@ -177,7 +179,7 @@ class Connection:
                 listener.heard()
             yield from parser.feed(piece)
 
-    def _exchange(self, request: bytes) -> tuple[Head, bytes]:
+    def _exchange(self, request: bytes) -> tuple[ResponseHead, bytes]:
         try:
             reader = self._send(request)
             head = reader.head()
@@ -189,11 +191,11 @@ class Connection:
             self.close()
         return head, content
 
-    def _send(self, request: bytes) -> Reader:
+    def _send(self, request: bytes) -> ResponseReader:
         if self._socket is None or self._reader is None:
             self._socket = self._connected()
             self._opened_by = os.getpid()
-            self._reader = Reader(self._receive)
+            self._reader = ResponseReader(self._receive)
         if self.is_left:  # looked at when `leave` can see the socket: one of the two sees the other
             raise Broken("This client was closed while it waited for the answer.")
         try:

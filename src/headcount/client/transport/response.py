@@ -77,7 +77,7 @@ Receive = Callable[[], bytes]
 """Gives the next bytes that came; empty at the end of the connection."""
 
 
-class Head(NamedTuple):
+class ResponseHead(NamedTuple):
     status: int
     headers: Mapping[str, str]
     length: int | None  # of the body; None: it comes in chunks, or goes on to the end of the connection
@@ -85,7 +85,7 @@ class Head(NamedTuple):
     is_last: bool  # the connection ends with it
 
 
-class Reader:
+class ResponseReader:
     """Takes exact amounts and lines out of whatever pieces arrive."""
 
     def __init__(self, receive: Receive) -> None:
@@ -96,10 +96,10 @@ class Reader:
     def untouched(self) -> bool:
         return not self._buffer
 
-    def head(self) -> Head:
+    def head(self) -> ResponseHead:
         return parse_head(self._until(b"\r\n\r\n"))
 
-    def body(self, head: Head) -> bytes:
+    def body(self, head: ResponseHead) -> bytes:
         if head.length is not None:
             return self._exactly(head.length)
         return b"".join(self.chunks() if head.is_chunked else self._to_the_end())
@@ -151,7 +151,7 @@ class Reader:
 
 
 @lru_cache(HEADS_KEPT)
-def parse_head(block: bytes) -> Head:
+def parse_head(block: bytes) -> ResponseHead:
     """The daemon says the same few again and again: they are read once."""
     first, *lines = block.decode("latin-1").split("\r\n")
     version, _, rest = first.partition(" ")
@@ -164,7 +164,7 @@ def parse_head(block: bytes) -> Head:
     for line in lines:
         name, _, value = line.partition(":")
         headers[name.strip().lower()] = value.strip()
-    return Head(
+    return ResponseHead(
         int(status),
         headers,
         0 if status in ("204", "304") else _length(headers.get("content-length")),

@@ -12,7 +12,7 @@ Not here: who may release or hand off, and what a death frees (ledger.py); the o
 """
 
 from headcount.core.state.world import Draft
-from headcount.core.values.claim import Acquire, Caller, Claim, Freed, Granted, Refused
+from headcount.core.values.claim import Acquire, Caller, Claim, ClaimRefused, Freed, Granted
 from headcount.core.values.events import EventType, Watch
 from headcount.core.values.item import Item, covers, overlaps
 from headcount.core.values.process import Match, ProcessIdentity, same_process
@@ -21,24 +21,26 @@ from headcount.core.values.verdict import Standing
 CLAIMS_MOST = 1_000  # of one process; each is a row that every listing shows
 
 
-def refuse(draft: Draft, process: ProcessIdentity) -> Refused | None:
+def refuse(draft: Draft, process: ProcessIdentity) -> ClaimRefused | None:
     """Why that process is granted nothing; None: it is proved alive."""
     if same_process(process, process) is not Match.SAME:
-        return Refused("unverified", f"pid {process.pid} cannot be told from a later process of that number.")
+        return ClaimRefused(
+            "unverified", f"pid {process.pid} cannot be told from a later process of that number."
+        )
     verdict = draft.verdict(process)
     if verdict.standing is Standing.DEAD:
-        return Refused("dead", f"pid {process.pid} is over: {verdict.because}.")
+        return ClaimRefused("dead", f"pid {process.pid} is over: {verdict.because}.")
     if verdict.standing is Standing.UNKNOWN:
-        return Refused("unverified", f"pid {process.pid} could not be proved alive: {verdict.because}.")
+        return ClaimRefused("unverified", f"pid {process.pid} could not be proved alive: {verdict.because}.")
     return None
 
 
-def full(draft: Draft, process: ProcessIdentity) -> Refused | None:
+def full(draft: Draft, process: ProcessIdentity) -> ClaimRefused | None:
     """Why that process gets no further claim; None: it may."""
     if draft.holds(process) < CLAIMS_MOST:
         return None
     why = f"pid {process.pid} holds {CLAIMS_MOST} claims, the most that one process may. Release some first."
-    return Refused("too-many-claims", why)
+    return ClaimRefused("too-many-claims", why)
 
 
 def others_in_the_way(draft: Draft, item: Item, process: ProcessIdentity) -> list[Claim]:
@@ -65,7 +67,7 @@ def still_running(draft: Draft, item: Item) -> tuple[int, ...]:
     return tuple(sorted({each.process.pid for each in left if each.process is not None}))
 
 
-def closed(draft: Draft, asks: Acquire) -> Refused | None:
+def closed(draft: Draft, asks: Acquire) -> ClaimRefused | None:
     """Why the item is not open although nobody holds it; None: it is."""
     wished = draft.page.last_of(asks.item) if asks.until_empty else []
     for claim in (
@@ -81,7 +83,7 @@ def closed(draft: Draft, asks: Acquire) -> Refused | None:
             running = (
                 f"of its dead holder still run: {pids}" if pids else "of its dead holder are being looked for"
             )
-            return Refused("still-running", f"{claim.item} stays closed: processes {running}.", claim)
+            return ClaimRefused("still-running", f"{claim.item} stays closed: processes {running}.", claim)
     return None
 
 

@@ -32,19 +32,21 @@ from headcount.core.values.claim import (
     Caller,
     CallerKind,
     Claim,
+    ClaimRefused,
     Freed,
     Granted,
     HandOff,
     Held,
-    Refused,
     Release,
     Released,
 )
 from headcount.core.values.events import EventType
 from headcount.core.values.process import Match, ProcessIdentity, same_process
 
-NOT_AN_AGENT = Refused("not-an-agent", "No agent is above this process, so there is nobody to hold a claim.")
-OPERATOR_ONLY = Refused("operator-only", "Releasing by force is for people.")
+NOT_AN_AGENT = ClaimRefused(
+    "not-an-agent", "No agent is above this process, so there is nobody to hold a claim."
+)
+OPERATOR_ONLY = ClaimRefused("operator-only", "Releasing by force is for people.")
 
 
 def acquire(draft: Draft, asks: Acquire, now: float) -> Answer:
@@ -52,7 +54,7 @@ def acquire(draft: Draft, asks: Acquire, now: float) -> Answer:
     waiter = draft.page.waiter(asks.request)
     if isinstance(answer, Granted) and waiter is not None:
         draft.page.answer(waiter, answer)  # it waited by this very request: one question, one answer
-    if isinstance(answer, Refused):
+    if isinstance(answer, ClaimRefused):
         draft.count("claims_refused")
     elif isinstance(answer, Held):
         draft.count("claims_held")
@@ -86,9 +88,9 @@ def _acquire(draft: Draft, asks: Acquire, now: float) -> Answer:
     return shut or held(draft, asks.item, process, ahead)
 
 
-def _not_now(draft: Draft, asks: Acquire) -> Refused | None:
+def _not_now(draft: Draft, asks: Acquire) -> ClaimRefused | None:
     if draft.page.loss is not None:
-        return Refused(
+        return ClaimRefused(
             "loss-not-accepted",
             "A store was lost, and with it who holds what; living holders may not be known. "
             "The operator accepts that with: headcount claims --accept-loss",
@@ -115,7 +117,9 @@ def _asked_again(draft: Draft, asks: Acquire, process: ProcessIdentity, at: floa
     if now.fence == was.fence and now.is_held:
         draft.page.remember(asks.request, was, at, retold=True)
         return Granted(now, again=True, retold=now.request == asks.request)
-    return Refused("request-over", f"That request was granted as {was.fence}, and that claim is over.", now)
+    return ClaimRefused(
+        "request-over", f"That request was granted as {was.fence}, and that claim is over.", now
+    )
 
 
 def release(draft: Draft, asks: Release, now: float) -> Answer:
@@ -125,7 +129,7 @@ def release(draft: Draft, asks: Release, now: float) -> Answer:
     if claim is None or claim.holder is None:
         return _not_held(asks, claim)
     if asks.fence is not None and asks.fence != claim.fence:
-        return Refused("stale", f"{asks.item} was granted again since as {claim.fence}.", claim)
+        return ClaimRefused("stale", f"{asks.item} was granted again since as {claim.fence}.", claim)
     if asks.force:
         free(draft, claim, Freed.FORCED, now, by="operator")
         return Released(claim, Freed.FORCED)
@@ -133,27 +137,29 @@ def release(draft: Draft, asks: Release, now: float) -> Answer:
         free(draft, claim, Freed.RELEASED, now)
         return Released(claim, Freed.RELEASED)
     if is_above(claim, asks.caller):
-        return Refused("not-yours", "It is the claim of the agent above, which alone releases it.", claim)
-    return Refused("not-yours", f"{asks.item} is not yours.", claim)
+        return ClaimRefused(
+            "not-yours", "It is the claim of the agent above, which alone releases it.", claim
+        )
+    return ClaimRefused("not-yours", f"{asks.item} is not yours.", claim)
 
 
 def _not_held(asks: Release, claim: Claim | None) -> Answer:
     if claim is not None and asks.fence == claim.fence and claim.freed is not None:
         return Released(claim, claim.freed, again=True)
-    return Refused("not-held", f"Nobody holds {asks.item}.", claim)
+    return ClaimRefused("not-held", f"Nobody holds {asks.item}.", claim)
 
 
 def hand_off(draft: Draft, asks: HandOff, now: float) -> Answer:
     claim: Claim | None = draft.page.claims.get(asks.item)
     if claim is None or claim.holder is None:
-        return Refused("not-held", f"Nobody holds {asks.item}.", claim)
+        return ClaimRefused("not-held", f"Nobody holds {asks.item}.", claim)
     if asks.fence is not None and asks.fence != claim.fence:
-        return Refused("stale", f"{asks.item} was granted again since as {claim.fence}.", claim)
+        return ClaimRefused("stale", f"{asks.item} was granted again since as {claim.fence}.", claim)
     if not claim.is_held_by(asks.caller.process):
-        return Refused("not-yours", f"{asks.item} is not yours.", claim)
+        return ClaimRefused("not-yours", f"{asks.item} is not yours.", claim)
     heir = draft.sessions.get(asks.to)
     if heir is None or heir.process is None or not heir.is_open:
-        return Refused("no-such-heir", "That session has no living process that could hold it.", claim)
+        return ClaimRefused("no-such-heir", "That session has no living process that could hold it.", claim)
     if same_process(heir.process, claim.holder) is Match.SAME:
         return Granted(claim, again=True)
     refused = refuse(draft, heir.process) or full(draft, heir.process)
@@ -161,7 +167,7 @@ def hand_off(draft: Draft, asks: HandOff, now: float) -> Answer:
         return refused
     rest = [each for each in others_in_the_way(draft, asks.item, heir.process) if each.item != asks.item]
     if rest:
-        return Refused("overlaps", f"{rest[0].item} overlaps it and stays with its holder.", rest[0])
+        return ClaimRefused("overlaps", f"{rest[0].item} overlaps it and stays with its holder.", rest[0])
     free(draft, claim, Freed.HANDED_OFF, now)
     return Granted(  # and whoever of the heir waits for it is answered when those who wait are looked at
         give(draft, asks.item, Caller(heir.process, heir.id), now, claim.note, None, claim.until_empty)

@@ -31,10 +31,10 @@ from headcount.core.values.claim import (
     Acquire,
     Answer,
     Claim,
+    ClaimRefused,
     Freed,
     Granted,
     Held,
-    Refused,
     Released,
     Waiting,
     Waits,
@@ -46,8 +46,8 @@ from headcount.core.values.process import Match, ProcessIdentity, same_process
 from headcount.core.values.verdict import Standing
 from headcount.times import WAITER_LOOKED_AT_AGAIN
 
-REUSED = Refused("request-reused", "That request id was used for another claim. Each takes a new one.")
-WITHDRAWN = Refused("request-withdrawn", "That request was withdrawn. Ask again with a new request id.")
+REUSED = ClaimRefused("request-reused", "That request id was used for another claim. Each takes a new one.")
+WITHDRAWN = ClaimRefused("request-withdrawn", "That request was withdrawn. Ask again with a new request id.")
 
 
 def is_its_own(draft: Draft, asks: Acquire, process: ProcessIdentity) -> bool:
@@ -145,7 +145,7 @@ def _before(draft: Draft, other: Waiter, waiter: Waiter) -> bool:
     return overlaps(other.asks.item, waiter.asks.item) and not _waits_for(draft, other, waiter.process)
 
 
-def _gone(draft: Draft, process: ProcessIdentity) -> Refused:
+def _gone(draft: Draft, process: ProcessIdentity) -> ClaimRefused:
     refused = refuse(draft, process)
     assert refused is not None
     return refused
@@ -188,7 +188,7 @@ def withdraw(draft: Draft, command: Withdraw, now: float) -> Answer:
     known = draft.page.requests.get(request)
     asker = waiter.process if waiter else known.claim.holder if known and known.claim else None
     if caller is not None and asker is not None and not _is_same(caller.process, asker):
-        return Refused("not-yours", "That request is of another process.")
+        return ClaimRefused("not-yours", "That request is of another process.")
     if caller is None and waiter is None and known is not None and (known.retold or known.is_withdrawn):
         return Accepted()
     if waiter is not None:

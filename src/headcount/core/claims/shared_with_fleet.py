@@ -15,7 +15,7 @@ from msgspec import Struct
 from headcount.core.claims.grants import free
 from headcount.core.claims.ledger import acquire, free_all_of, hand_off, release
 from headcount.core.claims.queue import withdraw
-from headcount.core.state.claims import Book, Page, Remembered
+from headcount.core.state.claims import AnsweredRequest, ClaimsDraft, ClaimsState
 from headcount.core.state.world import Draft, Verdicts, World
 from headcount.core.values.claim import (
     Accepted,
@@ -42,7 +42,7 @@ class SharedItem(Struct, frozen=True):
     """What the shared ledger knows of one item, read under its lock."""
 
     claim: Claim | None = None
-    request: Remembered | None = None
+    request: AnsweredRequest | None = None
     ahead: tuple[Acquire, ...] = ()  # who waits for it and came earlier
     ours: bool = False  # its holder is a process of this host; of others' nothing can be proved here
 
@@ -53,7 +53,7 @@ class SharedDecision(Struct, frozen=True):
     answer: Answer
     freed: Claim | None = None  # it ended by this
     granted: Claim | None = None  # it began by this
-    remembered: Remembered | None = None
+    remembered: AnsweredRequest | None = None
     forgotten: bool = False  # the request may be asked again as a new one
 
 
@@ -82,13 +82,13 @@ def _ended(claim: Claim | None, because: Freed, at: float) -> Claim:
     return ended(claim, because, at)
 
 
-def _book(known: SharedItem, own: Book) -> Book:
+def _book(known: SharedItem, own: ClaimsState) -> ClaimsState:
     """The item's row, and what our own book knows of others who were answered with it."""
     claims = [known.claim] if known.claim is not None else []
     ids = {id for claim in claims for id in (claim.request, *own.told.get(claim.fence, ()))}
     requests = [own.requests[id] for id in ids if id in own.requests]
-    book = Book(claims, [*requests, *([known.request] if known.request else [])])
-    page = Page(book)
+    book = ClaimsState(claims, [*requests, *([known.request] if known.request else [])])
+    page = ClaimsDraft(book)
     for asks in known.ahead:
         page.enqueue(asks)
     page.settle()

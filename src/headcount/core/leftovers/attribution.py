@@ -28,7 +28,7 @@ TICK = 1
 NO_TOKENS: Mapping[str, ProcessIdentity] = MappingProxyType({})
 
 
-class Life(Struct, frozen=True):
+class ProcessLifetime(Struct, frozen=True):
     """One agent process: what it hosted, and from when to when it lived, in ticks since boot."""
 
     session: SessionId  # the last that it hosted
@@ -55,14 +55,14 @@ class Carried(Struct, frozen=True):
 LAUNCH = "launch"
 """In place of an agent, for a token's file."""
 
-Known = Mapping[tuple[str, str], Sequence[Life]]
+Known = Mapping[tuple[str, str], Sequence[ProcessLifetime]]
 """Lives by the conversations that they hosted and the files of their tokens: a machine has thousands, and each carrier
 asks."""
 
 
-def by_mark(everyone: Iterable[Life], tokens: Mapping[str, ProcessIdentity] = NO_TOKENS) -> Known:
-    known: dict[tuple[str, str], list[Life]] = {}
-    by_pid: dict[int, list[Life]] = {}
+def by_mark(everyone: Iterable[ProcessLifetime], tokens: Mapping[str, ProcessIdentity] = NO_TOKENS) -> Known:
+    known: dict[tuple[str, str], list[ProcessLifetime]] = {}
+    by_pid: dict[int, list[ProcessLifetime]] = {}
     for life in everyone:
         by_pid.setdefault(life.process.pid, []).append(life)
         for hosted in life.hosted:
@@ -73,7 +73,9 @@ def by_mark(everyone: Iterable[Life], tokens: Mapping[str, ProcessIdentity] = NO
     return known
 
 
-def lives(sessions: Iterable[Session], boot: str, ended_in_ticks: dict[ProcessIdentity, int]) -> list[Life]:
+def lives(
+    sessions: Iterable[Session], boot: str, ended_in_ticks: dict[ProcessIdentity, int]
+) -> list[ProcessLifetime]:
     """Of all processes of this boot that sessions are bound to. A dead one whose end is not given is left out, and
     nothing is attributed to it."""
     by_process: dict[ProcessIdentity, list[Session]] = {}
@@ -91,7 +93,7 @@ def lives(sessions: Iterable[Session], boot: str, ended_in_ticks: dict[ProcessId
         names = frozenset((each.agent, each.conversation) for each in hosted if each.conversation)
         until = ended_in_ticks[process] if over else None
         away = over and last.ended is not None and last.ended.away
-        found.append(Life(last.id, process, names, process.started, until, away))
+        found.append(ProcessLifetime(last.id, process, names, process.started, until, away))
     return _cut(found)
 
 
@@ -101,9 +103,9 @@ def is_dead(session: Session) -> bool:
     return kind not in (None, EndKind.REPORTED, EndKind.REBOOTED) and kind not in IN_A_LIVING_PROCESS
 
 
-def whose(marks: Iterable[Carried], started: int, known: Known) -> tuple[Life, Carried] | None:
+def whose(marks: Iterable[Carried], started: int, known: Known) -> tuple[ProcessLifetime, Carried] | None:
     """The dead process that left it, and the mark that says so; None: it is nobody's, or not certainly."""
-    found: list[tuple[Life, Carried]] = []
+    found: list[tuple[ProcessLifetime, Carried]] = []
     living = -1  # since when the youngest has lived that it may belong to
     for mark in marks:
         fits = [
@@ -118,11 +120,11 @@ def whose(marks: Iterable[Carried], started: int, known: Known) -> tuple[Life, C
     return left if left is not None and left[0].since > living else None
 
 
-def _is_doubtful(life: Life, mark: Carried) -> bool:
+def _is_doubtful(life: ProcessLifetime, mark: Carried) -> bool:
     return mark.pid is None and life.away and not mark.is_token
 
 
-def _cut(everyone: list[Life]) -> list[Life]:
+def _cut(everyone: list[ProcessLifetime]) -> list[ProcessLifetime]:
     """A number has one owner at a time: the next one's start is after this one's end."""
     starts: dict[int, set[int]] = {}
     for life in everyone:
@@ -131,7 +133,7 @@ def _cut(everyone: list[Life]) -> list[Life]:
     return [_before(life, after.get((life.process.pid, life.since))) for life in everyone]
 
 
-def _before(life: Life, later: int | None) -> Life:
+def _before(life: ProcessLifetime, later: int | None) -> ProcessLifetime:
     if later is None or life.until is None:
         return life
     return replace(life, until=min(life.until, later - TICK))

@@ -15,13 +15,13 @@ from itertools import combinations
 from headcount.core.leftovers.lifecycle import hear_gone, hear_left
 from headcount.core.state.world import Draft
 from headcount.core.values.events import EventType
-from headcount.core.values.leftover import Find, Gone, Kind, Left, Leftover, leftover_id
+from headcount.core.values.leftover import Find, Left, Leftover, LeftoverGone, LeftoverKind, leftover_id
 from headcount.core.values.session import Liveness, Session, SessionId
 
 OURS = re.compile(r"conversation also open in [0-9]+(?: .*)?")
 
 
-def settle(draft: Draft, moved: Sequence[Session], now: float) -> None:
+def find_second_writers(draft: Draft, moved: Sequence[Session], now: float) -> None:
     """Looks at the conversations of sessions that moved, and at no other."""
     touched = {(each.agent, each.conversation) for each in moved if each.conversation is not None}
     for agent, conversation in sorted(touched):
@@ -35,16 +35,18 @@ def _settle_one(draft: Draft, everyone: list[Session], now: float) -> None:
     for session in everyone:
         others = [each for each in living if each.id != session.id] if session in living else []
         _alarm(draft, session, others, now)
-    pairs = {leftover_id(second.id, Kind.SECOND_WRITER, first.id): (first, second)
+    pairs = {leftover_id(second.id, LeftoverKind.SECOND_WRITER, first.id): (first, second)
              for first, second in combinations(living, 2)}  # fmt: skip
     for first, second in pairs.values():
-        known = draft.remains.rows.get(leftover_id(second.id, Kind.SECOND_WRITER, first.id))
+        known = draft.remains.rows.get(leftover_id(second.id, LeftoverKind.SECOND_WRITER, first.id))
         if known is None or not known.is_there:
             hear_left(draft, Left(second.id, (_find(first, second),), now), now)
     for session in everyone:
         for leftover in draft.remains.of_session(session.id):
-            if leftover.kind is Kind.SECOND_WRITER and leftover.is_there and leftover.id not in pairs:
-                hear_gone(draft, Gone((leftover.id,), now, "only one process has the conversation now"), now)
+            if leftover.kind is LeftoverKind.SECOND_WRITER and leftover.is_there and leftover.id not in pairs:
+                hear_gone(
+                    draft, LeftoverGone((leftover.id,), now, "only one process has the conversation now"), now
+                )
 
 
 def _is_writer(session: Session) -> bool:
@@ -59,7 +61,7 @@ def _find(first: Session, second: Session) -> Find:
     assert first.process is not None and second.process is not None
     heard = max((first, second), key=lambda each: each.last_event_at)
     return Find(
-        kind=Kind.SECOND_WRITER,
+        kind=LeftoverKind.SECOND_WRITER,
         key=first.id,
         what=f"conversation also open in {first.process.pid}, which is older",
         evidence=(f"both processes are alive: {first.process.pid} and {second.process.pid}",),

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from headcount.core.state.world import Draft
 from headcount.core.values.events import Event, EventType
-from headcount.core.values.leftover import Find, Gone, Kind, Left, Leftover, gone, leftover_id
+from headcount.core.values.leftover import Find, Left, Leftover, LeftoverGone, LeftoverKind, gone, leftover_id
 from headcount.core.values.process import ProcessIdentity
 from headcount.core.values.session import Session
 from headcount.core.values.verdict import Standing
@@ -34,7 +34,7 @@ def hear_left(draft: Draft, left: Left, now: float) -> None:
         draft.reopen(left.searched)
 
 
-def hear_gone(draft: Draft, told: Gone, now: float) -> None:
+def hear_gone(draft: Draft, told: LeftoverGone, now: float) -> None:
     for id in told.leftovers:
         leftover = draft.remains.rows.get(id)
         if leftover is not None and leftover.is_there:
@@ -57,23 +57,27 @@ def moved(draft: Draft, events: Sequence[Event]) -> list[Session]:
     return [draft.sessions[id] for id in sorted(found) if id in draft.sessions]
 
 
-def settle(draft: Draft, moved: Sequence[Session], now: float) -> None:
+def drop_own_processes(draft: Draft, moved: Sequence[Session], now: float) -> None:
     """What turned out to be a session's own process is nobody's leftover."""
     for session in moved:
         if session.process is not None and session.is_open:
             for leftover in draft.remains.of_process(session.process):
-                if leftover.kind is Kind.PROCESS:
+                if leftover.kind is LeftoverKind.PROCESS:
                     _lose(draft, leftover, now, f"it is the agent of {session.id[:4]}")
 
 
 def _found(draft: Draft, find: Find, session: Session | None, at: float) -> None:
-    if find.process is not None and find.kind is Kind.PROCESS and not _may_be_left(draft, find, session):
+    if (
+        find.process is not None
+        and find.kind is LeftoverKind.PROCESS
+        and not _may_be_left(draft, find, session)
+    ):
         return
     id = leftover_id(session.id if session else None, find.kind, find.key)
     known: Leftover | None = draft.remains.rows.get(id)
     if known is not None and known.is_there:
         _add(draft, known, find, at)
-    elif known is None or find.kind is not Kind.PROCESS:
+    elif known is None or find.kind is not LeftoverKind.PROCESS:
         leftover = Leftover(
             id=id,
             kind=find.kind,

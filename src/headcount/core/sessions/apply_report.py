@@ -14,9 +14,9 @@ from headcount.core.sessions.end_reason import told_late
 from headcount.core.sessions.match_session import Existing, Fresh, Misfit, place_record, place_report
 from headcount.core.sessions.start import begin, make_room, retell_swap, supersede
 from headcount.core.state.world import Draft
-from headcount.core.values.activity import Activity, Status, Turned, heard_status, judge, newer
+from headcount.core.values.activity import Activity, RegistryStatus, Turned, heard_status, judge, newer
 from headcount.core.values.events import EventType
-from headcount.core.values.evidence import Closed, Glimpse
+from headcount.core.values.evidence import ConversationClosed, Glimpse
 from headcount.core.values.report import Found, Record, Report, counted
 from headcount.core.values.session import (
     Changes,
@@ -77,10 +77,10 @@ def hear_record(draft: Draft, record: Record, now: float) -> SessionId | None:
     if record.entrypoint and record.entrypoint != session.entrypoint:
         changes["entrypoint"] = record.entrypoint
     if record.status is not None:
-        word = heard_status(Status(record.at, record.status, record.waiting_on), session.status, now)
+        word = heard_status(RegistryStatus(record.at, record.status, record.waiting_on), session.status, now)
         if word is not None:
             changes["status"] = word
-    return settle(draft, session, changes, at, now, "registry").id
+    return update_session(draft, session, changes, at, now, "registry").id
 
 
 def hear_glimpse(draft: Draft, glimpse: Glimpse, now: float) -> SessionId | None:
@@ -97,7 +97,7 @@ def hear_glimpse(draft: Draft, glimpse: Glimpse, now: float) -> SessionId | None
         changes["turned"] = turned  # where the registry speaks it knows better
     if changes:
         at = _last_heard(session, changes, now)
-        settle(draft, session, changes, at, now)
+        update_session(draft, session, changes, at, now)
     return session.id
 
 
@@ -139,7 +139,7 @@ def hear_found(draft: Draft, found: Found, now: float) -> SessionId | None:
     ).id
 
 
-def hear_closed(draft: Draft, closed: Closed, now: float) -> SessionId | None:
+def hear_closed(draft: Draft, closed: ConversationClosed, now: float) -> SessionId | None:
     """The process lives and has it open no more. What the process holds it goes on holding."""
     for session in draft.hosted(closed.process):
         if (session.agent, session.conversation) == (closed.agent, closed.conversation):
@@ -217,7 +217,7 @@ def _change(draft: Draft, session: Session, report: Report, now: float) -> Sessi
         changes["leaving"] = Leaving(report.at, report.leaving)
     elif session.leaving is not None and report.leaving is None and _moved_on(session, report, now):
         changes["leaving"] = None
-    session = settle(draft, session, changes, at, now, report.source)
+    session = update_session(draft, session, changes, at, now, report.source)
     return _end_if_reported(draft, session, report)
 
 
@@ -233,7 +233,7 @@ def _moved_on(session: Session, report: Report, now: float) -> bool:
     return report.subagent is None and report.says is not None and later
 
 
-def settle(
+def update_session(
     draft: Draft, session: Session, changes: Changes, at: float, now: float, source: str = ""
 ) -> Session:
     """Derives what follows from the changed words and makes the one event."""

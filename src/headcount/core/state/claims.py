@@ -15,7 +15,7 @@ from itertools import islice
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from headcount.core.state.overlay_map import Layer, add_to, take_from
+from headcount.core.state.overlay_map import OverlayMap, add_to, take_from
 from headcount.core.values.claim import Acquire, Answer, Claim, Freed
 from headcount.core.values.item import Item, is_path, overlaps
 from headcount.core.values.process import ProcessIdentity
@@ -44,7 +44,7 @@ class Waiter(Struct, frozen=True):
         return replace(self, asks=asks, retry_at=None if self.retry_at is None else self.retry_at + seconds)
 
 
-class Remembered(Struct, frozen=True, omit_defaults=True):
+class AnsweredRequest(Struct, frozen=True, omit_defaults=True):
     """A request that was granted, with the claim as it was then; without a claim: its caller withdrew it."""
 
     id: str
@@ -62,7 +62,7 @@ class Entries(Struct):
     """What a batch writes into the book."""
 
     claims: dict[Item, Claim] = field(default_factory=dict)
-    requests: dict[str, Remembered] = field(default_factory=dict)
+    requests: dict[str, AnsweredRequest] = field(default_factory=dict)
     forgotten: dict[str, bool] = field(default_factory=dict)
     accepts_loss: bool = False
     answers: dict[str, Answer] = field(default_factory=dict)  # to those who waited, by request
@@ -73,16 +73,16 @@ class Entries(Struct):
         return not (self.claims or self.requests or self.forgotten or self.accepts_loss)
 
 
-class Book:
+class ClaimsState:
     def __init__(
         self,
         claims: Iterable[Claim] = (),
-        requests: Iterable[Remembered] = (),
+        requests: Iterable[AnsweredRequest] = (),
         fence: int = 0,
         loss: str | None = None,
     ) -> None:
         self.claims: dict[Item, Claim] = {}
-        self.requests: dict[str, Remembered] = {}  # oldest first
+        self.requests: dict[str, AnsweredRequest] = {}  # oldest first
         self.told: dict[
             int, tuple[str, ...]
         ] = {}  # by fence, the requests that were answered with that claim
@@ -95,7 +95,7 @@ class Book:
         self.fence = fence
         self.arrivals = 0
         self.loss = loss  # where a lost store lies, until the operator has accepted that its claims are lost
-        page = Page(self)
+        page = ClaimsDraft(self)
         for claim in claims:
             page.put(claim)
         for each in requests:
@@ -117,20 +117,20 @@ class Book:
         return [item for item in self.held.get(process.pid, ()) if self.claims[item].is_held_by(process)]
 
 
-class Page:
+class ClaimsDraft:
     """The book as it will be if the batch is committed."""
 
-    def __init__(self, book: Book) -> None:
+    def __init__(self, book: ClaimsState) -> None:
         self._book = book
-        self.claims = Layer(book.claims)
-        self.requests = Layer(book.requests)
-        self._told = Layer(book.told)
-        self._held = Layer(book.held)
-        self._held_paths = Layer(book.held_paths)
-        self.closed = Layer(book.closed)
-        self._waiting = Layer(book.waiting)
-        self._waiting_paths = Layer(book.waiting_paths)
-        self._asked = Layer(book.asked)
+        self.claims = OverlayMap(book.claims)
+        self.requests = OverlayMap(book.requests)
+        self._told = OverlayMap(book.told)
+        self._held = OverlayMap(book.held)
+        self._held_paths = OverlayMap(book.held_paths)
+        self.closed = OverlayMap(book.closed)
+        self._waiting = OverlayMap(book.waiting)
+        self._waiting_paths = OverlayMap(book.waiting_paths)
+        self._asked = OverlayMap(book.asked)
         self.fence = book.fence
         self.arrivals = book.arrivals
         self.loss = book.loss
@@ -193,7 +193,7 @@ class Page:
     def remember(
         self, request: str, claim: Claim | None, at: float, retold: bool = False, lost: bool = False
     ) -> None:
-        remembered = Remembered(request, at, claim, retold, lost)
+        remembered = AnsweredRequest(request, at, claim, retold, lost)
         self.keep(remembered)
         self.entries.requests[request] = remembered
         self.entries.forgotten.pop(request, None)
@@ -202,7 +202,7 @@ class Page:
             if oldest not in self.entries.requests:
                 self.forget(oldest)
 
-    def keep(self, remembered: Remembered) -> None:
+    def keep(self, remembered: AnsweredRequest) -> None:
         self._untell(remembered.id)
         self.requests[remembered.id] = remembered
         if remembered.claim is not None and not remembered.lost:
@@ -214,7 +214,7 @@ class Page:
         return found
 
     def _untell(self, request: str) -> None:
-        before: Remembered | None = self.requests.get(request)
+        before: AnsweredRequest | None = self.requests.get(request)
         if before is not None and before.claim is not None:
             take_from(self._told, before.claim.fence, request)
 
@@ -260,7 +260,7 @@ class Page:
             _flag(self._waiting_paths, item, bool(self._waiting.get(item)))
 
 
-def _flag(flags: Layer[Item, bool], item: Item, is_so: bool) -> None:
+def _flag(flags: OverlayMap[Item, bool], item: Item, is_so: bool) -> None:
     if is_so:
         flags[item] = True
     elif item in flags:

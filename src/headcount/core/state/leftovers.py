@@ -9,20 +9,20 @@ Not here: what is a leftover (core/values/leftover.py), when one is found or gon
 
 from collections.abc import Iterable, Iterator
 
-from headcount.core.state.overlay_map import Layer, add_to, take_from
-from headcount.core.values.leftover import Kind, Leftover, LeftoverId
+from headcount.core.state.overlay_map import OverlayMap, add_to, take_from
+from headcount.core.values.leftover import Leftover, LeftoverId, LeftoverKind
 from headcount.core.values.process import Match, ProcessIdentity, same_process
 from headcount.core.values.session import SessionId
 
 
-class Remains:
+class LeftoversState:
     def __init__(self, leftovers: Iterable[Leftover] = ()) -> None:
         self.rows: dict[LeftoverId, Leftover] = {}
         self.by_session: dict[SessionId | None, tuple[LeftoverId, ...]] = {}
         self.by_pid: dict[int, tuple[LeftoverId, ...]] = {}  # of those that are there and are processes
         self.by_left_by: dict[int, tuple[LeftoverId, ...]] = {}  # the same, by the pid that left them
         self.searched: dict[ProcessIdentity, bool] = {}
-        page = Sorting(self)
+        page = LeftoversDraft(self)
         for leftover in leftovers:
             page.put(leftover)
         page.settle()
@@ -34,16 +34,16 @@ class Remains:
         return [self.rows[id] for id in self.by_session.get(session, ())]
 
 
-class Sorting:
+class LeftoversDraft:
     """The remains as they will be if the batch is committed."""
 
-    def __init__(self, remains: Remains) -> None:
+    def __init__(self, remains: LeftoversState) -> None:
         self._remains = remains
-        self.rows = Layer(remains.rows)
-        self._by_session = Layer(remains.by_session)
-        self._by_pid = Layer(remains.by_pid)
-        self._by_left_by = Layer(remains.by_left_by)
-        self._searched = Layer(remains.searched)
+        self.rows = OverlayMap(remains.rows)
+        self._by_session = OverlayMap(remains.by_session)
+        self._by_pid = OverlayMap(remains.by_pid)
+        self._by_left_by = OverlayMap(remains.by_left_by)
+        self._searched = OverlayMap(remains.searched)
         self.written: dict[LeftoverId, Leftover] = {}
         self.dropped: list[LeftoverId] = []
 
@@ -85,7 +85,7 @@ class Sorting:
         self.written[leftover.id] = leftover
         if leftover.is_there and leftover.process is not None:
             add_to(self._by_pid, leftover.process.pid, leftover.id)
-            if leftover.kind is Kind.PROCESS and leftover.of is not None:
+            if leftover.kind is LeftoverKind.PROCESS and leftover.of is not None:
                 add_to(self._by_left_by, leftover.of.pid, leftover.id)
 
     def drop(self, leftover: Leftover) -> None:

@@ -7,7 +7,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class Layer(MutableMapping[K, V], Generic[K, V]):
+class OverlayMap(MutableMapping[K, V], Generic[K, V]):
     """Writes go to the top, reads fall through to the base; `None` on top hides the base's value."""
 
     __slots__ = ("_base", "_top")
@@ -55,11 +55,11 @@ class Layer(MutableMapping[K, V], Generic[K, V]):
         self._top = {}
 
 
-def add_to(index: "Layer[K, tuple[V, ...]]", key: K, value: V) -> None:
+def add_to(index: "OverlayMap[K, tuple[V, ...]]", key: K, value: V) -> None:
     index[key] = (*index.get(key, ()), value)
 
 
-def take_from(index: "Layer[K, tuple[V, ...]]", key: K, value: V) -> None:
+def take_from(index: "OverlayMap[K, tuple[V, ...]]", key: K, value: V) -> None:
     rest = tuple(each for each in index.get(key, ()) if each != value)
     if rest:
         index[key] = rest

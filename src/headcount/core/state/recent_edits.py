@@ -12,14 +12,14 @@ from itertools import islice
 
 from msgspec import Struct, field
 
-from headcount.core.state.overlay_map import Layer
+from headcount.core.state.overlay_map import OverlayMap
 from headcount.core.values.session import SessionId
 
 TRACES_MOST = 10_000
 WISHES_MOST = 100  # of one session; what it is about to edit beyond that counts as edited
 
 
-class Place(Struct, frozen=True):
+class EditPlace(Struct, frozen=True):
     """Where two could meet: a file, or a worktree on a branch."""
 
     kind: str  # "same-file", "same-worktree"
@@ -29,35 +29,37 @@ class Place(Struct, frozen=True):
 
 
 class Pair(Struct, frozen=True):
-    place: Place
+    place: EditPlace
     sessions: tuple[SessionId, SessionId]
     texts: tuple[str, str]  # the alarm on each row
 
 
-class Traces(Struct):
+class RecentEdits(Struct):
     """Who was lately at work where, and which alarms were raised for it. No value in it is changed in place."""
 
-    places: dict[Place, dict[SessionId, float]] = field(default_factory=dict)  # -> when it last edited there
-    pairs: dict[tuple[Place, SessionId, SessionId], Pair] = field(default_factory=dict)
-    wishes: dict[SessionId, dict[Place, float]] = field(default_factory=dict)
+    places: dict[EditPlace, dict[SessionId, float]] = field(
+        default_factory=dict
+    )  # -> when it last edited there
+    pairs: dict[tuple[EditPlace, SessionId, SessionId], Pair] = field(default_factory=dict)
+    wishes: dict[SessionId, dict[EditPlace, float]] = field(default_factory=dict)
     """What each is about to edit -> when it had edited there before; 0: never."""
 
 
-class Tracing:
+class RecentEditsDraft:
     """The traces as they will be if the batch is committed."""
 
-    def __init__(self, traces: Traces) -> None:
+    def __init__(self, traces: RecentEdits) -> None:
         self._traces = traces
-        self.places = Layer(traces.places)
-        self.pairs = Layer(traces.pairs)
-        self.wishes = Layer(traces.wishes)
+        self.places = OverlayMap(traces.places)
+        self.pairs = OverlayMap(traces.pairs)
+        self.wishes = OverlayMap(traces.wishes)
 
-    def wish(self, place: Place, session: SessionId) -> None:
+    def wish(self, place: EditPlace, session: SessionId) -> None:
         mine = self.wishes.get(session, {})
         if len(mine) < WISHES_MOST:
             self.wishes[session] = {place: self.places.get(place, {}).get(session, 0.0), **mine}
 
-    def made(self, place: Place, session: SessionId) -> None:
+    def made(self, place: EditPlace, session: SessionId) -> None:
         wishes = {each: at for each, at in self.wishes.get(session, {}).items() if each != place}
         if wishes:
             self.wishes[session] = wishes
@@ -72,10 +74,10 @@ class Tracing:
         if session in self.wishes:
             del self.wishes[session]
 
-    def note(self, place: Place, session: SessionId, edited_at: float) -> None:
+    def note(self, place: EditPlace, session: SessionId, edited_at: float) -> None:
         self.set(place, session, max(edited_at, self.places.get(place, {}).get(session, 0.0)))
 
-    def set(self, place: Place, session: SessionId, edited_at: float | None) -> None:
+    def set(self, place: EditPlace, session: SessionId, edited_at: float | None) -> None:
         """None: it was not there."""
         others = {id: at for id, at in self.places.get(place, {}).items() if id != session}
         self.places[place] = others if edited_at is None else {**others, session: edited_at}

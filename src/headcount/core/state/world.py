@@ -17,14 +17,14 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from headcount.core.state.claims import Book, Entries, Page
-from headcount.core.state.leftovers import Remains, Sorting
-from headcount.core.state.overlay_map import Layer, add_to, take_from
-from headcount.core.state.recent_edits import Traces, Tracing
+from headcount.core.state.claims import ClaimsDraft, ClaimsState, Entries
+from headcount.core.state.leftovers import LeftoversDraft, LeftoversState
+from headcount.core.state.overlay_map import OverlayMap, add_to, take_from
+from headcount.core.state.recent_edits import RecentEdits, RecentEditsDraft
 from headcount.core.values.claim import Claim, Freed
 from headcount.core.values.events import Effect, Event, EventType, Watch, apply, apply_claim
 from headcount.core.values.leftover import Leftover, LeftoverId
-from headcount.core.values.process import Match, Place, ProcessIdentity, same_process
+from headcount.core.values.process import BootAndNamespace, Match, ProcessIdentity, same_process
 from headcount.core.values.session import ID_DIGITS, IN_A_LIVING_PROCESS, Liveness, Session, SessionId
 from headcount.core.values.verdict import Proof, Verdict, dead, unknown
 
@@ -40,31 +40,31 @@ UNPROVEN = (Liveness.UNBOUND, Liveness.LOST, Liveness.ENDED)
 class World:
     def __init__(
         self,
-        place: Place,
+        place: BootAndNamespace,
         sessions: Iterable[Session] = (),
         seq: int = 0,
-        book: Book | None = None,
+        book: ClaimsState | None = None,
         boots: Mapping[str, str] = NO_BOOTS,
         leftovers: Iterable[Leftover] = (),
     ) -> None:
         self.place = place
         self.known_as: str | None = None  # what this host is called in the fleet that it joined
         self._boots = boots  # of remembered sessions: on which machine each boot was
-        self.book = book or Book()
-        self.remains = Remains(leftovers)
+        self.book = book or ClaimsState()
+        self.remains = LeftoversState(leftovers)
         self.seq = seq
         self.sessions: dict[SessionId, Session] = {}
         self.by_conversation: dict[Conversation, tuple[SessionId, ...]] = {}
         self.by_pid: dict[int, tuple[SessionId, ...]] = {}
         self.unproven: dict[Liveness, dict[SessionId, float]] = {each: {} for each in UNPROVEN}
         """Sessions without a process: when last heard. Whoever was lost or ended first stands first."""
-        self.traces = Traces()  # memory only
+        self.traces = RecentEdits()  # memory only
         draft = self.draft()
         for session in sorted(sessions, key=lambda each: (each.started_at, each.id)):
             draft.put(session)
         draft.settle()
 
-    def draft(self, verdicts: Verdicts = NOT_ASKED, book: Book | None = None) -> "Draft":
+    def draft(self, verdicts: Verdicts = NOT_ASKED, book: ClaimsState | None = None) -> "Draft":
         """`book`: another ledger than our own, on which claims are decided."""
         return Draft(self, verdicts, book)
 
@@ -105,21 +105,21 @@ class Decision(Struct):
 class Draft:
     """The world as it will be if the batch is committed."""
 
-    def __init__(self, world: World, verdicts: Verdicts = NOT_ASKED, book: Book | None = None) -> None:
+    def __init__(self, world: World, verdicts: Verdicts = NOT_ASKED, book: ClaimsState | None = None) -> None:
         self._world = world
         self._verdicts = verdicts
         self.unasked: set[ProcessIdentity] = set()  # on whom it turned, and nobody had asked
         self._over: list[ProcessIdentity] = []  # proved dead in this batch
-        self.page = Page(world.book if book is None else book)
-        self.remains = Sorting(world.remains)
+        self.page = ClaimsDraft(world.book if book is None else book)
+        self.remains = LeftoversDraft(world.remains)
         self.place = world.place
-        self.traces = Tracing(world.traces)
+        self.traces = RecentEditsDraft(world.traces)
         self.seq = world.seq
-        self.sessions = Layer(world.sessions)
-        self._by_conversation = Layer(world.by_conversation)
-        self._by_pid = Layer(world.by_pid)
+        self.sessions = OverlayMap(world.sessions)
+        self._by_conversation = OverlayMap(world.by_conversation)
+        self._by_pid = OverlayMap(world.by_pid)
         self._own_book = book is None
-        self.unproven = {liveness: Layer(each) for liveness, each in world.unproven.items()}
+        self.unproven = {liveness: OverlayMap(each) for liveness, each in world.unproven.items()}
         self.decision = self._blank()
 
     # --- reading -----------------------------------------------------------------------------------
@@ -281,7 +281,7 @@ class Draft:
 
     def settle(self) -> None:
         """The batch was committed: the draft is the world."""
-        layers: tuple[Layer[Any, Any], ...] = (self.sessions, self._by_conversation, self._by_pid)
+        layers: tuple[OverlayMap[Any, Any], ...] = (self.sessions, self._by_conversation, self._by_pid)
         for layer in (*layers, *self.unproven.values()):
             layer.settle()
         self.page.settle()

@@ -14,11 +14,11 @@ Not here: how payloads become words (agents/), liveness (session.py).
 from msgspec import Struct
 from msgspec.structs import replace
 
-from headcount.core.values.fast_enum import Vocabulary
+from headcount.core.values.fast_enum import FastEnum
 from headcount.core.values.report import TURN_RANK, Turn, WaitingOn, counted
 
 
-class Doing(Vocabulary):
+class Doing(FastEnum):
     WORKING = "working"
     WAITING = "waiting"
     DONE = "done"
@@ -39,7 +39,7 @@ class Turned(Struct, frozen=True, omit_defaults=True):
     failure: str | None = None
 
 
-class Status(Struct, frozen=True, omit_defaults=True):
+class RegistryStatus(Struct, frozen=True, omit_defaults=True):
     """The registry's word."""
 
     at: float
@@ -49,7 +49,7 @@ class Status(Struct, frozen=True, omit_defaults=True):
     rested: float = 0.0  # when it was last at rest: what a hook said before belongs to a turn that is over
 
 
-def heard_status(word: Status, before: Status | None, now: float) -> Status | None:
+def heard_status(word: RegistryStatus, before: RegistryStatus | None, now: float) -> RegistryStatus | None:
     """The registry's word to keep, or None where this one changes nothing. A late one still tells of its rest."""
     rests = min(word.at, now) if BY_STATUS.get(word.status) is Doing.IDLE else 0.0
     if before is None:
@@ -127,12 +127,12 @@ class Contest(Struct, frozen=True):
     """Both words, and which of them stands."""
 
     hook: Turned | None
-    registry: Status | None
+    registry: RegistryStatus | None
     hook_stands: bool
     why: str = ""
 
 
-def weigh(hook: Turned | None, registry: Status | None) -> Contest:
+def weigh(hook: Turned | None, registry: RegistryStatus | None) -> Contest:
     if hook is None or registry is None:
         return Contest(hook, registry, registry is None)
     hook_newer = hook.at >= registry.at
@@ -147,7 +147,7 @@ def weigh(hook: Turned | None, registry: Status | None) -> Contest:
     )
 
 
-def judge(hook: Turned | None, registry: Status | None, before: Activity) -> Activity:
+def judge(hook: Turned | None, registry: RegistryStatus | None, before: Activity) -> Activity:
     contest = weigh(hook, registry)
     if contest.hook_stands and hook is not None:
         return _by_hook(hook, before)
@@ -173,7 +173,7 @@ def _by_hook(hook: Turned, before: Activity) -> Activity:
     )
 
 
-def _by_registry(registry: Status, hook: Turned | None, before: Activity) -> Activity:
+def _by_registry(registry: RegistryStatus, hook: Turned | None, before: Activity) -> Activity:
     doing = BY_STATUS.get(registry.status, Doing.UNKNOWN)
     if hook is not None and hook.at < registry.rested:
         hook = None  # of an earlier turn, whose end no hook told: Esc

@@ -89,7 +89,7 @@ class Held(Struct, frozen=True):
     first: Waits | None = None  # of those the first, where nothing but them stands in the way
 
 
-class Refused(Struct, frozen=True):
+class ClaimRefused(Struct, frozen=True):
     code: str
     why: str
     claim: Claim | None = None
@@ -111,7 +111,7 @@ class Accepted(Struct, frozen=True):
     """Noted; there is nothing to say about it."""
 
 
-Answer = Granted | Held | Refused | Released | Waiting | Accepted
+Answer = Granted | Held | ClaimRefused | Released | Waiting | Accepted
 
 
 class CallerKind(Enum):

@@ -20,14 +20,14 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from headcount.core.values.claim import Claim, Freed, freed
-from headcount.core.values.fast_enum import Vocabulary
+from headcount.core.values.fast_enum import FastEnum
 from headcount.core.values.item import Item
 from headcount.core.values.leftover import Leftover
 from headcount.core.values.process import ProcessIdentity
 from headcount.core.values.session import Changes, Session, SessionId
 
 
-class EventType(Vocabulary):
+class EventType(FastEnum):
     SESSION_STARTED = "session.started"
     SESSION_BOUND = "session.bound"  # its process was learned, or re-proved
     SESSION_DOUBTED = "session.doubted"  # its process cannot be asked now

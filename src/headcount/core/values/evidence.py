@@ -9,11 +9,11 @@ from msgspec import Struct
 
 from headcount.core.values.activity import Turned
 from headcount.core.values.claim import Command
-from headcount.core.values.leftover import Find, Gone, Left
+from headcount.core.values.leftover import Find, Left, LeftoverGone
 from headcount.core.values.process import ProcessIdentity
 from headcount.core.values.report import Found, Record, Report
 from headcount.core.values.session import Checkout, Registration, SessionId, Spent
-from headcount.core.values.terminal import Where
+from headcount.core.values.terminal import TerminalPlace
 from headcount.core.values.verdict import Verdict
 
 
@@ -21,7 +21,7 @@ class Located(Struct, frozen=True):
     """Where a session was found; None: in no terminal that is known, and all that could say so were asked."""
 
     session: SessionId
-    where: Where | None
+    where: TerminalPlace | None
     at: float
 
 
@@ -121,7 +121,7 @@ class Told(Struct, frozen=True):
     at: float
 
 
-class Closed(Struct, frozen=True):
+class ConversationClosed(Struct, frozen=True):
     """A living process was seen with all that it has open, and this conversation was not among it."""
 
     agent: str
@@ -157,7 +157,7 @@ class Awake(Struct, frozen=True):
     seen_until: float | None = None  # the last event before it was away
 
 
-class Ending(Struct, frozen=True):
+class SignalAnnounced(Struct, frozen=True):
     """Somebody is about to be signalled, or was: for the journal. Nothing is signalled before this is stored."""
 
     at: float
@@ -185,15 +185,15 @@ Evidence = (
     | Visited
     | Told
     | Judged
-    | Closed
+    | ConversationClosed
     | Located
     | Rebooted
     | Tick
     | Retire
     | Awake
     | Left
-    | Gone
-    | Ending
+    | LeftoverGone
+    | SignalAnnounced
     | Examined
     | Noticed
     | FleetNews

@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 
-class Vocabulary(Enum):
+class FastEnum(Enum):
     __hash__ = object.__hash__
 
     if not TYPE_CHECKING:  # for mypy it is what it is in every Enum

@@ -22,7 +22,7 @@ from headcount.core.values.session import SessionId
 LeftoverId = NewType("LeftoverId", str)
 
 
-class Kind(Enum):
+class LeftoverKind(Enum):
     PROCESS = "process"  # a living descendant of an agent's process that is over
     SECOND_WRITER = "second-writer"  # one conversation alive in two processes
     PANE = "pane"  # a terminal whose agent is over, or that nobody owns
@@ -33,7 +33,7 @@ class Kind(Enum):
 class Find(Struct, frozen=True, omit_defaults=True):
     """One thing that was found, before it is known whether it was known already."""
 
-    kind: Kind
+    kind: LeftoverKind
     key: str  # tells it from others of its kind and session: a pane's id, a directory, a path
     what: str  # in a few words, without arguments that may be private
     evidence: tuple[str, ...]  # why it is this session's
@@ -43,7 +43,7 @@ class Find(Struct, frozen=True, omit_defaults=True):
 
 class Leftover(Struct, frozen=True, omit_defaults=True):
     id: LeftoverId
-    kind: Kind
+    kind: LeftoverKind
     session: SessionId | None  # None: nobody that is remembered left it
     process: ProcessIdentity | None
     what: str
@@ -68,7 +68,7 @@ class Left(Struct, frozen=True):
     searched: ProcessIdentity | None = None  # all that this dead process left was looked for, to the end
 
 
-class Gone(Struct, frozen=True):
+class LeftoverGone(Struct, frozen=True):
     """Evidence: these are no longer there."""
 
     leftovers: tuple[LeftoverId, ...]
@@ -80,7 +80,7 @@ def process_key(process: ProcessIdentity) -> str:
     return f"{process.boot}:{process.pid}:{process.started}:{process.inode}"
 
 
-def leftover_id(session: SessionId | None, kind: Kind, key: str) -> LeftoverId:
+def leftover_id(session: SessionId | None, kind: LeftoverKind, key: str) -> LeftoverId:
     text = f"{session}|{kind.value}|{key}"
     return LeftoverId(blake2s(text.encode("utf-8", "replace"), digest_size=6).hexdigest())
 

@@ -25,7 +25,7 @@ class Match(Enum):
     UNKNOWN = "unknown"
 
 
-class Place(Struct, frozen=True):
+class BootAndNamespace(Struct, frozen=True):
     """Where numbers like pids mean something: one boot of one machine, seen from one pid namespace."""
 
     machine: str

@@ -18,12 +18,12 @@ import re
 
 from msgspec import Struct, field
 
-from headcount.core.values.fast_enum import Vocabulary
+from headcount.core.values.fast_enum import FastEnum
 from headcount.core.values.process import ProcessIdentity
 from headcount.times import CLOCK_SLACK
 
 
-class Turn(Vocabulary):
+class Turn(FastEnum):
     """What a report says of the main turn. The order is the order inside one moment: of two reports
     with the same time the later in this list stands."""
 
@@ -42,13 +42,13 @@ class Turn(Vocabulary):
 TURN_RANK: dict[Turn, int] = {turn: rank for rank, turn in enumerate(Turn)}
 
 
-class WaitingOn(Vocabulary):
+class WaitingOn(FastEnum):
     PERMISSION = "permission"
     QUESTION = "question"
     PLAN = "plan"
 
 
-class Opening(Vocabulary):
+class Opening(FastEnum):
     """How a conversation came to be in this process."""
 
     STARTUP = "startup"

@@ -19,11 +19,11 @@ from typing import Any, NewType
 
 from msgspec import Struct
 
-from headcount.core.values.activity import Activity, Status, Turned
-from headcount.core.values.fast_enum import Vocabulary
+from headcount.core.values.activity import Activity, RegistryStatus, Turned
+from headcount.core.values.fast_enum import FastEnum
 from headcount.core.values.process import ProcessIdentity
 from headcount.core.values.report import ALONE, Background
-from headcount.core.values.terminal import Where
+from headcount.core.values.terminal import TerminalPlace
 
 
 class Origin(Struct, frozen=True, omit_defaults=True):
@@ -86,7 +86,7 @@ def looks_like_an_id(text: str) -> bool:
     return _LIKE_AN_ID.fullmatch(text) is not None
 
 
-class Liveness(Vocabulary):
+class Liveness(FastEnum):
     UNBOUND = "unbound"  # no process known yet; people see "unknown"
     ALIVE = "alive"  # a process vouches; time cannot touch it
     DOUBTED = "doubted"  # its process is known but cannot be asked now; people see "unknown"
@@ -94,7 +94,7 @@ class Liveness(Vocabulary):
     ENDED = "ended"
 
 
-class Turnpoint(Vocabulary):
+class Turnpoint(FastEnum):
     """What can happen to a session's liveness."""
 
     BOUND = "bound"  # its process was learned
@@ -149,7 +149,7 @@ REOPENS: dict[Turnpoint, Liveness] = {
 """An end that was only reported, never proven, gives way to the next sign of life."""
 
 
-class EndKind(Vocabulary):
+class EndKind(FastEnum):
     EXITED = "exited"
     KILLED = "killed"
     SUPERSEDED = "superseded"
@@ -220,7 +220,7 @@ class Session(Struct, frozen=True, omit_defaults=True):
     liveness_at: float = 0.0
     activity: Activity = Activity()
     turned: Turned | None = None  # the newest word of a hook on the main turn
-    status: Status | None = None  # the newest word of the agent's own registry
+    status: RegistryStatus | None = None  # the newest word of the agent's own registry
     background: tuple[Background, ...] = ()
     provisional: bool = False  # a start without a second signal or a process
     name: str | None = None
@@ -246,7 +246,7 @@ class Session(Struct, frozen=True, omit_defaults=True):
     alarms: tuple[str, ...] = ()
     notes: tuple[Note, ...] = ()
     registration: Registration | None = None
-    where: Where | None = None  # the terminal it was last found in
+    where: TerminalPlace | None = None  # the terminal it was last found in
     archived_at: float | None = None  # when it was closed for good
 
     @property

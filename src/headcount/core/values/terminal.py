@@ -39,7 +39,7 @@ PROGRAMS = {
 """TERM_PROGRAM in our words; what is not here is not shown, since it is foreign text."""
 
 
-class Where(Struct, frozen=True):
+class TerminalPlace(Struct, frozen=True):
     program: str  # "tmux", "kitty", "wezterm", "vscode", ...
     text: str  # as people see it: "work:3.1", "vscode"
     socket: str | None = None  # where that program is told things
@@ -73,7 +73,7 @@ class Pane(Struct, frozen=True):
         """As people and tmux name it: `work:3.1`."""
         return f"{self.session}:{self.window_index}.{self.index}"
 
-    def is_same(self, where: Where) -> bool:
+    def is_same(self, where: TerminalPlace) -> bool:
         """Whether that is where somebody was: this pane of this very server."""
         return (self.socket, self.server, self.server_since, self.id) == (
             where.socket,
@@ -94,8 +94,8 @@ def pane_of(chain: Sequence[int], panes: Iterable[Pane]) -> Pane | None:
     return None
 
 
-def in_tmux(pane: Pane) -> Where:
-    return Where(
+def in_tmux(pane: Pane) -> TerminalPlace:
+    return TerminalPlace(
         program=TMUX,
         text=pane.text,
         socket=pane.socket,
@@ -112,17 +112,17 @@ def server_socket(environ: Mapping[str, str]) -> str | None:
     return parts[0] if len(parts) == 3 and parts[0].startswith("/") else None
 
 
-def by_environment(environ: Mapping[str, str]) -> Where | None:
+def by_environment(environ: Mapping[str, str]) -> TerminalPlace | None:
     """The terminal that the environment names, of those that are not tmux."""
     kitty, wezterm = environ.get("KITTY_WINDOW_ID", ""), environ.get("WEZTERM_PANE", "")
     if NUMBER.fullmatch(kitty):
-        return Where("kitty", "kitty", environ.get("KITTY_LISTEN_ON"), kitty)
+        return TerminalPlace("kitty", "kitty", environ.get("KITTY_LISTEN_ON"), kitty)
     if NUMBER.fullmatch(wezterm):
-        return Where("wezterm", "wezterm", environ.get("WEZTERM_UNIX_SOCKET"), wezterm)
+        return TerminalPlace("wezterm", "wezterm", environ.get("WEZTERM_UNIX_SOCKET"), wezterm)
     program = PROGRAMS.get(environ.get("TERM_PROGRAM", ""))
     if program is None and environ.get("TERMINAL_EMULATOR") == "JetBrains-JediTerm":
         program = "jetbrains"
     for name, word in (("ZELLIJ_SESSION_NAME", "zellij"), ("STY", "screen"), ("SSH_TTY", "ssh")):
         if program is None and environ.get(name):
             program = word
-    return Where(program, program) if program else None
+    return TerminalPlace(program, program) if program else None

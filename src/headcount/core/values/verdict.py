@@ -10,17 +10,17 @@ Not here: how a kernel is asked (system/processes), what a session makes of it (
 
 from msgspec import Struct
 
-from headcount.core.values.fast_enum import Vocabulary
-from headcount.core.values.process import Place, ProcessIdentity
+from headcount.core.values.fast_enum import FastEnum
+from headcount.core.values.process import BootAndNamespace, ProcessIdentity
 
 
-class Standing(Vocabulary):
+class Standing(FastEnum):
     ALIVE = "alive"
     DEAD = "dead"
     UNKNOWN = "unknown"
 
 
-class Proof(Vocabulary):
+class Proof(FastEnum):
     """The only three ways to be DEAD."""
 
     EXITED = "exited"  # its handle, or the kernel asked through it, reported the exit
@@ -59,7 +59,7 @@ def dead(proof: Proof, because: str, exit: Exit = Exit()) -> Verdict:  # noqa: B
     return Verdict(Standing.DEAD, because, proof, exit, proof.value)
 
 
-def judge_place(identity: ProcessIdentity, here: Place, remembered_machine: str) -> Verdict | None:
+def judge_place(identity: ProcessIdentity, here: BootAndNamespace, remembered_machine: str) -> Verdict | None:
     """What can be said of a remembered process before any kernel is asked; None: ask the kernel."""
     if identity.boot != here.boot:
         if remembered_machine == here.machine:

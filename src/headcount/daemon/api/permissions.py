@@ -15,8 +15,8 @@ from enum import Enum
 
 from msgspec import Struct
 
-from headcount.daemon.http.request_checks import Refused
-from headcount.daemon.identity.caller import Actor, Kind
+from headcount.daemon.http.request_checks import HttpRefusal
+from headcount.daemon.identity.caller import Actor, ActorKind
 
 
 class Need(Enum):
@@ -86,7 +86,7 @@ def check(rule: Rule, actor: Actor, parameters: Mapping[str, str]) -> None:
     """Raises what the caller hears, if it may not."""
     if rule.need is Need.OPERATOR:
         need_operator(actor, rule.verb)
-    if rule.need is Need.SOMEBODY and actor.kind is Kind.NOBODY:
+    if rule.need is Need.SOMEBODY and actor.kind is ActorKind.NOBODY:
         raise nobody(actor)
     for name, verb in (rule.for_people or {}).items():
         if parameters.get(name):
@@ -96,13 +96,13 @@ def check(rule: Rule, actor: Actor, parameters: Mapping[str, str]) -> None:
 def need_operator(actor: Actor, verb: str) -> None:
     if actor.is_agent:
         assert actor.session is not None
-        raise Refused(
+        raise HttpRefusal(
             403,
             "operator-only",
             f"You are inside agent {actor.session[:4]}; {verb} is for people. Use a shell outside it.",
         )
-    if actor.kind is Kind.NOBODY:
-        raise Refused(
+    if actor.kind is ActorKind.NOBODY:
+        raise HttpRefusal(
             403,
             "operator-only",
             f"It cannot be told who you are ({actor.refusal}); {verb} is for people. "
@@ -111,17 +111,17 @@ def need_operator(actor: Actor, verb: str) -> None:
         )
 
 
-def not_started(actor: Actor, what: str, verb: str, *, itself: bool = False) -> Refused:
+def not_started(actor: Actor, what: str, verb: str, *, itself: bool = False) -> HttpRefusal:
     """Of what an agent may do only to what it started."""
     assert actor.session is not None
     message = f"You are inside agent {actor.session[:4]}, and {what} was not started by it."
     if itself:
         message = "An agent does not end itself."
-    return Refused(403, "operator-only", message, f"Run {verb} in a terminal outside the agent.")
+    return HttpRefusal(403, "operator-only", message, f"Run {verb} in a terminal outside the agent.")
 
 
-def nobody(actor: Actor) -> Refused:
-    return Refused(403, "not-verified", f"Not taken: {actor.refusal}.", _next_step(actor))
+def nobody(actor: Actor) -> HttpRefusal:
+    return HttpRefusal(403, "not-verified", f"Not taken: {actor.refusal}.", _next_step(actor))
 
 
 def _next_step(actor: Actor) -> str:

@@ -20,9 +20,9 @@ from headcount.daemon.api.permissions import need_operator
 from headcount.daemon.api.session_selector import select
 from headcount.daemon.components import Components
 from headcount.daemon.http.request import Request
-from headcount.daemon.http.request_checks import Refused
+from headcount.daemon.http.request_checks import HttpRefusal
 from headcount.daemon.identity.caller import A_PAGE, Actor
-from headcount.daemon.identity.caller_ancestry import Seen
+from headcount.daemon.identity.caller_ancestry import CallerAncestors
 from headcount.daemon.identity.weak_identities import weak, weak_in
 from headcount.system.loopback import Loopback
 from headcount.system.unix_peer import Peer
@@ -69,7 +69,7 @@ class Call(Struct):
         return self.request.line.lost.is_set() or (self.peer is not None and self.peer.has_ended())
 
     @property
-    def seen(self) -> Seen:
+    def seen(self) -> CallerAncestors:
         """What was seen of the peer, by this and earlier requests of the connection."""
         return self.request.line.seen
 
@@ -104,7 +104,7 @@ class Call(Struct):
         if text is None:
             return default
         if not text.isascii() or not text.isdigit() or len(text) > NUMBER_MOST:
-            raise Refused(400, "bad-parameter", f"{name} must be a whole number.")
+            raise HttpRefusal(400, "bad-parameter", f"{name} must be a whole number.")
         return int(text)
 
     @property
@@ -122,7 +122,7 @@ class Call(Struct):
         try:
             await asyncio.wait({answer, gone}, return_when=asyncio.FIRST_COMPLETED)
             if not answer.done():
-                raise Refused(408, "hung-up", "The caller closed the connection while it waited.")
+                raise HttpRefusal(408, "hung-up", "The caller closed the connection while it waited.")
             return answer.result()
         finally:
             gone.cancel()
@@ -144,9 +144,9 @@ class Call(Struct):
         if found is not None:
             raise self.weak_identity(*found)
 
-    def weak_identity(self, offered: str, of: str) -> Refused:
+    def weak_identity(self, offered: str, of: str) -> HttpRefusal:
         self.service.loop.counts["weak_identity_refused"] += 1
-        return Refused(
+        return HttpRefusal(
             400,
             "weak-identity",
             f'"{offered[:60]}" is of {of}, which names no session: several may share it.',
@@ -160,7 +160,7 @@ def read_body(data: bytes, kind: type[T]) -> T:
         return msgspec.json.decode(data, type=kind)
     except UNREADABLE as error:
         why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise Refused(400, "bad-body", f"The body cannot be read: {why}.", "See: /openapi.json") from None
+        raise HttpRefusal(400, "bad-body", f"The body cannot be read: {why}.", "See: /openapi.json") from None
 
 
 Handler = Callable[[Call], Awaitable[object]]

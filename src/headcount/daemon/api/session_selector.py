@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 from headcount.clean_text import said
 from headcount.core.values.session import ID_DIGITS, Session, looks_like_an_id
-from headcount.daemon.http.request_checks import Refused
+from headcount.daemon.http.request_checks import HttpRefusal
 from headcount.daemon.views.timestamps import clock_text
 
 LISTED_MOST = 6
@@ -31,7 +31,7 @@ def select(sessions: Iterable[Session], wanted: str) -> Session:
     fits = whole or list({each.id: each for each in (*begin, *named)}.values())
     fits = [each for each in fits if each.is_open] or fits
     if not fits:
-        raise Refused(
+        raise HttpRefusal(
             404, "no-such-session", f'No session matches "{wanted[:60]}".', "See: headcount ps --all"
         )
     return fits[0] if len(fits) == 1 else _newest_of_one_name(fits, everyone, wanted)
@@ -47,7 +47,7 @@ def _newest_of_one_name(fits: list[Session], everyone: list[Session], wanted: st
         len({each.id[:long] for each in fits}) < len(fits)
     ):
         long += 1
-    raise Refused(400, "ambiguous", _listed(fits, wanted, long))
+    raise HttpRefusal(400, "ambiguous", _listed(fits, wanted, long))
 
 
 def _listed(fits: list[Session], wanted: str, long: int) -> str:

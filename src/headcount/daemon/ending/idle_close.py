@@ -20,10 +20,10 @@ from msgspec import Struct
 from headcount.core.state.world import World
 from headcount.core.values.activity import Doing
 from headcount.core.values.evidence import Noticed
-from headcount.core.values.leftover import Kind
+from headcount.core.values.leftover import LeftoverKind
 from headcount.core.values.session import Liveness, Session, SessionId
 from headcount.daemon.ending.signal_process import Wish
-from headcount.daemon.ending.stop_close_reap import Closing
+from headcount.daemon.ending.stop_close_reap import StopCloseReap
 from headcount.daemon.engine.loop import Loop, NotStored
 from headcount.daemon.identity.caller_ancestry import hosted_by
 from headcount.system.clock import Clock
@@ -42,7 +42,7 @@ class Idle(Struct):
 
 
 class IdleClose:
-    def __init__(self, loop: Loop, closing: Closing, clock: Clock, limit: float) -> None:
+    def __init__(self, loop: Loop, closing: StopCloseReap, clock: Clock, limit: float) -> None:
         self._loop = loop
         self._closing = closing
         self._clock = clock
@@ -114,7 +114,8 @@ def may_be_closed(session: Session, world: World) -> bool:
     if len(hosted_by(world, session.process)) != 1:
         return False
     return not any(
-        each.kind is Kind.SECOND_WRITER and each.is_there for each in world.remains.of_session(session.id)
+        each.kind is LeftoverKind.SECOND_WRITER and each.is_there
+        for each in world.remains.of_session(session.id)
     )
 
 

@@ -22,7 +22,7 @@ from msgspec import Struct
 
 from headcount.agents.catalog import AGENTS
 from headcount.clean_text import said
-from headcount.core.values.evidence import Ending
+from headcount.core.values.evidence import SignalAnnounced
 from headcount.core.values.leftover import LeftoverId
 from headcount.core.values.process import Match, ProcessFacts, ProcessIdentity, same_process
 from headcount.core.values.session import Session, SessionId
@@ -45,7 +45,7 @@ NOT_RECOGNISED = (
 EXITED, KILLED, SURVIVED, OVER, REFUSED, WOULD = "exited", "killed", "survived", "over", "refused", "would"
 
 
-class Target(Struct, frozen=True):
+class EndTarget(Struct, frozen=True):
     process: ProcessIdentity
     what: str
     session: SessionId | None = None
@@ -68,7 +68,7 @@ class Wish(Struct, frozen=True):
 
 
 class Result(Struct, frozen=True):
-    target: Target
+    target: EndTarget
     outcome: str
     because: str = ""
     seconds: float | None = None
@@ -78,13 +78,13 @@ class Result(Struct, frozen=True):
         return self.outcome in (EXITED, KILLED, OVER)
 
 
-class Endings:
+class ProcessEnder:
     def __init__(self, processes: Processes, loop: Loop, clock: Clock) -> None:
         self._processes = processes
         self._loop = loop
         self._clock = clock
 
-    async def try_out(self, targets: Sequence[Target], wish: Wish) -> list[Result]:
+    async def try_out(self, targets: Sequence[EndTarget], wish: Wish) -> list[Result]:
         """What `end` would do, verified in the same way; nothing is written and nothing is sent."""
         results = []
         for target, held in await self._verified(targets, wish):
@@ -95,7 +95,7 @@ class Endings:
                 results.append(_not_held(target, held))
         return results
 
-    async def end(self, targets: Sequence[Target], wish: Wish) -> list[Result]:
+    async def end(self, targets: Sequence[EndTarget], wish: Wish) -> list[Result]:
         """Raises NotStored when the intent could not be written: then nobody was signalled."""
         pairs = await self._verified(targets, wish)
         held = [(target, handle) for target, handle in pairs if isinstance(handle, ProcessHandle)]
@@ -113,7 +113,7 @@ class Endings:
                 handle.close()
         return [*done, *refused]
 
-    async def _end_one(self, target: Target, handle: ProcessHandle, wish: Wish) -> Result:
+    async def _end_one(self, target: EndTarget, handle: ProcessHandle, wish: Wish) -> Result:
         began = self._clock.boottime()
         if target.leftover is None and not wish.still():
             return Result(target, REFUSED, "it was heard from meanwhile")
@@ -137,13 +137,13 @@ class Endings:
     # --- verifying -----------------------------------------------------------------------------------
 
     async def _verified(
-        self, targets: Sequence[Target], wish: Wish
-    ) -> list[tuple[Target, ProcessHandle | NotHeld]]:
+        self, targets: Sequence[EndTarget], wish: Wish
+    ) -> list[tuple[EndTarget, ProcessHandle | NotHeld]]:
         sessions = list(self._loop.world.open_sessions())
         around = await asyncio.to_thread(self._look_around, sessions, targets)
         return [(target, self._hold(target, around, wish)) for target in targets]
 
-    def _look_around(self, sessions: Sequence[Session], targets: Sequence[Target]) -> "Around":
+    def _look_around(self, sessions: Sequence[Session], targets: Sequence[EndTarget]) -> "Around":
         """In a thread: it reads the ancestors of every session."""
         left = [target.process for target in targets if target.leftover is not None]
         return Around(
@@ -152,7 +152,7 @@ class Endings:
             [each for each in left if is_in_a_terminal(self._processes, each)],
         )
 
-    def _hold(self, target: Target, around: "Around", wish: Wish) -> ProcessHandle | NotHeld:
+    def _hold(self, target: EndTarget, around: "Around", wish: Wish) -> ProcessHandle | NotHeld:
         process = target.process
         why = forbidden(process, around.ours, wish.above) if around.ours else UNSEEN
         why = why or self._unrecognised(target)
@@ -170,7 +170,7 @@ class Endings:
             return NotHeld("it is another user's process")
         return handle
 
-    def _unrecognised(self, target: Target) -> str | None:
+    def _unrecognised(self, target: EndTarget) -> str | None:
         session = self._loop.world.sessions.get(target.session) if target.session is not None else None
         if session is None or session.registration is not None:
             return None
@@ -184,20 +184,20 @@ class Endings:
 
     # --- the audit -----------------------------------------------------------------------------------
 
-    async def _write(self, entries: Iterable[Ending]) -> None:
+    async def _write(self, entries: Iterable[SignalAnnounced]) -> None:
         await asyncio.gather(*[self._loop.submit(each) for each in entries])
 
-    def _intent(self, target: Target, wish: Wish) -> Ending:
+    def _intent(self, target: EndTarget, wish: Wish) -> SignalAnnounced:
         facts = _facts(target, wish) | {"signal": "SIGTERM", "kill_after": wish.kill_after}
-        return Ending(self._clock.now(), target.session, facts)
+        return SignalAnnounced(self._clock.now(), target.session, facts)
 
-    def _outcome(self, result: Result, wish: Wish) -> Ending:
+    def _outcome(self, result: Result, wish: Wish) -> SignalAnnounced:
         facts = _facts(result.target, wish) | {
             "outcome": result.outcome,
             "because": result.because,
             "seconds": result.seconds,
         }
-        return Ending(self._clock.now(), result.target.session, facts, finished=True)
+        return SignalAnnounced(self._clock.now(), result.target.session, facts, finished=True)
 
 
 class Around(Struct, frozen=True):
@@ -236,7 +236,7 @@ def _session_below(process: ProcessIdentity, known: Lifelines) -> str | None:
     return None
 
 
-def _result(came: Result | BaseException, target: Target, handle: ProcessHandle) -> Result:
+def _result(came: Result | BaseException, target: EndTarget, handle: ProcessHandle) -> Result:
     """Also of one that was signalled and could not be waited for."""
     if isinstance(came, Result):
         return came
@@ -245,11 +245,11 @@ def _result(came: Result | BaseException, target: Target, handle: ProcessHandle)
     return Result(target, SURVIVED, f"it was signalled and is still alive; waiting for it failed: {came}")
 
 
-def _not_held(target: Target, held: NotHeld) -> Result:
+def _not_held(target: EndTarget, held: NotHeld) -> Result:
     return Result(target, OVER if held.over else REFUSED, held.why)
 
 
-def _facts(target: Target, wish: Wish) -> dict[str, object]:
+def _facts(target: EndTarget, wish: Wish) -> dict[str, object]:
     process = target.process
     return wish.facts | {
         "pid": process.pid,

@@ -18,17 +18,17 @@ from typing import Protocol
 
 from msgspec import Struct, field
 
-from headcount.core.values.evidence import Ending, Judged
-from headcount.core.values.leftover import Kind, Left, Leftover
+from headcount.core.values.evidence import Judged, SignalAnnounced
+from headcount.core.values.leftover import Left, Leftover, LeftoverKind
 from headcount.core.values.process import Match, ProcessIdentity, same_process
 from headcount.core.values.session import Session
 from headcount.core.values.verdict import Proof, Standing, dead
-from headcount.daemon.ending.signal_process import REFUSED, Endings, Result, Target, Wish
+from headcount.daemon.ending.signal_process import REFUSED, EndTarget, ProcessEnder, Result, Wish
 from headcount.daemon.engine.loop import Loop, NotStored
 from headcount.daemon.identity.caller_ancestry import hosted_by
 from headcount.daemon.leftovers.descendants import Descendants
 from headcount.daemon.leftovers.protected_processes import lifelines
-from headcount.daemon.leftovers.search import Search
+from headcount.daemon.leftovers.search import LeftoverSearch
 from headcount.system.clock import Clock
 from headcount.system.processes.interface import Processes
 
@@ -40,7 +40,7 @@ class Windows(Protocol):
         ...
 
 
-class Closed(Struct):
+class CloseResult(Struct):
     session: Session
     results: list[Result] = field(default_factory=list)
     others: list[Session] = field(default_factory=list)  # alive in the same conversation, and left alone
@@ -48,12 +48,12 @@ class Closed(Struct):
     is_closed: bool = False
 
 
-class Closing:
+class StopCloseReap:
     def __init__(
         self,
-        endings: Endings,
+        endings: ProcessEnder,
         descendants: Descendants,
-        search: Search,
+        search: LeftoverSearch,
         processes: Processes,
         loop: Loop,
         clock: Clock,
@@ -78,9 +78,9 @@ class Closing:
 
     async def close(
         self, session: Session, others: Sequence[Session], wish: Wish, *, all: bool, window: bool
-    ) -> Closed:
+    ) -> CloseResult:
         """`others`: of its conversation, as they were when it was looked whether all of them may be ended."""
-        closed = Closed(session)
+        closed = CloseResult(session)
         for each in [session, *(others if all else ())]:
             if each.is_open and each.process is not None:
                 result = await self.stop(each, wish)
@@ -102,24 +102,26 @@ class Closing:
             closed.window = await self._windows.close_window(session, wish, anyway=window)
         closed.is_closed = True
         facts = wish.facts | {"outcome": "closed", "window": closed.window}
-        await self._loop.keep(Ending(self._clock.now(), session.id, facts, finished=True, archived=True))
+        await self._loop.keep(
+            SignalAnnounced(self._clock.now(), session.id, facts, finished=True, archived=True)
+        )
         return closed
 
     async def reap(self, leftovers: Sequence[Leftover], wish: Wish) -> list[Result]:
-        targets = [_leftover(each) for each in leftovers if each.kind is Kind.PROCESS]
+        targets = [_leftover(each) for each in leftovers if each.kind is LeftoverKind.PROCESS]
         return await self._endings.end(targets, wish)
 
     async def try_reap(
         self, leftovers: Sequence[Leftover], wish: Wish, *, with_children: bool
     ) -> list[Result]:
         """What `reap` would do. What leftovers have started since is looked for, and not stored."""
-        targets = [_leftover(each) for each in leftovers if each.kind is Kind.PROCESS]
+        targets = [_leftover(each) for each in leftovers if each.kind is LeftoverKind.PROCESS]
         known = {each.process for each in self._loop.world.remains.there()}
         for left in await self._started_since(leftovers) if with_children else ():
             for find in left.found:
                 if find.process is not None and find.process not in known:
                     known.add(find.process)
-                    targets.append(Target(find.process, find.what, left.session))
+                    targets.append(EndTarget(find.process, find.what, left.session))
         return await self._endings.try_out(targets, wish)
 
     async def refresh(self, leftovers: Iterable[Leftover]) -> None:
@@ -129,7 +131,7 @@ class Closing:
 
     async def _started_since(self, leftovers: Iterable[Leftover]) -> list[Left]:
         now, found = self._clock.now(), []
-        for each in [each for each in leftovers if each.kind is Kind.PROCESS and each.is_there]:
+        for each in [each for each in leftovers if each.kind is LeftoverKind.PROCESS and each.is_there]:
             assert each.process is not None
             found.append(Left(each.session, await self._descendants.below(each.process), now))
         return [left for left in found if left.found]
@@ -145,9 +147,9 @@ class Closing:
                 beside += below
         return beside
 
-    def processes_left_by(self, session: Session) -> list[Target]:
+    def processes_left_by(self, session: Session) -> list[EndTarget]:
         left = self._loop.world.remains.of_session(session.id)
-        return [_leftover(each) for each in left if each.kind is Kind.PROCESS and each.is_there]
+        return [_leftover(each) for each in left if each.kind is LeftoverKind.PROCESS and each.is_there]
 
     def others(self, session: Session) -> list[Session]:
         """Other live sessions of its conversation."""
@@ -170,11 +172,11 @@ class Closing:
         await self._search.searched(process)
 
 
-def _agent(session: Session) -> Target:
+def _agent(session: Session) -> EndTarget:
     assert session.process is not None
-    return Target(session.process, session.name or session.agent, session.id)
+    return EndTarget(session.process, session.name or session.agent, session.id)
 
 
-def _leftover(leftover: Leftover) -> Target:
+def _leftover(leftover: Leftover) -> EndTarget:
     assert leftover.process is not None
-    return Target(leftover.process, leftover.what, leftover.session, leftover.id)
+    return EndTarget(leftover.process, leftover.what, leftover.session, leftover.id)

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from headcount.core.values.evidence import Ending
+from headcount.core.values.evidence import SignalAnnounced
 from headcount.core.values.session import Session
 from headcount.core.values.terminal import TMUX, Pane
 from headcount.daemon.ending.signal_process import UNSEEN, Wish
@@ -30,7 +30,7 @@ from headcount.system.processes.ancestry import ancestors
 from headcount.system.processes.interface import Processes
 
 
-class Plan(Struct, frozen=True):
+class WindowClosing(Struct, frozen=True):
     """What may be closed."""
 
     pane: Pane
@@ -60,7 +60,7 @@ class TmuxWindows:
             return plan
         facts = _facts(plan, wish)
         try:
-            await self._loop.ask(Ending(self._clock.now(), session.id, facts | {"signal": "SIGHUP"}))
+            await self._loop.ask(SignalAnnounced(self._clock.now(), session.id, facts | {"signal": "SIGHUP"}))
         except NotStored as fault:
             return f"{plan.name} was left open: {fault}"
         plan = await self._look(session, wish, anyway)
@@ -71,16 +71,18 @@ class TmuxWindows:
         else:
             told, outcome = f"{plan.name} could not be closed", "survived"
         facts |= {"outcome": outcome, "because": told}
-        await self._loop.keep(Ending(self._clock.now(), session.id, facts, finished=True))
+        await self._loop.keep(SignalAnnounced(self._clock.now(), session.id, facts, finished=True))
         return told
 
-    async def _look(self, session: Session, wish: Wish, anyway: bool) -> Plan | str:
+    async def _look(self, session: Session, wish: Wish, anyway: bool) -> WindowClosing | str:
         living = list(self._loop.world.open_sessions())
         return await asyncio.to_thread(self._plan, session, living, wish, anyway)
 
     # --- in a thread ---------------------------------------------------------------------------------
 
-    def _plan(self, session: Session, living: Sequence[Session], wish: Wish, anyway: bool) -> Plan | str:
+    def _plan(
+        self, session: Session, living: Sequence[Session], wish: Wish, anyway: bool
+    ) -> WindowClosing | str:
         """What may be closed, or what is left, in words."""
         where = session.where
         assert where is not None
@@ -94,7 +96,7 @@ class TmuxWindows:
             return f"{where.text} closed with it"
         if not anyway:
             return _plan_own(pane, session)
-        plan = Plan(pane, whole=True)
+        plan = WindowClosing(pane, whole=True)
         beside = [each for each in panes if each.window == pane.window and each.socket == pane.socket]
         why = self._in_use(beside, living, wish)
         return f"{plan.name} was left open: {why}" if why is not None else plan
@@ -116,12 +118,12 @@ class TmuxWindows:
         return "headcount itself is in it" if pids & ours else None
 
 
-def _plan_own(pane: Pane, session: Session) -> Plan | str:
+def _plan_own(pane: Pane, session: Session) -> WindowClosing | str:
     was = session.process.pid if session.process else None
     if pane.pid != was:
         return f"{pane.text} was left open: something else runs in it"
-    return Plan(pane, whole=False) if pane.dead else f"{pane.text} closes by itself"
+    return WindowClosing(pane, whole=False) if pane.dead else f"{pane.text} closes by itself"
 
 
-def _facts(plan: Plan, wish: Wish) -> dict[str, object]:
+def _facts(plan: WindowClosing, wish: Wish) -> dict[str, object]:
     return wish.facts | {"pid": plan.pane.pid, "what": plan.name}

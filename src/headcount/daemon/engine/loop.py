@@ -26,13 +26,13 @@ from headcount.core.decide import Outcome, next_deadline
 from headcount.core.liveness_proofs import Prove, decide_proved
 from headcount.core.state.claims import Entries
 from headcount.core.state.world import Draft, World
-from headcount.core.values.claim import Acquire, Answer, Command, Granted, Refused, Waiting, Withdraw
+from headcount.core.values.claim import Acquire, Answer, ClaimRefused, Command, Granted, Waiting, Withdraw
 from headcount.core.values.events import Effect, Event
 from headcount.core.values.evidence import Evidence, Judged, Tick
 from headcount.core.values.leftover import Leftover, LeftoverId
 from headcount.core.values.session import Session, SessionId
 from headcount.core.values.verdict import Standing
-from headcount.daemon.engine.pending_answers import Listeners
+from headcount.daemon.engine.pending_answers import PendingAnswers
 from headcount.store.interface import StoreFault
 from headcount.system.clock import Clock
 from headcount.times import CLOCK_SLACK, COMMIT_RETRY_FIRST, COMMIT_RETRY_MOST, GATHERED_WITHIN
@@ -55,7 +55,7 @@ class NotWeighed(Exception):
     """Deciding on it failed: a bug of ours. Asking again does not help."""
 
 
-class Writer(Protocol):
+class StoreWriter(Protocol):
     async def commit(
         self,
         events: Sequence[Event],
@@ -67,7 +67,7 @@ class Writer(Protocol):
     ) -> None: ...
 
 
-class Entry(Struct):
+class InboxEntry(Struct):
     evidence: Evidence
     answer: asyncio.Future[Outcome] | None = None
 
@@ -76,11 +76,11 @@ class Inbox:
     """Evidence that waits to be decided. It exists before the loop, so that parts which the loop needs can put into it."""
 
     def __init__(self) -> None:
-        self.entries: deque[Entry] = deque()
+        self.entries: deque[InboxEntry] = deque()
         self.wake = asyncio.Event()
 
     def put(self, evidence: Evidence, answer: asyncio.Future[Outcome] | None = None) -> None:
-        self.entries.append(Entry(evidence, answer))
+        self.entries.append(InboxEntry(evidence, answer))
         self.wake.set()
 
 
@@ -88,7 +88,7 @@ class Loop:
     def __init__(
         self,
         world: World,
-        store: Writer,
+        store: StoreWriter,
         clock: Clock,
         *,
         start_effects: Callable[[Sequence[Effect]], None],
@@ -107,7 +107,7 @@ class Loop:
         self._tell = tell
         self._prove = prove
         self._stored = stored  # told of what was written about claims, before anybody is answered
-        self.listeners: Listeners[Outcome] = Listeners(lambda request: self.put(Withdraw(request)))
+        self.listeners: PendingAnswers[Outcome] = PendingAnswers(lambda request: self.put(Withdraw(request)))
         inbox = Inbox() if inbox is None else inbox
         self._inbox, self._wake = inbox.entries, inbox.wake
         self._put = inbox.put
@@ -169,7 +169,7 @@ class Loop:
         self._stopping = True
         self._wake.set()
 
-    async def _drain(self) -> list[Entry]:
+    async def _drain(self) -> list[InboxEntry]:
         self._set_timer()
         await self._wake.wait()
         if self._crowded or len(self._inbox) > 1:
@@ -190,7 +190,7 @@ class Loop:
             quiet = quiet + 1 if len(self._inbox) == known else 0
             known = len(self._inbox)
 
-    async def _turn(self, batch: list[Entry]) -> bool:
+    async def _turn(self, batch: list[InboxEntry]) -> bool:
         batch = self._without_void(batch)
         if not batch:
             return True
@@ -223,7 +223,7 @@ class Loop:
         self._start_effects(decision.effects)
         return True
 
-    def _without_void(self, batch: list[Entry]) -> list[Entry]:
+    def _without_void(self, batch: list[InboxEntry]) -> list[InboxEntry]:
         """A withdrawal for a caller that disconnected is void while a retry of the request listens: it may have been on
         its way to the disk then. One that a caller asked for is always decided."""
         if not any(isinstance(entry.evidence, Withdraw) for entry in batch):
@@ -243,7 +243,7 @@ class Loop:
             )
         ]
 
-    async def _in_halves(self, batch: list[Entry], fault: StoreFault) -> bool:
+    async def _in_halves(self, batch: list[InboxEntry], fault: StoreFault) -> bool:
         """One of them cannot be stored, ever. By halving it is found, and the others are committed beside it."""
         if len(batch) == 1:
             self._set_aside(batch[0], fault)
@@ -255,7 +255,7 @@ class Loop:
         self._wake.set()
         return await self._turn(batch[:middle])
 
-    def _decide(self, batch: list[Entry]) -> tuple[Draft, list[Outcome]]:
+    def _decide(self, batch: list[InboxEntry]) -> tuple[Draft, list[Outcome]]:
         now = self._follow_clock()
         try:
             return self._decide_on([entry.evidence for entry in batch], now)
@@ -275,7 +275,7 @@ class Loop:
     def _decide_on(self, evidence: Sequence[Evidence], now: float) -> tuple[Draft, list[Outcome]]:
         return decide_proved(self.world, evidence, now, self._prove)
 
-    def _sound(self, batch: list[Entry], now: float) -> list[Evidence]:
+    def _sound(self, batch: list[InboxEntry], now: float) -> list[Evidence]:
         """The evidence of a batch without the pieces that break the rules' code (a bug, not a fault)."""
         sound: list[Evidence] = []
         rest = list(batch)
@@ -289,7 +289,7 @@ class Loop:
         return sound
 
     def _good_part(
-        self, before: list[Evidence], rest: list[Entry], now: float
+        self, before: list[Evidence], rest: list[InboxEntry], now: float
     ) -> tuple[int, Exception | None]:
         """How many of the rest can be decided, and why the next cannot. By halving: trying each in turn would
         take a full batch longer than the watchdog waits."""
@@ -304,13 +304,13 @@ class Loop:
                 good = tried
         return good if bug is None else bad - 1, bug
 
-    def _set_aside(self, entry: Entry, bug: Exception) -> None:
+    def _set_aside(self, entry: InboxEntry, bug: Exception) -> None:
         self.counts["bugs"] += 1
         log.error("evidence %s set aside: %s", type(entry.evidence).__name__, type(bug).__name__)
         if entry.answer is not None and not entry.answer.done():
             entry.answer.set_exception(NotWeighed("headcount could not weigh this; see its log"))
 
-    def _not_stored(self, batch: list[Entry], fault: StoreFault) -> None:
+    def _not_stored(self, batch: list[InboxEntry], fault: StoreFault) -> None:
         self.counts["failed_commits"] += 1
         if self.fault is None:
             log.error("nothing can be stored (%s): %s", fault.kind, fault)
@@ -323,7 +323,7 @@ class Loop:
         if self._inbox:
             self._wake.set()
 
-    def _answer(self, batch: list[Entry], outcomes: list[Outcome], waited: dict[str, Answer]) -> None:
+    def _answer(self, batch: list[InboxEntry], outcomes: list[Outcome], waited: dict[str, Answer]) -> None:
         for entry, outcome in zip(batch, outcomes, strict=True):
             if entry.answer is None:
                 continue
@@ -346,7 +346,7 @@ class Loop:
             return outcome
         self.counts["grants_undone"] += 1
         self.put(Judged(outcome.claim.holder, verdict, self._clock.now()))
-        return Refused("dead", f"pid {outcome.claim.holder.pid} ended before it could be told.")
+        return ClaimRefused("dead", f"pid {outcome.claim.holder.pid} ended before it could be told.")
 
     def _set_timer(self) -> None:
         if self._timer is not None:

@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
-class Listeners(Generic[T]):
+class PendingAnswers(Generic[T]):
     def __init__(self, gone: Callable[[str], None]) -> None:
         self._gone = gone
         self._by_request: dict[str, list[asyncio.Future[T]]] = {}

@@ -9,7 +9,7 @@ Not here: the proof itself (system/processes), what follows from it (core/decide
 """
 
 from headcount import __version__
-from headcount.core.state.claims import Book
+from headcount.core.state.claims import ClaimsState
 from headcount.core.state.world import World
 from headcount.core.values.evidence import Awake, Evidence, Rebooted
 from headcount.core.values.process import ProcessIdentity
@@ -41,10 +41,10 @@ def boots_of(loaded: Loaded) -> dict[str, str]:
     return {each.boot: loaded.machines[each.id] for each in loaded.sessions if each.id in loaded.machines}
 
 
-def open_book(loaded: Loaded, now: float) -> Book:
+def open_book(loaded: Loaded, now: float) -> ClaimsState:
     """The ledger as it was left. A new one starts at the clock, which is above every fence of a lost one."""
     first = 0 if loaded.claims else int(now * MS)
-    return Book(loaded.claims, loaded.requests, first, loaded.loss)
+    return ClaimsState(loaded.claims, loaded.requests, first, loaded.loss)
 
 
 def _remembered(world: World) -> dict[ProcessIdentity, None]:

@@ -21,7 +21,7 @@ from headcount.core.values.events import Event, EventType
 from headcount.core.values.item import Item, is_shared
 from headcount.core.values.verdict import Standing
 from headcount.daemon.engine.loop import Loop
-from headcount.daemon.fleet.intervals import Pace
+from headcount.daemon.fleet.intervals import Intervals
 from headcount.daemon.fleet.shared_claims import SharedClaims
 from headcount.store.fleet_interface import SharedClaim, SharedUnavailable
 
@@ -29,7 +29,7 @@ log = logging.getLogger("headcount.fleet")
 
 
 class Mirror:
-    def __init__(self, claims: SharedClaims, loop: Loop, prove: Prove, pace: Pace) -> None:
+    def __init__(self, claims: SharedClaims, loop: Loop, prove: Prove, pace: Intervals) -> None:
         self._claims = claims
         self._ledger = claims.ledger
         self._loop = loop

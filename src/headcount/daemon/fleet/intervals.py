@@ -9,7 +9,7 @@ from msgspec import Struct
 from headcount import times
 
 
-class Pace(Struct, frozen=True):
+class Intervals(Struct, frozen=True):
     factor: float = 1.0
 
     @property

@@ -29,12 +29,12 @@ from headcount.core.values.item import Item, is_shared
 from headcount.daemon.engine.call_observers import EVERY
 from headcount.daemon.engine.loop import Loop
 from headcount.daemon.fleet.host_files import FleetFiles, Joined, default_name
-from headcount.daemon.fleet.intervals import Pace
+from headcount.daemon.fleet.intervals import Intervals
 from headcount.store.fleet_interface import SharedUnavailable, Superseded
 from headcount.system.clock import Clock
 
 if TYPE_CHECKING:
-    from headcount.daemon.fleet.while_joined import Member
+    from headcount.daemon.fleet.while_joined import JoinedHost
 
 
 log = logging.getLogger("headcount.fleet")
@@ -55,13 +55,13 @@ class JoinRefused(Exception):
 class Fleet:
     wants = EVERY
 
-    def __init__(self, state: Path, loop: Loop, clock: Clock, prove: Prove, pace: Pace) -> None:
+    def __init__(self, state: Path, loop: Loop, clock: Clock, prove: Prove, pace: Intervals) -> None:
         self._files = FleetFiles(state)
         self._loop = loop
         self._clock = clock
         self._prove = prove
         self._pace = pace
-        self._member: Member | None = None
+        self._member: JoinedHost | None = None
         self._changing = asyncio.Lock()
         self._nobody: str | None = None  # why nobody decides about shared items now
         self.where = ""  # for people: the database, without what opens it
@@ -78,7 +78,7 @@ class Fleet:
         return f"the fleet cannot be reached: {self._member.lease.fault or 'the lease ran out'}"
 
     @property
-    def member(self) -> "Member":
+    def member(self) -> "JoinedHost":
         """Raises `NotJoined`, or `SharedUnavailable` while nobody decides."""
         if self._nobody is not None:
             raise SharedUnavailable(self._nobody)
@@ -86,7 +86,7 @@ class Fleet:
             raise NotJoined
         return self._member
 
-    def member_of(self, item: Item) -> "Member | None":
+    def member_of(self, item: Item) -> "JoinedHost | None":
         """Who answers for that item, if it is not this daemon's own ledger."""
         return self.member if is_shared(item) and self.is_joined else None
 
@@ -115,7 +115,7 @@ class Fleet:
         if self._member is not None:
             await self._member.close()
 
-    async def join(self, address: str, name: str | None) -> "Member":
+    async def join(self, address: str, name: str | None) -> "JoinedHost":
         async with self._changing:
             if self._member is not None or self._nobody is not None:
                 return await self._given_anew(address, name)
@@ -127,7 +127,7 @@ class Fleet:
         self._loop.put(FleetNews("joined", self._clock.now(), self.where))
         return member
 
-    async def _given_anew(self, address: str, name: str | None) -> "Member":
+    async def _given_anew(self, address: str, name: str | None) -> "JoinedHost":
         """The fleet that was joined, with another password, user or options: a new life of this host there, in
         which the living keep their claims. Another fleet is refused."""
         with _driver():
@@ -163,7 +163,7 @@ class Fleet:
         member.start()
         return member
 
-    async def _enrolled(self, address: str, name: str | None) -> "Member":
+    async def _enrolled(self, address: str, name: str | None) -> "JoinedHost":
         with _driver():
             from headcount.store.postgres.address import parse_address, passfile_line
         parsed = parse_address(address)
@@ -202,7 +202,7 @@ class Fleet:
         self._loop.put(FleetNews("left", self._clock.now(), self.where))
         return freed, closed
 
-    async def _taken_leave(self, member: "Member") -> int:
+    async def _taken_leave(self, member: "JoinedHost") -> int:
         """It vouches for nothing before the others may take it, and does not enrol again behind our back."""
         await member.rest("this host is just leaving the fleet")
         try:
@@ -221,7 +221,7 @@ class Fleet:
         finally:
             self._nobody = None
 
-    async def _is_taken(self, member: "Member") -> bool:
+    async def _is_taken(self, member: "JoinedHost") -> bool:
         from headcount.store.postgres.pool import migrate
 
         await migrate(member.link)
@@ -236,14 +236,14 @@ class Fleet:
             named = ", ".join(claim.item for claim in held[:5])
             raise JoinRefused("held-here", f"{named} would be shared and is held here. Release it first.")
 
-    def _made(self, joined: Joined) -> "Member":
+    def _made(self, joined: Joined) -> "JoinedHost":
         with _driver():
-            from headcount.daemon.fleet.while_joined import Member
+            from headcount.daemon.fleet.while_joined import JoinedHost
             from headcount.store.postgres.address import shown, with_passfile
         self.where = shown(joined.conninfo)
         conninfo = with_passfile(joined.conninfo, self._files.passfile)
         host = self._files.host()
-        return Member(conninfo, host, joined.name, self._loop, self._clock, self._prove, self._pace)
+        return JoinedHost(conninfo, host, joined.name, self._loop, self._clock, self._prove, self._pace)
 
 
 @contextlib.contextmanager

@@ -31,10 +31,10 @@ from headcount.core.liveness_proofs import Prove
 from headcount.core.values.claim import (
     Acquire,
     Answer,
+    ClaimRefused,
     Freed,
     Granted,
     HandOff,
-    Refused,
     Released,
     SharedFreed,
     SharedGranted,
@@ -46,7 +46,7 @@ from headcount.core.values.item import Item
 from headcount.core.values.process import ProcessIdentity
 from headcount.core.values.verdict import Standing, Verdict
 from headcount.daemon.engine.loop import Loop, NotStored
-from headcount.daemon.fleet.intervals import Pace
+from headcount.daemon.fleet.intervals import Intervals
 from headcount.store.fleet_interface import SharedLedger, SharedUnavailable
 from headcount.system.clock import Clock
 
@@ -84,7 +84,7 @@ class Lease:
 
 class SharedClaims:
     def __init__(
-        self, ledger: SharedLedger, loop: Loop, clock: Clock, prove: Prove, lease: Lease, pace: Pace
+        self, ledger: SharedLedger, loop: Loop, clock: Clock, prove: Prove, lease: Lease, pace: Intervals
     ) -> None:
         self.ledger = ledger
         self.lease = lease
@@ -275,4 +275,4 @@ class SharedClaims:
 
 def _is_doubt(answer: Answer) -> bool:
     """Whoever waits and cannot be proved just now keeps its place: doubt ends nothing."""
-    return isinstance(answer, Refused) and answer.code == "unverified"
+    return isinstance(answer, ClaimRefused) and answer.code == "unverified"

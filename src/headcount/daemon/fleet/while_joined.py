@@ -23,13 +23,13 @@ from headcount.core.values.evidence import FleetNews
 from headcount.core.values.item import Item
 from headcount.daemon.engine.loop import Loop
 from headcount.daemon.fleet.claim_mirror import Mirror
-from headcount.daemon.fleet.intervals import Pace
+from headcount.daemon.fleet.intervals import Intervals
 from headcount.daemon.fleet.roster import Roster
 from headcount.daemon.fleet.shared_claims import Lease, SharedClaims
 from headcount.store.fleet_interface import Forgotten, Host, Membership, SharedUnavailable, Superseded
 from headcount.store.postgres.connect import Connection
 from headcount.store.postgres.ledger import CHANNEL, PostgresLedger
-from headcount.store.postgres.pool import Link, migrate
+from headcount.store.postgres.pool import Pool, migrate
 from headcount.store.postgres.roster import PostgresRoster
 from headcount.system.clock import Clock
 from headcount.times import PRUNE_EVERY
@@ -37,13 +37,13 @@ from headcount.times import PRUNE_EVERY
 log = logging.getLogger("headcount.fleet")
 
 
-class Member:
+class JoinedHost:
     def __init__(
-        self, conninfo: str, host: str, name: str, loop: Loop, clock: Clock, prove: Prove, pace: Pace
+        self, conninfo: str, host: str, name: str, loop: Loop, clock: Clock, prove: Prove, pace: Intervals
     ) -> None:
         self.name = name
         self.host = host
-        self.link = Link(conninfo, pace.call_within)
+        self.link = Pool(conninfo, pace.call_within)
         self.ledger = PostgresLedger(self.link, host, ttl=pace.ttl, lock_delay=pace.lock_delay)
         self.people = PostgresRoster(self.link, host)
         self.lease = Lease(clock, pace.ttl)
@@ -188,7 +188,7 @@ class Member:
                 await self.people.tidy()
 
 
-async def _unbroken(work: Callable[[], Coroutine[object, object, None]], pace: Pace) -> None:
+async def _unbroken(work: Callable[[], Coroutine[object, object, None]], pace: Intervals) -> None:
     """A bug in what concerns the fleet must not end what is local: it is loud, and tried again."""
     while True:
         try:

@@ -20,7 +20,7 @@ from pathlib import Path
 from headcount.core.state.claims import Entries
 from headcount.core.state.world import World
 from headcount.daemon.home import store_marks
-from headcount.daemon.http.listen import Server, open_unix_socket
+from headcount.daemon.http.listen import HttpServer, open_unix_socket
 from headcount.paths import Places
 from headcount.store.interface import StoreFault
 from headcount.store.sqlite.adapter import SqliteStore
@@ -41,8 +41,8 @@ PULLED_AWAY = 71  # exit code of a daemon whose store was taken from it
 log = logging.getLogger("headcount.home")
 
 
-class Home:
-    def __init__(self, places: Places, store: SqliteStore, server: Server, world: World) -> None:
+class HomeWatch:
+    def __init__(self, places: Places, store: SqliteStore, server: HttpServer, world: World) -> None:
         self._places = places
         self._store = store
         self._server = server

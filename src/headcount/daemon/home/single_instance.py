@@ -19,12 +19,12 @@ from pathlib import Path
 LOCKS = "/proc/locks"
 
 
-class Singleton:
+class SingleInstance:
     def __init__(self, *descriptors: int) -> None:
         self._descriptors = descriptors
 
     @classmethod
-    def take(cls, path: Path) -> "Singleton | None":
+    def take(cls, path: Path) -> "SingleInstance | None":
         """None: another daemon has it."""
         file = _lock_file(path)
         if file is None:

@@ -29,14 +29,14 @@ LAST_CHUNK = b"0\r\n\r\n"
 _encode = msgspec.json.Encoder().encode
 
 
-class Answer(Struct, frozen=True):
+class HttpAnswer(Struct, frozen=True):
     status: int
     body: bytes = b""
     media: str = JSON
     headers: Headers = ()
 
 
-class Stream(Struct, frozen=True):
+class HttpStream(Struct, frozen=True):
     """Frames until they end or their reader goes."""
 
     frames: AsyncGenerator[bytes, None]
@@ -44,14 +44,14 @@ class Stream(Struct, frozen=True):
     headers: Headers = ()
 
 
-def json_answer(message: object, status: int = 200) -> Answer:
-    return Answer(status, _encode(message))
+def json_answer(message: object, status: int = 200) -> HttpAnswer:
+    return HttpAnswer(status, _encode(message))
 
 
-NOTHING = Answer(NO_CONTENT)
+NOTHING = HttpAnswer(NO_CONTENT)
 
 
-def on_the_wire(answer: Answer, *, headless: bool, closing: bool) -> bytes:
+def on_the_wire(answer: HttpAnswer, *, headless: bool, closing: bool) -> bytes:
     """`headless`: to a HEAD, which gets the head alone; `closing`: the connection ends with it."""
     beginning = head(answer.status, answer.media, answer.headers, closing)
     if answer.status == NO_CONTENT:
@@ -60,7 +60,7 @@ def on_the_wire(answer: Answer, *, headless: bool, closing: bool) -> bytes:
     return beginning + length if headless else beginning + length + answer.body
 
 
-def head_of(stream: Stream, *, chunked: bool, closing: bool) -> bytes:
+def head_of(stream: HttpStream, *, chunked: bool, closing: bool) -> bytes:
     headers = (*stream.headers, CHUNKED) if chunked else stream.headers
     return head(200, stream.media, headers, closing) + b"\r\n"
 

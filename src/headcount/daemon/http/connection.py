@@ -18,10 +18,10 @@ import logging
 
 import httptools
 
-from headcount.daemon.http.answer import CLOSE, Answer
-from headcount.daemon.http.request import Line, Pairs, Request
-from headcount.daemon.http.request_checks import BODY_MOST, Gate, Refused, refusal_of, too_large
-from headcount.daemon.http.requests_in_order import Turns
+from headcount.daemon.http.answer import CLOSE, HttpAnswer
+from headcount.daemon.http.request import ConnectionFacts, Pairs, Request
+from headcount.daemon.http.request_checks import BODY_MOST, Gate, HttpRefusal, refusal_of, too_large
+from headcount.daemon.http.requests_in_order import RequestsInOrder
 from headcount.times import BODY_WITHIN, HEADERS_WITHIN, KEEP_ALIVE, LINGER
 
 HEAD_MOST = 32 * 1024
@@ -29,9 +29,11 @@ SENT_MOST = 8 * BODY_MOST  # of one message after its head: a body in small chun
 VERSIONS = frozenset({"1.0", "1.1"})
 GO_ON = b"HTTP/1.1 100 Continue\r\n\r\n"
 
-HEAD_TOO_LARGE = Refused(431, "head-too-large", f"A request line and its headers may have {HEAD_MOST} bytes.")
-NO_HTTP = Refused(400, "not-http", "This is not HTTP/1.1 as headcount speaks it.")
-TOO_MANY = Refused(429, "too-many", "Wait for answers before you ask more.")
+HEAD_TOO_LARGE = HttpRefusal(
+    431, "head-too-large", f"A request line and its headers may have {HEAD_MOST} bytes."
+)
+NO_HTTP = HttpRefusal(400, "not-http", "This is not HTTP/1.1 as headcount speaks it.")
+TOO_MANY = HttpRefusal(429, "too-many", "Wait for answers before you ask more.")
 
 BUFFER = bytearray(65_536)
 VIEW = memoryview(BUFFER)
@@ -47,7 +49,7 @@ class HttpProtocol(asyncio.BufferedProtocol):
     def __init__(
         self,
         gate: Gate,
-        line: Line,
+        line: ConnectionFacts,
         connections: "set[HttpProtocol]",
         tasks: set[asyncio.Task[None]],
         ending: asyncio.Event,
@@ -81,7 +83,7 @@ class HttpProtocol(asyncio.BufferedProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
-        self._turns = Turns(self._gate, self.line, transport, self._tasks, self._ending, self)
+        self._turns = RequestsInOrder(self._gate, self.line, transport, self._tasks, self._ending, self)
         self._connections.add(self)
         if self._ending.is_set():
             transport.close()
@@ -231,13 +233,13 @@ class HttpProtocol(asyncio.BufferedProtocol):
     def _head_size(self) -> int:
         return len(self._url) + sum(len(name) + len(value) for name, value in self._headers)
 
-    def _take(self, request: Request, refused: Answer | None) -> None:
+    def _take(self, request: Request, refused: HttpAnswer | None) -> None:
         if refused is not None and (request.is_last or CLOSE in refused.headers):
             self._is_deaf = True
         if self._turns.take(request, refused):
             self._refuse(TOO_MANY)
 
-    def _refuse(self, fault: Refused) -> None:
+    def _refuse(self, fault: HttpRefusal) -> None:
         """Of what is no request, for good; in its turn, as a request would be."""
         if not self._is_deaf:
             none = Request(self.line, "", "", b"", [], is_last=True)

@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Protocol
 
 from headcount.daemon.http.connection import HttpProtocol
-from headcount.daemon.http.request import Line
+from headcount.daemon.http.request import ConnectionFacts
 from headcount.daemon.http.request_checks import Gate
 from headcount.system.log_throttle import Seldom
 from headcount.system.loopback import Names
@@ -177,7 +177,7 @@ def open_unix_socket(path: Path) -> socket.socket:
     return sock
 
 
-class Server:
+class HttpServer:
     """Its listeners and their connections, until it is told to end."""
 
     def __init__(self, make_room: MakeRoom = no_room) -> None:
@@ -251,7 +251,7 @@ class Server:
         loop, gate = asyncio.get_running_loop(), self._gate
 
         def connected(caller: socket.socket) -> HttpProtocol | None:
-            line = Line.of(caller, names)
+            line = ConnectionFacts.of(caller, names)
             if names is not None and (line.loopback is None or not line.loopback.is_from_us()):
                 return None  # another user's, or closed already, so that nobody can say whose it was
             return HttpProtocol(gate, line, self._connections, self._tasks, self._ending, loop)

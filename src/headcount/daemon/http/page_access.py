@@ -86,24 +86,24 @@ def _is_plausible(text: str) -> bool:
 NONCE_BYTES = 16
 
 
-class Listener(Protocol):
+class ClosableSocket(Protocol):
     def close(self) -> None: ...
 
 
-class Door(Protocol):
+class PageServer(Protocol):
     """What is asked of the server."""
 
-    async def listen_also(self, sock: socket.socket, names: Names) -> Listener: ...
+    async def listen_also(self, sock: socket.socket, names: Names) -> ClosableSocket: ...
 
     def hang_up(self, port: int) -> None: ...
 
 
-class Pages:
-    def __init__(self, clock: Clock, door: Door, port: int) -> None:
+class PageAccess:
+    def __init__(self, clock: Clock, door: PageServer, port: int) -> None:
         self.credentials = Credentials(clock)
         self._door = door
         self._wanted = port
-        self._server: Listener | None = None
+        self._server: ClosableSocket | None = None
         self._kept_free: socket.socket | None = None
         self._port: int | None = None
         self._host = ""

@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from msgspec import Struct, field
 
-from headcount.daemon.identity.caller_ancestry import Seen
+from headcount.daemon.identity.caller_ancestry import CallerAncestors
 from headcount.system.loopback import Loopback, Names
 from headcount.system.processes.descriptor_limits import NOTHING_LEFT
 from headcount.system.unix_peer import Peer
@@ -22,12 +22,14 @@ from headcount.system.unix_peer import Peer
 Pairs = list[tuple[bytes, bytes]]
 
 
-class Line(Struct):
+class ConnectionFacts(Struct):
     """A connection, as those see it who answer what comes by it."""
 
     peer: Peer | None = None
     loopback: Loopback | None = None  # of a connection of the page
-    seen: Seen = field(default_factory=Seen)  # what was seen of the peer by earlier requests
+    seen: CallerAncestors = field(
+        default_factory=CallerAncestors
+    )  # what was seen of the peer by earlier requests
     lost: asyncio.Event = field(default_factory=asyncio.Event)
     unread: Callable[[], None] | None = (
         None  # to be called if the last answer turns out not to have been read
@@ -39,7 +41,7 @@ class Line(Struct):
             undo()
 
     @classmethod
-    def of(cls, sock: socket.socket, names: Names | None = None) -> "Line":
+    def of(cls, sock: socket.socket, names: Names | None = None) -> "ConnectionFacts":
         """An OSError: no descriptor was left to pin the peer with. Who cannot be named for another reason is nobody."""
         try:
             if names is None:
@@ -52,7 +54,7 @@ class Line(Struct):
 
 
 class Request(Struct):
-    line: Line
+    line: ConnectionFacts
     method: str
     path: str  # as it was sent
     query: bytes

@@ -21,7 +21,7 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from headcount.daemon.engine.loop import NotStored
-from headcount.daemon.http.answer import CLOSE, Answer, Headers, Stream, json_answer
+from headcount.daemon.http.answer import CLOSE, Headers, HttpAnswer, HttpStream, json_answer
 from headcount.daemon.http.request import Request
 from headcount.store.fleet_interface import SharedUnavailable
 from headcount.store.interface import StoreFault
@@ -30,7 +30,7 @@ from headcount.wire.faults import Fault, FaultBody
 
 log = logging.getLogger("headcount.gate")
 
-App = Callable[[Request], Awaitable[Answer | Stream]]
+App = Callable[[Request], Awaitable[HttpAnswer | HttpStream]]
 
 BODY_MOST = 1024 * 1024
 LENGTH_DIGITS_MOST = 20  # of a Content-Length
@@ -58,22 +58,22 @@ CONFINED: Headers = (
 """What every answer on loopback says to a browser: nothing from elsewhere, nothing inline, nothing kept."""
 
 
-class Refused(Exception):
+class HttpRefusal(Exception):
     def __init__(self, status: int, code: str, message: str, hint: str | None = None) -> None:
         super().__init__(message)
         self.status = status
         self.body = FaultBody(error=Fault(code=code, message=message, hint=hint))
 
 
-def not_you() -> Refused:
-    return Refused(403, "not-you", "This daemon serves its own user only.")
+def not_you() -> HttpRefusal:
+    return HttpRefusal(403, "not-you", "This daemon serves its own user only.")
 
 
-def too_large() -> Refused:
-    return Refused(413, "too-large", f"A body may have {BODY_MOST} bytes.")
+def too_large() -> HttpRefusal:
+    return HttpRefusal(413, "too-large", f"A body may have {BODY_MOST} bytes.")
 
 
-T = TypeVar("T", bound=Answer | Stream)
+T = TypeVar("T", bound=HttpAnswer | HttpStream)
 
 
 class Gate:
@@ -81,7 +81,7 @@ class Gate:
         self._app = app
         self._uid = os.getuid()
 
-    def admit(self, request: Request) -> Answer | None:
+    def admit(self, request: Request) -> HttpAnswer | None:
         """None: it may come in. Else what it is told."""
         try:
             if request.line.loopback is not None:
@@ -89,11 +89,11 @@ class Gate:
             else:
                 self._check_unix(request)
             _check_message(request)
-        except Refused as fault:
+        except HttpRefusal as fault:
             return self.confined(request, _refusal(request, fault))
         return None
 
-    async def answer(self, request: Request) -> Answer | Stream:
+    async def answer(self, request: Request) -> HttpAnswer | HttpStream:
         """Of one that came in, whatever happens."""
         try:
             if request.line.loopback is not None:
@@ -110,34 +110,34 @@ class Gate:
         if peer is None or peer.uid != self._uid:
             raise not_you()
         if headers.get(b"host") not in HOSTS or not _is_once(request, b"host"):
-            raise Refused(421, "wrong-host", "The Host header must be `localhost`.")
+            raise HttpRefusal(421, "wrong-host", "The Host header must be `localhost`.")
         if b"origin" in headers or headers.get(b"sec-fetch-site", b"none") not in OWN_SITE:
-            raise Refused(403, "foreign-origin", "Requests of web pages are refused.")
+            raise HttpRefusal(403, "foreign-origin", "Requests of web pages are refused.")
 
 
 def _check_loopback(request: Request, loopback: Loopback) -> None:
     """A name that another site made to point here (rebinding) has the wrong Host; its page the wrong Origin."""
     headers = request.named
     if headers.get(b"host") not in loopback.names.routes or not _is_once(request, b"host"):
-        raise Refused(
+        raise HttpRefusal(
             421,
             "wrong-host",
             "The page is not at this address, or no longer: each opening has a new one.",
             "For a new link: headcount web",
         )
     if b"service-worker" in headers:
-        raise Refused(403, "foreign-origin", "Service workers are refused.")
+        raise HttpRefusal(403, "foreign-origin", "Service workers are refused.")
     own = b"http://" + headers[b"host"]
     origin = own if b"origin" not in headers else headers[b"origin"] if _is_once(request, b"origin") else b""
     if origin != own or headers.get(b"sec-fetch-site", b"none") not in OWN_SITE:
-        raise Refused(403, "foreign-origin", "Requests of other web pages are refused.")
+        raise HttpRefusal(403, "foreign-origin", "Requests of other web pages are refused.")
 
 
 def _check_caller(loopback: Loopback) -> None:
     try:
         is_ours = loopback.is_from_us()
     except OSError as error:
-        raise Refused(
+        raise HttpRefusal(
             403,
             "not-verified",
             f"Headcount could not check which user is calling: {error.strerror}. Try again.",
@@ -149,7 +149,7 @@ def _check_caller(loopback: Loopback) -> None:
 def _check_message(request: Request) -> None:
     method, headers = request.method, request.named
     if method not in METHODS:
-        raise Refused(405, "wrong-method", f"{method[:20]} is not used here.")
+        raise HttpRefusal(405, "wrong-method", f"{method[:20]} is not used here.")
     length = headers.get(b"content-length", b"0")
     if not length.isdigit() or len(length) > LENGTH_DIGITS_MOST or int(length) > BODY_MOST:
         raise too_large()
@@ -160,7 +160,7 @@ def _check_message(request: Request) -> None:
 def _check_type(headers: dict[bytes, bytes]) -> None:
     kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
     if kind != b"application/json":
-        raise Refused(
+        raise HttpRefusal(
             415,
             "not-json",
             "The body must be sent as application/json.",
@@ -181,8 +181,8 @@ def _confined(headers: Headers) -> Headers:
     return (*(pair for pair in headers if pair[0] not in said), *CONFINED)
 
 
-def _refusal(request: Request, fault: Exception) -> Answer:
-    if isinstance(fault, Refused):
+def _refusal(request: Request, fault: Exception) -> HttpAnswer:
+    if isinstance(fault, HttpRefusal):
         return refusal_of(fault)
     if isinstance(fault, NotStored | StoreFault):
         code = "not-stored" if isinstance(fault, NotStored) else "not-readable"
@@ -197,7 +197,7 @@ def _refusal(request: Request, fault: Exception) -> Answer:
     )
 
 
-def refusal_of(fault: Refused) -> Answer:
+def refusal_of(fault: HttpRefusal) -> HttpAnswer:
     headers = (CLOSE,) if fault.body.error.code in CLOSING else ()
     return replace(json_answer(fault.body, fault.status), headers=headers)
 

@@ -17,8 +17,16 @@ from collections import deque
 from contextlib import aclosing
 from typing import Protocol
 
-from headcount.daemon.http.answer import CLOSE, LAST_CHUNK, Answer, Stream, chunk, head_of, on_the_wire
-from headcount.daemon.http.request import Line, Request
+from headcount.daemon.http.answer import (
+    CLOSE,
+    LAST_CHUNK,
+    HttpAnswer,
+    HttpStream,
+    chunk,
+    head_of,
+    on_the_wire,
+)
+from headcount.daemon.http.request import ConnectionFacts, Request
 from headcount.daemon.http.request_checks import BODY_MOST, Gate
 
 WAITING_MOST = 64  # requests that wait for their turn on one connection
@@ -33,11 +41,11 @@ class Owner(Protocol):
     def rested(self) -> None: ...
 
 
-class Turns:
+class RequestsInOrder:
     def __init__(
         self,
         gate: Gate,
-        line: Line,
+        line: ConnectionFacts,
         transport: asyncio.Transport,
         tasks: set[asyncio.Task[None]],
         ending: asyncio.Event,
@@ -50,12 +58,12 @@ class Turns:
         self._ending = ending  # the server's: what is in work is each connection's last
         self._owner: Owner = weakref.proxy(owner)  # which has us; nobody would free the two
         self.in_work: Request | None = None
-        self._waiting: deque[tuple[Request, Answer | None]] = deque()
+        self._waiting: deque[tuple[Request, HttpAnswer | None]] = deque()
         self.is_paused = False  # nobody reads what we write
         self._writable = asyncio.Event()
         self._streaming: asyncio.Task[None] | None = None
 
-    def take(self, request: Request, refused: Answer | None) -> bool:
+    def take(self, request: Request, refused: HttpAnswer | None) -> bool:
         """Whether more wait now than may; `refused` is its answer, where there is one already."""
         self._waiting.append((request, refused))
         if self.in_work is None:
@@ -97,10 +105,10 @@ class Turns:
         if self.in_work is None and not self._line.lost.is_set():
             self._owner.rested()
 
-    async def _serve(self, request: Request, answer: Answer | Stream | None) -> None:
+    async def _serve(self, request: Request, answer: HttpAnswer | HttpStream | None) -> None:
         try:
             answer = answer or await self._gate.answer(request)
-            if isinstance(answer, Stream):
+            if isinstance(answer, HttpStream):
                 await self._send_stream(request, answer)
                 return
             if self.is_paused:
@@ -117,7 +125,7 @@ class Turns:
                     task
                 )  # by a callback it would be one more turn of the loop for each answer
 
-    def _send(self, request: Request, answer: Answer) -> None:
+    def _send(self, request: Request, answer: HttpAnswer) -> None:
         closing = request.is_last or self._ending.is_set() or CLOSE in answer.headers
         self.in_work = None
         if self._line.lost.is_set() or self._transport.is_closing():  # a closing one drops what is written
@@ -126,7 +134,7 @@ class Turns:
             self._transport.write(on_the_wire(answer, headless=request.method == "HEAD", closing=closing))
             self._owner.answered(closing=closing)
 
-    async def _send_stream(self, request: Request, stream: Stream) -> None:
+    async def _send_stream(self, request: Request, stream: HttpStream) -> None:
         """A reader that goes in mid-frame is unsubscribed now."""
         self._streaming = asyncio.current_task()
         async with aclosing(stream.frames) as frames:

@@ -25,9 +25,9 @@ from headcount.core.sessions.descent import descends, is_of
 from headcount.core.values.process import Match, ProcessFacts, ProcessIdentity, same_process
 from headcount.core.values.session import Session, SessionId
 from headcount.daemon.engine.loop import Loop
-from headcount.daemon.identity.caller_ancestry import Lineage, Lineages, Seen, host_of, hosted_by
+from headcount.daemon.identity.caller_ancestry import CallerAncestors, Lineage, Lineages, host_of, hosted_by
 from headcount.daemon.identity.environment_marks import Marked, Marks
-from headcount.daemon.identity.tokens import Tokens
+from headcount.daemon.identity.tokens import SessionTokens
 from headcount.system.clock import Clock
 from headcount.system.processes.interface import Processes
 from headcount.system.unix_peer import Peer
@@ -39,7 +39,7 @@ MARKS_ELSEWHERE = "the caller lives in another pid namespace, where marks name n
 RUNGS_KEPT = 256  # most callers are passed by for the same few reasons
 
 
-class Kind(Enum):
+class ActorKind(Enum):
     OPERATOR = "operator"
     AGENT = "agent"
     DESCENDANT = "descendant"  # an agent that was started inside another agent
@@ -55,7 +55,7 @@ class Rung(Struct, frozen=True):
 
 
 class Actor(Struct, frozen=True):
-    kind: Kind
+    kind: ActorKind
     rungs: tuple[Rung, ...] = ()
     session: SessionId | None = None
     process: ProcessIdentity | None = None  # of the agent, which acts; None: no agent
@@ -67,13 +67,13 @@ class Actor(Struct, frozen=True):
 
     @property
     def is_agent(self) -> bool:
-        return self.kind in (Kind.AGENT, Kind.DESCENDANT)
+        return self.kind in (ActorKind.AGENT, ActorKind.DESCENDANT)
 
 
 A_PERSON = Rung("operator", True, "the kernel shows the caller, and no agent is above it")
 
 A_PAGE = Actor(
-    Kind.PAGE,
+    ActorKind.PAGE,
     (Rung("page", True, "the credential of a tab that the operator opened"),),
     resolved_by="page",
 )
@@ -108,7 +108,7 @@ class _Case(Struct):
 
 
 class Actors:
-    def __init__(self, processes: Processes, loop: Loop, clock: Clock, tokens: Tokens) -> None:
+    def __init__(self, processes: Processes, loop: Loop, clock: Clock, tokens: SessionTokens) -> None:
         self.lineages = Lineages(processes, loop, clock)
         self._processes = processes
         self._marks = Marks(processes)
@@ -116,7 +116,7 @@ class Actors:
         self._tokens = tokens
         self._uid = os.getuid()
 
-    async def resolve(self, peer: Peer | None, authorization: str | None, seen: Seen) -> Actor:
+    async def resolve(self, peer: Peer | None, authorization: str | None, seen: CallerAncestors) -> Actor:
         """`seen` is of the connection: its first request fills it."""
         lineage, token = await self.lineages.trace(peer, seen), offered(authorization)
         if seen.person is not None and lineage.chain and not lineage.hosts and token is None:
@@ -127,7 +127,7 @@ class Actors:
         self._by_token(case, token)
         self._by_marks(case)
         actor = _concluded(case, self._loop)
-        if actor.kind is Kind.OPERATOR:
+        if actor.kind is ActorKind.OPERATOR:
             seen.person = actor
         return actor
 
@@ -147,7 +147,7 @@ class Actors:
         chain = lineage.chain[: lineage.chain.index(helper)] if helper else lineage.chain
         if any(same_process(each.identity, process) is Match.SAME for each in chain[1:]):
             return True
-        marked = self._marks.read(Seen(chain=chain), self._uid, world)
+        marked = self._marks.read(CallerAncestors(chain=chain), self._uid, world)
         above = marked.session if marked else None
         return above is not None and (is_of(above, process) or descends(above, process, world.sessions))
 
@@ -159,7 +159,7 @@ class Actors:
     def count_inheritance(self, rung: str) -> None:
         self._loop.counts[f"inheritance_refused:{rung}"] += 1
 
-    def _by_peer(self, case: _Case, seen: Seen) -> None:
+    def _by_peer(self, case: _Case, seen: CallerAncestors) -> None:
         lineage = case.lineage
         if not lineage.hosts:
             case.pass_by(
@@ -262,7 +262,7 @@ def _concluded(case: _Case, loop: Loop) -> Actor:
     if case.refusal is not None:
         case.pass_by("operator", "what was offered did not hold, so this is not a person's shell either")
         rungs, caller = tuple(case.rungs), lineage.caller
-        return Actor(Kind.NOBODY, rungs, caller=caller, refusal=case.refusal, way_out=case.way_out)
+        return Actor(ActorKind.NOBODY, rungs, caller=caller, refusal=case.refusal, way_out=case.way_out)
     if case.session is not None:
         case.pass_by("operator", "the caller is inside an agent")
         return _agent(case, case.session, loop)
@@ -270,9 +270,9 @@ def _concluded(case: _Case, loop: Loop) -> Actor:
         why = lineage.why or "the caller lives in another pid namespace"
         case.pass_by("operator", f"{why}: it cannot be told from an agent's child")
         way_out = OUTSIDE if "namespace" in why else None
-        return Actor(Kind.NOBODY, tuple(case.rungs), caller=lineage.caller, refusal=why, way_out=way_out)
+        return Actor(ActorKind.NOBODY, tuple(case.rungs), caller=lineage.caller, refusal=why, way_out=way_out)
     case.rungs.append(A_PERSON)
-    return Actor(Kind.OPERATOR, tuple(case.rungs), caller=lineage.caller, resolved_by="operator")
+    return Actor(ActorKind.OPERATOR, tuple(case.rungs), caller=lineage.caller, resolved_by="operator")
 
 
 def _agent(case: _Case, session: Session, loop: Loop) -> Actor:
@@ -280,7 +280,7 @@ def _agent(case: _Case, session: Session, loop: Loop) -> Actor:
     if case.by != "peer":
         above = _remembered_above(session, loop)
     return Actor(
-        Kind.DESCENDANT if above else Kind.AGENT,
+        ActorKind.DESCENDANT if above else ActorKind.AGENT,
         tuple(case.rungs),
         session.id,
         session.process,

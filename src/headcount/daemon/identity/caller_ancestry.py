@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 NOT_SEEN = "no descriptor was left to look at all that is above the caller"
 
 
-class Seen(Struct):
+class CallerAncestors(Struct):
     """What was seen of one connection's peer. Descent is by birth: it stays when a process in between ends."""
 
     chain: tuple[ProcessFacts, ...] = ()
@@ -67,7 +67,7 @@ class Lineages:
         self._clock = clock
         self._uid = os.getuid()
 
-    async def trace(self, peer: Peer | None, seen: Seen) -> Lineage:
+    async def trace(self, peer: Peer | None, seen: CallerAncestors) -> Lineage:
         if seen.chain and peer is not None and not peer.has_ended():
             return Lineage(seen.chain, self._hosts(seen.chain), seen.visible)
         if peer is None:

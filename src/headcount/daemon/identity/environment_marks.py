@@ -23,7 +23,7 @@ from headcount.core.state.world import World
 from headcount.core.values.process import ProcessFacts, ProcessIdentity
 from headcount.core.values.session import Session, SessionId
 from headcount.core.values.verdict import Standing
-from headcount.daemon.identity.caller_ancestry import Seen, host_of
+from headcount.daemon.identity.caller_ancestry import CallerAncestors, host_of
 from headcount.daemon.identity.reporting_process import parse_pid
 from headcount.system.processes import descriptor_limits
 from headcount.system.processes.interface import Processes
@@ -41,7 +41,7 @@ class Marks:
     def __init__(self, processes: Processes) -> None:
         self._processes = processes
 
-    def read(self, seen: Seen, uid: int, world: World) -> Marked | None:
+    def read(self, seen: CallerAncestors, uid: int, world: World) -> Marked | None:
         """Of the nearest process that carries any; None: nobody does."""
         if seen.unmarked:
             return None
@@ -55,13 +55,13 @@ class Marks:
         seen.unmarked = bool(seen.chain)
         return None
 
-    def _way_out(self, seen: Seen, found: dict[str, str], uid: int) -> str:
+    def _way_out(self, seen: CallerAncestors, found: dict[str, str], uid: int) -> str:
         carriers = [facts.pid for facts in seen.chain if self._carried(seen, facts, uid)]
         if carriers == [seen.chain[0].pid]:
             return f"unset {' '.join(sorted(found))}"
         return f"use a shell that pid {carriers[-1]} did not start"
 
-    def find_among(self, seen: Seen, uid: int, sessions: Sequence[Session]) -> Session | None:
+    def find_among(self, seen: CallerAncestors, uid: int, sessions: Sequence[Session]) -> Session | None:
         """Which of one process's sessions the marks of the caller name: of the nearest that carries any of that
         agent's. The process itself is above the caller already, so a mark need only agree with it."""
         for facts in seen.chain:
@@ -74,7 +74,7 @@ class Marks:
                     return named[0] if named and _agrees(mark, found, named[0]) else None
         return None
 
-    def _carried(self, seen: Seen, facts: ProcessFacts, uid: int) -> dict[str, str] | None:
+    def _carried(self, seen: CallerAncestors, facts: ProcessFacts, uid: int) -> dict[str, str] | None:
         """None: no descriptor was left to read it; the next request asks again."""
         if facts.pid not in seen.environ:
             before = descriptor_limits.count_met()

@@ -31,7 +31,7 @@ KNOWN_MOST = 2_000
 T = TypeVar("T", Report, Record)
 
 
-class Spaces:
+class HostPaths:
     def __init__(self, loop: Loop, looks: BoundedThreads, clock: Clock) -> None:
         self._loop = loop
         self._looks = looks

@@ -21,10 +21,10 @@ from headcount.agents.catalog import AGENTS
 from headcount.agents.interface import Agent
 from headcount.core.values.process import Match, ProcessFacts, ProcessIdentity, same_process
 from headcount.core.values.report import ALONE, Anchor
-from headcount.daemon.identity.reporting_process_cache import Overhead, Settled
+from headcount.daemon.identity.reporting_process_cache import AgentAboveCache, AnchorCache
 from headcount.system.clock import Clock
 from headcount.system.processes.ancestry import above
-from headcount.system.processes.interface import Gone, Processes, Unreadable
+from headcount.system.processes.interface import Processes, ProcessGone, Unreadable
 from headcount.system.processes.pidfds.calls import find_inode
 from headcount.system.processes.procfs import TICKS
 from headcount.system.unix_peer import Peer
@@ -43,8 +43,8 @@ class Anchors:
         self._known = known
         self._place = processes.place()
         self._uid = os.getuid()
-        self._settled = Settled(clock)
-        self._overhead = Overhead(clock)
+        self._settled = AnchorCache(clock)
+        self._overhead = AgentAboveCache(clock)
 
     def forget(self, process: ProcessIdentity) -> None:
         """It ended: what its pid and start meant must be asked again."""
@@ -81,7 +81,7 @@ class Anchors:
         facts = self._processes.look(pid)
         if isinstance(facts, Unreadable):
             return _refused("stat line", "unreadable", f"pid {pid} cannot be read: {facts.why}")
-        if isinstance(facts, Gone) or same_process(facts.identity, claimed) is not Match.SAME:
+        if isinstance(facts, ProcessGone) or same_process(facts.identity, claimed) is not Match.SAME:
             return self._not_here(claimed, facts)
         if agent.is_helper(facts) or agent.is_launcher(facts):
             # it ran our hook, so it hosts a session: a spare that was just claimed, or a CLI that started no other
@@ -103,7 +103,7 @@ class Anchors:
         if settled is not None:
             return settled
         facts = self._processes.look(pid)
-        if isinstance(facts, Gone):
+        if isinstance(facts, ProcessGone):
             return _refused("header", "gone", f"no process has pid {pid}")
         if isinstance(facts, Unreadable):
             return _refused("header", "unreadable", f"pid {pid} cannot be read: {facts.why}")
@@ -162,7 +162,7 @@ class Anchors:
             return None
         return self._clock.now() - self._clock.boottime() + process.started / TICKS
 
-    def _not_here(self, claimed: ProcessIdentity, there: ProcessFacts | Gone) -> Anchor:
+    def _not_here(self, claimed: ProcessIdentity, there: ProcessFacts | ProcessGone) -> Anchor:
         known = self._known(claimed)
         if known is not None:
             return Anchor(known, False, "stat line")

@@ -31,7 +31,7 @@ Key = tuple[str, str, int, int]  # agent, rung, pid, start or inode
 MOST = 4096
 
 
-class Settled:
+class AnchorCache:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._anchors: dict[Key, tuple[Anchor, float]] = {}
@@ -73,19 +73,19 @@ def _pids(key: Key, anchor: Anchor) -> set[int]:
 ABOVE_MOST = 4096
 
 
-class Ending(Struct, frozen=True):
+class AgentAbove(Struct, frozen=True):
     """Where the walk ended: at an agent, or at nobody."""
 
     agent: ProcessIdentity | None
     at: float
 
 
-class Overhead:
+class AgentAboveCache:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._endings: dict[ProcessIdentity, Ending] = {}
+        self._endings: dict[ProcessIdentity, AgentAbove] = {}
 
-    def find(self, process: ProcessIdentity) -> Ending | None:
+    def find(self, process: ProcessIdentity) -> AgentAbove | None:
         """Of a walk that comes by that process; None: walk."""
         ending = self._endings.get(process)
         if ending is None or self._clock.boottime() - ending.at >= UNANCHORED_FRESH:
@@ -95,6 +95,6 @@ class Overhead:
     def keep(self, passed: Iterable[ProcessIdentity], agent: ProcessIdentity | None) -> None:
         if len(self._endings) >= ABOVE_MOST:
             self._endings.clear()
-        ending = Ending(agent, self._clock.boottime())
+        ending = AgentAbove(agent, self._clock.boottime())
         for process in passed:
             self._endings[process] = ending

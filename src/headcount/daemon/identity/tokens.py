@@ -35,19 +35,19 @@ TEXT_MOST = 256
 PRIVATE = 0o700
 
 
-class Table(Protocol):
+class TokenRows(Protocol):
     async def load(self) -> list[TokenRow]: ...
 
     async def keep(self, rows: Iterable[TokenRow], dropped: Iterable[str] = ()) -> None: ...
 
 
-class Known(Struct, frozen=True):
+class KnownToken(Struct, frozen=True):
     process: ProcessIdentity
     is_over: bool
 
 
-class Tokens:
-    def __init__(self, directory: Path, table: Table, processes: Processes, clock: Clock) -> None:
+class SessionTokens:
+    def __init__(self, directory: Path, table: TokenRows, processes: Processes, clock: Clock) -> None:
         self._directory = directory
         self._table = table
         self._processes = processes
@@ -57,14 +57,14 @@ class Tokens:
 
     # --- at the edge -------------------------------------------------------------------------------
 
-    def find(self, token: str) -> Known | None:
+    def find(self, token: str) -> KnownToken | None:
         if not 0 < len(token) <= TEXT_MOST or not token.isascii():
             return None
         row = self._rows.get(hash_of(token))
         if row is None:
             return None
         row = self._proved(row)
-        return Known(row.process, row.ended_at is not None)
+        return KnownToken(row.process, row.ended_at is not None)
 
     async def mint(self, process: ProcessIdentity) -> Path:
         """The file of that process's token; the one it has, if it has one."""

@@ -25,7 +25,7 @@ from msgspec.structs import replace
 from headcount.agents.catalog import AGENTS
 from headcount.agents.interface import Agent
 from headcount.agents.plugin_guard import unguarded
-from headcount.core.values.evidence import Closed, Judged
+from headcount.core.values.evidence import ConversationClosed, Judged
 from headcount.core.values.process import ProcessFacts, ProcessIdentity
 from headcount.core.values.report import Found, Record
 from headcount.core.values.session import Liveness
@@ -33,7 +33,7 @@ from headcount.core.values.verdict import Verdict
 from headcount.daemon.engine.loop import Loop
 from headcount.daemon.identity.reporting_process import Anchors
 from headcount.daemon.intake.ask_adapters import Adapters
-from headcount.daemon.intake.open_conversations import Hosting
+from headcount.daemon.intake.open_conversations import OpenConversations
 from headcount.system.clock import Clock
 from headcount.system.processes.interface import Processes
 from headcount.system.processes.procfs import TICKS
@@ -42,18 +42,18 @@ from headcount.times import CENSUS_EVERY, CENSUS_FRESH, CENSUS_SETTLES, CENSUS_W
 log = logging.getLogger("headcount.census")
 
 
-class Sight(Struct, frozen=True):
+class CensusSighting(Struct, frozen=True):
     """A process that was looked at, and the glance by which it is known again."""
 
     facts: ProcessFacts
     glance: object | None
 
 
-class Member(Struct, frozen=True):
+class AgentProcess(Struct, frozen=True):
     """A process of an agent: a session by itself, or one that may have conversations open."""
 
     agent: Agent
-    sight: Sight
+    sight: CensusSighting
     is_session: bool
 
 
@@ -65,7 +65,7 @@ class Census:
         anchors: Anchors,
         clock: Clock,
         adapters: Adapters,
-        hosting: Hosting,
+        hosting: OpenConversations,
         agents: Mapping[str, Agent] = AGENTS,
         judged: Callable[[ProcessIdentity, Verdict], Judged] | None = None,
     ) -> None:
@@ -80,9 +80,9 @@ class Census:
         self._uid = os.getuid()
         self._taken_at: float | None = None
         self._passed: dict[int, object] = {}  # pid: glance of those that are no agent's
-        self._members: dict[int, Member] = {}  # those that are
+        self._members: dict[int, AgentProcess] = {}  # those that are
         self._running: asyncio.Task[None] | None = None
-        self._ahead: asyncio.Future[list[Sight]] | None = None
+        self._ahead: asyncio.Future[list[CensusSighting]] | None = None
         self._again = False
 
     def look_ahead(self) -> None:
@@ -146,13 +146,13 @@ class Census:
         if is_net and self._taken_at is not None:
             self._loop.counts["census_caught"] += len(found) + len(news)  # what the event path missed
         self._taken_at = self._clock.boottime()
-        told: list[Found | Record | Closed | Judged] = [*found, *news, *self._asked_again()]
+        told: list[Found | Record | ConversationClosed | Judged] = [*found, *news, *self._asked_again()]
         answers = [self._loop.submit(each) for each in told]
         await asyncio.gather(
             *answers, return_exceptions=True
         )  # not stored now: the next one finds them again
 
-    async def _sort(self, seen: list[Sight]) -> None:
+    async def _sort(self, seen: list[CensusSighting]) -> None:
         """Whose each of them is. Only who was denied by every adapter is not looked at again."""
         rest = {each.facts.pid: each for each in seen}
         all_answered = True
@@ -168,23 +168,23 @@ class Census:
         if all_answered:
             self._passed.update({pid: each.glance for pid, each in rest.items()})
 
-    def _own(self, agent: Agent, seen: tuple[Sight, ...]) -> list[Member]:
+    def _own(self, agent: Agent, seen: tuple[CensusSighting, ...]) -> list[AgentProcess]:
         asked = self._hosting.is_asked(agent.name)
         found = []
         for each in seen:
             if agent.recognise(each.facts):
-                found.append(Member(self._agents[agent.name], each, True))
+                found.append(AgentProcess(self._agents[agent.name], each, True))
             elif asked and agent.is_helper(each.facts):
-                found.append(Member(self._agents[agent.name], each, False))
+                found.append(AgentProcess(self._agents[agent.name], each, False))
         return found
 
-    async def _hosted(self) -> list[Record | Closed]:
+    async def _hosted(self) -> list[Record | ConversationClosed]:
         asked = {name: agent for name, agent in self._agents.items() if self._hosting.is_asked(name)}
         mine: dict[str, list[ProcessFacts]] = {name: [] for name in asked}
         for each in self._members.values():
             if each.agent.name in mine:
                 mine[each.agent.name].append(each.sight.facts)
-        news: list[Record | Closed] = []
+        news: list[Record | ConversationClosed] = []
         for name, processes in mine.items():
             if processes:
                 news += await self._hosting.ask(asked[name], processes)
@@ -200,10 +200,10 @@ class Census:
         doubted = (each for each in self._loop.world.open_sessions() if each.liveness is Liveness.DOUBTED)
         return [self.ask_again(each.process) for each in doubted if each.process is not None]
 
-    def _look_at_all(self) -> list[Sight]:
+    def _look_at_all(self) -> list[CensusSighting]:
         """All that were not looked at before, or run another program now, parents before their children."""
         passed: dict[int, object] = {}
-        members: dict[int, Member] = {}
+        members: dict[int, AgentProcess] = {}
         seen = []
         for pid in self._processes.pids():
             member = self._members.get(pid)
@@ -219,11 +219,11 @@ class Census:
                 continue
             facts = self._processes.look(pid)
             if isinstance(facts, ProcessFacts) and facts.uid == self._uid and not self._is_fresh(facts):
-                seen.append(Sight(facts, glance))
+                seen.append(CensusSighting(facts, glance))
         self._passed, self._members = passed, members
         return sorted(seen, key=lambda each: each.facts.identity.started or 0)
 
-    def _describe(self, unknown: list[Member]) -> list[Found]:
+    def _describe(self, unknown: list[AgentProcess]) -> list[Found]:
         now = self._clock.now()
         return [
             Found(

@@ -32,7 +32,7 @@ log = logging.getLogger("headcount.hints")
 CHANGES = IN_CREATE | IN_MOVED_TO | IN_CLOSE_WRITE | IN_OPEN | IN_DELETE
 
 
-class Hints:
+class DirectoryHints:
     def __init__(self, files: FileEvents, look: Callable[[], object]) -> None:
         self._files = files
         self._look = look

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from headcount.bounded_thread import BoundedThreads
 from headcount.core.values.process import ProcessIdentity
 from headcount.core.values.report import Report, Worktree
-from headcount.daemon.identity.host_paths import Spaces
+from headcount.daemon.identity.host_paths import HostPaths
 from headcount.system.clock import Clock
 from headcount.system.git.repository import Repo, read_repo
 from headcount.system.mount_namespaces import is_ours
@@ -28,8 +28,8 @@ KNOWN_MOST = 2_000
 Found = tuple[dict[str, Repo | None], dict[str, str]]
 
 
-class Worktrees:
-    def __init__(self, clock: Clock, looks: BoundedThreads, spaces: Spaces) -> None:
+class EditedPaths:
+    def __init__(self, clock: Clock, looks: BoundedThreads, spaces: HostPaths) -> None:
         self.spaces = spaces
         self._clock = clock
         self._looks = looks
@@ -45,7 +45,7 @@ class Worktrees:
         if not directories and not paths:
             return list(reports)
         repos, real = await self._look(directories, paths)
-        return [_settled(each, repos, real) if _tells(each) else each for each in reports]
+        return [_resolved(each, repos, real) if _tells(each) else each for each in reports]
 
     async def repos(self, directories: Iterable[str]) -> dict[str, Repo | None]:
         """Without those that could not be read in time."""
@@ -101,7 +101,7 @@ def _tells(report: Report) -> bool:
     return report.says is not None or report.edits is not None or report.would_edit is not None
 
 
-def _settled(report: Report, repos: dict[str, Repo | None], real: dict[str, str]) -> Report:
+def _resolved(report: Report, repos: dict[str, Repo | None], real: dict[str, str]) -> Report:
     repo = repos.get(report.details.cwd or "")
     edits, would_edit = (
         real.get(path, os.path.normpath(path)) if path and is_ours(path) else path

@@ -31,9 +31,9 @@ from headcount.agents.interface import Agent, Unread
 from headcount.core.values.report import Anchor, Report
 from headcount.daemon.engine.loop import Loop, NotStored
 from headcount.daemon.identity.reporting_process import Anchors
-from headcount.daemon.intake.edited_paths import Worktrees
+from headcount.daemon.intake.edited_paths import EditedPaths
 from headcount.daemon.intake.mailbox_format import Sender, split
-from headcount.daemon.intake.unknown_events import Drift
+from headcount.daemon.intake.unknown_events import UnknownEvents
 from headcount.private_files import check_directory, open_to_append
 from headcount.system.clock import Clock
 from headcount.system.files import IN_CLOSE_WRITE, IN_IGNORED, IN_MOVED_TO, EndWatch, FileEvent, FileEvents
@@ -50,7 +50,7 @@ FLAG = ".listening"  # while it is there, per-tool hooks report too
 PASSING = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO})  # reading may succeed later
 
 
-class Letter(Struct):
+class MailboxFile(Struct):
     """One file: what it held, and what it was when it was read."""
 
     path: str
@@ -74,8 +74,8 @@ class Mailbox:
         anchors: Anchors,
         files: FileEvents,
         clock: Clock,
-        drift: Drift,
-        worktrees: Worktrees,
+        drift: UnknownEvents,
+        worktrees: EditedPaths,
     ) -> None:
         self.directory = directory
         self.counts: Counter[str] = Counter()
@@ -92,7 +92,7 @@ class Mailbox:
         self._wake = asyncio.Event()
         self._rescan = True
         self._settling: asyncio.TimerHandle | None = None
-        self._removing: asyncio.Future[list[Letter]] | None = None
+        self._removing: asyncio.Future[list[MailboxFile]] | None = None
 
     def open(self) -> None:
         """Watches first and lists afterwards, so that nothing falls between."""
@@ -175,7 +175,7 @@ class Mailbox:
         return [name for _, _, name in found]
 
     async def _deliver(self, names: Iterable[str]) -> None:
-        letters: list[Letter] = []
+        letters: list[MailboxFile] = []
         size = 0
         for name in names:
             if size >= SIZE_MOST:
@@ -187,7 +187,7 @@ class Mailbox:
                 size += len(letter.data)
         letters.sort(key=lambda each: each.written_at)
         heard: list[Report] = []
-        done: list[Letter] = []
+        done: list[MailboxFile] = []
         while letters and len(heard) < REPORTS_AT_ONCE:
             letter = letters.pop(0)
             reports = self._reports(letter)
@@ -209,7 +209,7 @@ class Mailbox:
                 self.counts["dropped_bytes"] += letter.left
         await self._remove_all(done)
 
-    async def _remove_all(self, letters: list[Letter]) -> None:
+    async def _remove_all(self, letters: list[MailboxFile]) -> None:
         """Many are removed by a thread, while the next are read: it is a fifth of the work."""
         if self._removing is not None:
             self._again(await self._removing)
@@ -219,7 +219,7 @@ class Mailbox:
         else:
             self._removing = asyncio.get_running_loop().run_in_executor(None, _remove, letters)
 
-    def _again(self, letters: Iterable[Letter]) -> None:
+    def _again(self, letters: Iterable[MailboxFile]) -> None:
         self._names.update(dict.fromkeys(letter.name for letter in letters))
 
     @staticmethod
@@ -227,7 +227,7 @@ class Mailbox:
         outcomes = await asyncio.gather(*answers, return_exceptions=True)
         return not any(isinstance(outcome, NotStored) for outcome in outcomes)
 
-    def _read(self, name: str) -> Letter | None:
+    def _read(self, name: str) -> MailboxFile | None:
         path = f"{self.directory}/{name}"
         try:
             fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -251,7 +251,7 @@ class Mailbox:
             is_fresh = (
                 max(self._clock.now() - written_at, abs(self._clock.now() - facts.st_ctime)) < SETTLE_WITHIN
             )
-            return Letter(path, written_at, is_fresh, max(len(data), facts.st_size), data)
+            return MailboxFile(path, written_at, is_fresh, max(len(data), facts.st_size), data)
         except OSError as error:
             self._warn("unread now", "a report cannot be read: %s", error.strerror)
             self._look_again()
@@ -259,7 +259,7 @@ class Mailbox:
         finally:
             os.close(fd)
 
-    def _reports(self, letter: Letter) -> list[Report] | None:
+    def _reports(self, letter: MailboxFile) -> list[Report] | None:
         """None: leave the file, it may not be whole yet."""
         contents = split(letter.data, cut=letter.size > len(letter.data))
         if contents is None:
@@ -309,7 +309,7 @@ class Mailbox:
             log.warning(text + "; further ones are counted, not logged", *facts)
 
 
-def _remove(letters: Iterable[Letter]) -> list[Letter]:
+def _remove(letters: Iterable[MailboxFile]) -> list[MailboxFile]:
     """Those to be read again: a second hook of the same shell pid appended meanwhile."""
     grown = []
     for letter in letters:

@@ -40,7 +40,7 @@ class Sender(Struct, frozen=True):
     started: int
 
 
-class Slip(Struct, frozen=True):
+class MailboxReport(Struct, frozen=True):
     """One report inside a file."""
 
     sender: Sender | None
@@ -48,7 +48,7 @@ class Slip(Struct, frozen=True):
 
 
 class Contents(Struct, frozen=True):
-    slips: list[Slip]
+    slips: list[MailboxReport]
     left: int = 0  # bytes at the end that were not read, because a bound was met
 
 
@@ -58,16 +58,16 @@ def split(data: bytes, *, cut: bool = False) -> Contents | None:
         line, _, rest = data.partition(b"\n")
         rest = rest.rstrip()
         if rest.endswith(b"}") and b"\n" not in rest and not line.startswith(b"{"):
-            return Contents([Slip(parse_stat(line), rest)])
+            return Contents([MailboxReport(parse_stat(line), rest)])
     slips, read, why = _scan(data)
     if why == "unfinished" and not cut:
         return None
     return Contents(slips, 0 if why == "whole" else len(data) - read)
 
 
-def _scan(data: bytes) -> tuple[list[Slip], int, str]:
+def _scan(data: bytes) -> tuple[list[MailboxReport], int, str]:
     """The reports, the end of the last one, and why it stopped: "whole", "unfinished", "bound"."""
-    slips: list[Slip] = []
+    slips: list[MailboxReport] = []
     at = read = tokens = 0
     line: bytes | None = None  # the last one since the last report
     while (at := _past_space(data, at)) < len(data):
@@ -82,7 +82,7 @@ def _scan(data: bytes) -> tuple[list[Slip], int, str]:
         end, tokens = _end_of(data, at, tokens)
         if end < 0:
             return slips, read, "bound" if tokens > TOKENS_MOST else "unfinished"
-        slips.append(Slip(parse_stat(line or b""), data[at:end]))
+        slips.append(MailboxReport(parse_stat(line or b""), data[at:end]))
         line, at, read = None, end, end
     return slips, read, "unfinished" if line is not None or not slips else "whole"
 

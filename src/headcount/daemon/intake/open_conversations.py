@@ -14,13 +14,13 @@ Not here: which processes there are (census.py), the deadline (ask_adapters.py),
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from headcount.agents.interface import Agent, Hosted, Place
-from headcount.core.values.evidence import Closed
+from headcount.agents.interface import Agent, Hosted, WatchedDirectory
+from headcount.core.values.evidence import ConversationClosed
 from headcount.core.values.process import Match, OpenFiles, ProcessFacts, ProcessIdentity, same_process
 from headcount.core.values.report import Details, Record
 from headcount.core.values.session import Session
 from headcount.daemon.engine.loop import Loop
-from headcount.daemon.identity.host_paths import Spaces
+from headcount.daemon.identity.host_paths import HostPaths
 from headcount.daemon.identity.reporting_process import Anchors
 from headcount.daemon.intake.ask_adapters import Adapters
 from headcount.system.clock import Clock
@@ -29,7 +29,7 @@ from headcount.system.processes.interface import Processes
 Answer = list[tuple[ProcessFacts, OpenFiles, tuple[Hosted, ...]]]
 
 
-class Hosting:
+class OpenConversations:
     def __init__(
         self,
         loop: Loop,
@@ -37,7 +37,7 @@ class Hosting:
         anchors: Anchors,
         clock: Clock,
         adapters: Adapters,
-        spaces: Spaces,
+        spaces: HostPaths,
     ) -> None:
         self.spaces = spaces
         self._loop = loop
@@ -45,7 +45,7 @@ class Hosting:
         self._anchors = anchors
         self._clock = clock
         self._adapters = adapters
-        self._places: dict[str, list[Place]] = {}
+        self._places: dict[str, list[WatchedDirectory]] = {}
         self._files: dict[
             ProcessIdentity, OpenFiles
         ] = {}  # as they were when the adapter last said what they mean
@@ -57,17 +57,17 @@ class Hosting:
             if places:
                 self._places[name] = places
 
-    def places(self) -> dict[str, list[Place]]:
+    def places(self) -> dict[str, list[WatchedDirectory]]:
         return self._places
 
     def is_asked(self, agent: str) -> bool:
         return agent in self._places
 
-    async def ask(self, agent: Agent, processes: Sequence[ProcessFacts]) -> list[Record | Closed]:
+    async def ask(self, agent: Agent, processes: Sequence[ProcessFacts]) -> list[Record | ConversationClosed]:
         """What is new of what these processes have open."""
         began = self._clock.now()
         answer = await self._adapters.ask(agent.name, lambda: self._look(agent, processes))
-        news: list[Record | Closed] = []
+        news: list[Record | ConversationClosed] = []
         for facts, files, hosted in answer or ():
             self._files[facts.identity] = files
             news += [await self.spaces.placed(each) for each in self._records(agent, facts, hosted)]
@@ -112,13 +112,13 @@ class Hosting:
 
     def _closed(
         self, agent: Agent, facts: ProcessFacts, hosted: tuple[Hosted, ...], began: float
-    ) -> list[Closed]:
+    ) -> list[ConversationClosed]:
         """Whatever was heard of since the look began may have been opened after it."""
         if not agent.is_helper(facts):
             return []  # a process that is one conversation ends with it
         still = {each.conversation for each in hosted}
         return [
-            Closed(agent.name, session.conversation, facts.identity, began)
+            ConversationClosed(agent.name, session.conversation, facts.identity, began)
             for session in self._sessions_of(facts.identity)
             if session.conversation is not None
             and session.agent == agent.name

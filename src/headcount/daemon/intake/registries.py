@@ -16,9 +16,9 @@ from pathlib import Path
 from headcount.agents.interface import Agent, Registry
 from headcount.core.values.process import ProcessFacts
 from headcount.daemon.engine.loop import Loop
-from headcount.daemon.identity.host_paths import Spaces
+from headcount.daemon.identity.host_paths import HostPaths
 from headcount.daemon.identity.reporting_process import Anchors
-from headcount.daemon.intake.unknown_events import Drift
+from headcount.daemon.intake.unknown_events import UnknownEvents
 from headcount.system.files import (
     IN_CLOSE_WRITE,
     IN_IGNORED,
@@ -39,8 +39,8 @@ class Registries:
         processes: Processes,
         anchors: Anchors,
         files: FileEvents,
-        drift: Drift,
-        spaces: Spaces,
+        drift: UnknownEvents,
+        spaces: HostPaths,
     ) -> None:
         self._loop = loop
         self._processes = processes

@@ -15,7 +15,7 @@ SIZE_MOST = 256 * 1024  # bytes; all names of a payload are read to find the new
 LOOK_AT_EVERY = 200  # of each kind of event, the first and then every so many
 
 
-class Drift:
+class UnknownEvents:
     def __init__(self) -> None:
         self.unknown: Counter[str] = Counter()
         self._seen: Counter[str] = Counter()

@@ -23,7 +23,7 @@ from headcount.core.state.world import World
 from headcount.core.values.claim import Claim, Freed
 from headcount.core.values.events import Event, EventType
 from headcount.core.values.evidence import Evidence, Examined
-from headcount.core.values.leftover import Find, Gone, Kind, Left, Leftover, LeftoverId
+from headcount.core.values.leftover import Find, Left, Leftover, LeftoverGone, LeftoverId, LeftoverKind
 from headcount.core.values.session import Session, SessionId
 from headcount.core.values.terminal import TMUX
 from headcount.daemon.config import Config
@@ -32,7 +32,7 @@ from headcount.daemon.engine.loop import Loop
 from headcount.daemon.intake.registries import Registries
 from headcount.daemon.leftovers import panes, records, worktrees
 from headcount.daemon.leftovers.panes import Soon
-from headcount.daemon.leftovers.search import Search, calm
+from headcount.daemon.leftovers.search import LeftoverSearch, calm
 from headcount.daemon.observers.terminals import Terminals
 from headcount.system.clock import Clock
 from headcount.system.processes.interface import Processes
@@ -45,7 +45,7 @@ Work = Callable[[], Coroutine[object, object, None]]
 T = TypeVar("T")
 
 
-class Aftermath(Part):
+class LeftoverCollector(Part):
     wants = frozenset({EventType.SESSION_ENDED, EventType.CLAIM_RELEASED})
 
     def __init__(
@@ -56,7 +56,7 @@ class Aftermath(Part):
         config: Config,
         terminals: Terminals,
         registries: Registries,
-        search: Search,
+        search: LeftoverSearch,
         looks: BoundedThreads,
     ) -> None:
         self._loop = loop
@@ -182,10 +182,12 @@ class Aftermath(Part):
     async def _look_again(self) -> None:
         world = self._loop.world
         known = [
-            each for each in world.remains.there() if each.kind in (Kind.PANE, Kind.WORKTREE, Kind.RECORD)
+            each
+            for each in world.remains.there()
+            if each.kind in (LeftoverKind.PANE, LeftoverKind.WORKTREE, LeftoverKind.RECORD)
         ]
         taken = panes.taken_by(world.open_sessions())
-        trees = [each for each in known if each.kind is Kind.WORKTREE]
+        trees = [each for each in known if each.kind is LeftoverKind.WORKTREE]
         verdicts = await worktrees.now(self._looks, trees, await self._busy())
         look = partial(self._look_at, known, verdicts, taken)
         finds, stale, gone = await self._looks.ask(look, AFTERMATH_WITHIN)
@@ -193,7 +195,7 @@ class Aftermath(Part):
             owner = records.owner_of(entry, world)
             finds.setdefault(owner.id if owner else None, []).append(find)
         now = self._clock.now()
-        told: list[Evidence] = [Gone(tuple(ids), now, because) for because, ids in gone.items()]
+        told: list[Evidence] = [LeftoverGone(tuple(ids), now, because) for because, ids in gone.items()]
         told += [Left(id, tuple(found), now) for id, found in finds.items()]
         await self._tell(told)
         self._looked_at = self._clock.boottime()
@@ -233,9 +235,9 @@ class Aftermath(Part):
         taken: dict[str, Session],
         nobodys: set[str],
     ) -> str | Find | None:
-        if leftover.kind is Kind.PANE:
+        if leftover.kind is LeftoverKind.PANE:
             return panes.why_gone(leftover, servers, taken, nobodys)
-        if leftover.kind is Kind.WORKTREE:
+        if leftover.kind is LeftoverKind.WORKTREE:
             return trees.get(leftover.id)
         return records.why_gone(leftover)
 

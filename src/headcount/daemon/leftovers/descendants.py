@@ -24,7 +24,7 @@ from msgspec import Struct
 from headcount.agents.catalog import AGENTS
 from headcount.core.state.world import World
 from headcount.core.values.events import Event, EventType
-from headcount.core.values.leftover import Find, Kind, process_key
+from headcount.core.values.leftover import Find, LeftoverKind, process_key
 from headcount.core.values.process import ProcessFacts, ProcessIdentity
 from headcount.core.values.verdict import Standing
 from headcount.daemon.engine.call_observers import Part
@@ -46,12 +46,12 @@ SEEN_MOST = 256  # of one agent; far more than people find readable
 Known = Callable[[ProcessIdentity], ProcessIdentity | None]
 
 
-class Seen(Struct, frozen=True):
+class SeenDescendant(Struct, frozen=True):
     at: float
     what: str
 
 
-Look = tuple[dict[ProcessIdentity, Seen], set[ProcessIdentity]]
+Look = tuple[dict[ProcessIdentity, SeenDescendant], set[ProcessIdentity]]
 
 
 class Descendants(Part):
@@ -62,7 +62,7 @@ class Descendants(Part):
         self._clock = clock
         self._known = known
         self._uid = os.getuid()
-        self._seen: dict[ProcessIdentity, dict[ProcessIdentity, Seen]] = {}
+        self._seen: dict[ProcessIdentity, dict[ProcessIdentity, SeenDescendant]] = {}
         self._due: dict[ProcessIdentity, float] = {}  # by the event loop's clock
         self._timer: asyncio.TimerHandle | None = None  # one for all of them
         self._looked_at: dict[ProcessIdentity, float] = {}  # by the event loop's clock
@@ -98,7 +98,8 @@ class Descendants(Part):
         seen = await asyncio.to_thread(self._below_left, left)
         because = (f"child of {left.pid}, which was left",)
         return tuple(
-            Find(Kind.PROCESS, process_key(each), known.what, because, each) for each, known in seen.items()
+            Find(LeftoverKind.PROCESS, process_key(each), known.what, because, each)
+            for each, known in seen.items()
         )
 
     def take(self, agent: ProcessIdentity) -> tuple[Find, ...]:
@@ -165,20 +166,20 @@ class Descendants(Part):
             looks[agent] = seen, self._gone([each for each in before if each not in seen])
         return looks
 
-    def _below(self, agent: ProcessIdentity) -> dict[ProcessIdentity, Seen]:
+    def _below(self, agent: ProcessIdentity) -> dict[ProcessIdentity, SeenDescendant]:
         now = self._clock.now()
-        found: dict[ProcessIdentity, Seen] = {}
+        found: dict[ProcessIdentity, SeenDescendant] = {}
         todo = [agent]
         while todo and len(found) < SEEN_MOST:
             above = todo.pop()
             for pid in self._processes.children(above):
                 facts = self._processes.look(pid)
                 if isinstance(facts, ProcessFacts) and facts.parent == above.pid and self._is_mere(facts):
-                    found[facts.identity] = Seen(now, called(facts))
+                    found[facts.identity] = SeenDescendant(now, called(facts))
                     todo.append(facts.identity)
         return found
 
-    def _below_left(self, left: ProcessIdentity) -> dict[ProcessIdentity, Seen]:
+    def _below_left(self, left: ProcessIdentity) -> dict[ProcessIdentity, SeenDescendant]:
         if is_in_a_terminal(self._processes, left):
             return {}
         return {each: seen for each, seen in self._below(left).items() if self._is_free(each)}
@@ -201,6 +202,6 @@ class Descendants(Part):
         return verdict.standing is Standing.ALIVE
 
 
-def _find(process: ProcessIdentity, seen: Seen) -> Find:
+def _find(process: ProcessIdentity, seen: SeenDescendant) -> Find:
     when = time.strftime("%H:%M", time.localtime(seen.at))
-    return Find(Kind.PROCESS, process_key(process), seen.what, (f"child seen {when}",), process)
+    return Find(LeftoverKind.PROCESS, process_key(process), seen.what, (f"child seen {when}",), process)

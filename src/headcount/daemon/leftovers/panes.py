@@ -14,9 +14,9 @@ Not here: when they are looked for (collect.py), closing one's own window (daemo
 from collections.abc import Collection, Iterable, Mapping
 from enum import Enum
 
-from headcount.core.values.leftover import Find, Kind, Leftover
+from headcount.core.values.leftover import Find, Leftover, LeftoverKind
 from headcount.core.values.session import Liveness, Session, SessionId
-from headcount.core.values.terminal import TMUX, Pane, Where
+from headcount.core.values.terminal import TMUX, Pane, TerminalPlace
 from headcount.system import tmux
 from headcount.times import UNNAMED_AFTER
 
@@ -30,7 +30,7 @@ class Soon(Enum):
     SETTLING = "settling"
 
 
-def key_of(where: Where | Pane) -> Key:
+def key_of(where: TerminalPlace | Pane) -> Key:
     pane = where.id if isinstance(where, Pane) else where.pane
     return f"{where.socket} {where.server} {where.server_since} {pane}"
 
@@ -136,4 +136,4 @@ def _find(pane: Pane, what: str, evidence: tuple[str, ...], *, unbound: bool = F
         "shell": pane.pid,
         "unbound": unbound,
     }
-    return Find(Kind.PANE, key_of(pane), what, evidence, facts=facts)
+    return Find(LeftoverKind.PANE, key_of(pane), what, evidence, facts=facts)

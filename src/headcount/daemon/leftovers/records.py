@@ -12,15 +12,15 @@ import os
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
-from headcount.agents.interface import Entry, Registry
+from headcount.agents.interface import Registry, RegistryEntry
 from headcount.core.state.world import World
-from headcount.core.values.leftover import Find, Kind, Leftover
+from headcount.core.values.leftover import Find, Leftover, LeftoverKind
 from headcount.core.values.process import ProcessFacts
 from headcount.core.values.session import Session
-from headcount.system.processes.interface import Gone, Processes
+from headcount.system.processes.interface import Processes, ProcessGone
 
 Places = Iterable[tuple[Registry, Path]]
-Stale = tuple[Entry, Find]
+Stale = tuple[RegistryEntry, Find]
 
 
 def stale(places: Places, processes: Processes, pids: Collection[int] | None = None) -> list[Stale]:
@@ -36,7 +36,7 @@ def stale(places: Places, processes: Processes, pids: Collection[int] | None = N
     return found
 
 
-def owner_of(entry: Entry, world: World) -> Session | None:
+def owner_of(entry: RegistryEntry, world: World) -> Session | None:
     """The last session of the process that the file speaks of, if it is remembered."""
     for id in reversed(world.by_pid.get(entry.pid, ())):
         session = world.sessions[id]
@@ -63,7 +63,7 @@ def _files(registry: Registry, directory: Path) -> list[Path]:
         return []
 
 
-def _why_stale(entry: Entry, processes: Processes) -> str | None:
+def _why_stale(entry: RegistryEntry, processes: Processes) -> str | None:
     place = processes.place()
     if (
         entry.started is None
@@ -72,17 +72,17 @@ def _why_stale(entry: Entry, processes: Processes) -> str | None:
     ):
         return None
     facts = processes.look(entry.pid)
-    if isinstance(facts, Gone):
+    if isinstance(facts, ProcessGone):
         return f"no process has pid {entry.pid}"
     if isinstance(facts, ProcessFacts) and facts.identity.started not in (None, entry.started):
         return f"pid {entry.pid} belongs to another process now"
     return None
 
 
-def _find(path: Path, entry: Entry, why: str) -> Find:
+def _find(path: Path, entry: RegistryEntry, why: str) -> Find:
     try:
         written = path.lstat().st_mtime_ns
     except OSError:
         written = 0
     facts = {"path": str(path), "names": entry.pid, "conversation": entry.conversation, "written": written}
-    return Find(Kind.RECORD, str(path), str(path), (why,), facts=facts)
+    return Find(LeftoverKind.RECORD, str(path), str(path), (why,), facts=facts)

@@ -31,7 +31,7 @@ from headcount.bounded_thread import BoundedThreads, Late
 from headcount.core.leftovers.attribution import LAUNCH, Carried, Known, by_mark, is_dead, lives, whose
 from headcount.core.state.world import World
 from headcount.core.values.events import Event, EventType
-from headcount.core.values.leftover import Find, Kind, Left, process_key
+from headcount.core.values.leftover import Find, Left, LeftoverKind, process_key
 from headcount.core.values.process import Match, ProcessFacts, ProcessIdentity, same_process
 from headcount.core.values.session import Session, SessionId
 from headcount.daemon.engine.call_observers import Part
@@ -42,7 +42,7 @@ from headcount.daemon.leftovers.protected_processes import is_terminal, stands_a
 from headcount.system.clock import Clock
 from headcount.system.processes.ancestry import above
 from headcount.system.processes.boot_and_namespace import namespace_of
-from headcount.system.processes.interface import Gone, Processes
+from headcount.system.processes.interface import Processes, ProcessGone
 from headcount.system.processes.procfs import TICKS
 from headcount.times import CALM_AFTER, CALM_ROUNDS, SEARCH_WAITED_FOR, SEARCH_WITHIN
 
@@ -65,7 +65,7 @@ Ends = dict[ProcessIdentity, int]
 Tokens = Mapping[str, ProcessIdentity]
 
 
-class Search(Part):
+class LeftoverSearch(Part):
     wants = frozenset({EventType.SESSION_ENDED})
 
     def __init__(
@@ -224,7 +224,7 @@ class Search(Part):
             if mark.pid is None or (mark.agent, mark.conversation) in known:
                 continue
             owner = self._processes.look(mark.pid)
-            if isinstance(owner, Gone) or (
+            if isinstance(owner, ProcessGone) or (
                 isinstance(owner, ProcessFacts)
                 and (owner.identity.started or 0) > (facts.identity.started or 0)
             ):
@@ -273,4 +273,6 @@ def _marks(carried: dict[str, str]) -> list[Carried]:
 
 def _find(facts: ProcessFacts, mark: Carried, **more: str) -> Find:
     because = (f"{mark.variables} in its environment",)
-    return Find(Kind.PROCESS, process_key(facts.identity), called(facts), because, facts.identity, dict(more))
+    return Find(
+        LeftoverKind.PROCESS, process_key(facts.identity), called(facts), because, facts.identity, dict(more)
+    )

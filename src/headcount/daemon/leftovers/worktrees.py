@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from headcount.bounded_thread import BoundedThreads, Late
-from headcount.core.values.leftover import Find, Kind, Leftover, LeftoverId
+from headcount.core.values.leftover import Find, Leftover, LeftoverId, LeftoverKind
 from headcount.core.values.session import Session, SessionId
 from headcount.system.git.repository import read_repo
 from headcount.system.git.unsaved_work import Work, read_work
@@ -107,7 +107,7 @@ def _find(top: str, work: Work, *evidence: str) -> Find:
         "uncommitted": work.uncommitted,
         "unpushed": work.unpushed,
     }
-    return Find(Kind.WORKTREE, top, f"{_short(top)}, {', '.join(parts)}", evidence, facts=facts)
+    return Find(LeftoverKind.WORKTREE, top, f"{_short(top)}, {', '.join(parts)}", evidence, facts=facts)
 
 
 def _short(path: str) -> str:

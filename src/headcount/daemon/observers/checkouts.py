@@ -19,7 +19,7 @@ from headcount.core.values.evidence import CheckoutSeen
 from headcount.core.values.session import Checkout, Session, SessionId
 from headcount.daemon.engine.call_observers import OF_SESSIONS, Part
 from headcount.daemon.engine.loop import Loop
-from headcount.daemon.intake.edited_paths import Worktrees
+from headcount.daemon.intake.edited_paths import EditedPaths
 from headcount.system.clock import Clock
 from headcount.system.git.repository import Repo
 
@@ -31,7 +31,7 @@ AT_REST = frozenset({Doing.DONE, Doing.FAILED, Doing.IDLE})
 class Checkouts(Part):
     wants = OF_SESSIONS
 
-    def __init__(self, loop: Loop, worktrees: Worktrees, clock: Clock) -> None:
+    def __init__(self, loop: Loop, worktrees: EditedPaths, clock: Clock) -> None:
         self._loop = loop
         self._worktrees = worktrees
         self._clock = clock

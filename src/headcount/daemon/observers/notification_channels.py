@@ -42,7 +42,7 @@ class _Parcel(Struct):
     answer: "Future[str | None] | None" = None  # somebody waits to hear what came of it: a test
 
 
-class Courier:
+class ChannelWorker:
     def __init__(self, name: str, send: Send) -> None:
         self.name = name
         self._send = send
@@ -103,13 +103,13 @@ class Courier:
             return type(error).__name__
 
 
-def couriers_of(config: Config) -> list[Courier]:
+def couriers_of(config: Config) -> list[ChannelWorker]:
     """One for each channel that is set; none: nobody is told of anything."""
     made = []
     if config.notify_desktop:
-        made.append(Courier("desktop", _on_desktop))
+        made.append(ChannelWorker("desktop", _on_desktop))
     if config.notify_command:
-        made.append(Courier("command", _by_command(list(config.notify_command))))
+        made.append(ChannelWorker("command", _by_command(list(config.notify_command))))
     return made
 
 

@@ -18,14 +18,22 @@ from collections.abc import Sequence
 
 import msgspec
 
-from headcount.core.notifications import OF_TURNS, Kind, Memory, Notice, begin, is_unattended_turn, judge
+from headcount.core.notifications import (
+    OF_TURNS,
+    Memory,
+    Notice,
+    NotificationKind,
+    begin,
+    is_unattended_turn,
+    judge,
+)
 from headcount.core.state.world import World
 from headcount.core.values.events import Event
 from headcount.core.values.process import ProcessIdentity
 from headcount.core.values.session import Session
 from headcount.daemon.config import Config
 from headcount.daemon.engine.call_observers import EVERY
-from headcount.daemon.observers.notification_channels import Courier, Row, couriers_of
+from headcount.daemon.observers.notification_channels import ChannelWorker, Row, couriers_of
 from headcount.daemon.views.session_row import time_text
 from headcount.store.interface import StoreFault
 from headcount.store.sqlite.adapter import SqliteStore
@@ -52,7 +60,7 @@ class Notifier:
         self._store = store
         self._clock = clock
         self._processes = processes
-        self.couriers: list[Courier] = couriers_of(config)
+        self.couriers: list[ChannelWorker] = couriers_of(config)
         self._memory = Memory()
         self._waiting: deque[Entry] = deque()
         self._wake = asyncio.Event()
@@ -92,7 +100,7 @@ class Notifier:
     async def test(self) -> list[tuple[str, str | None]]:
         """One notice by every channel, and what came of it: None is good."""
         at = self._clock.now()
-        row = row_of(Notice(0, at, Kind.TEST, None, "headcount", "This is a test."), None)
+        row = row_of(Notice(0, at, NotificationKind.TEST, None, "headcount", "This is a test."), None)
         tried = [(each.name, asyncio.wrap_future(each.try_out(row))) for each in self.couriers]
         return [(name, await answer) for name, answer in tried]
 

@@ -36,7 +36,7 @@ log = logging.getLogger("headcount.stalls")
 Size = tuple[int, int]  # of a transcript: bytes, and when it was written
 
 
-class Sight(Struct, frozen=True):
+class StallSample(Struct, frozen=True):
     """What one session's sources showed at a look, and when each had last been seen to stir."""
 
     at: float
@@ -58,7 +58,7 @@ class Stalls(Part):
         self._patience = patience
         self._looks = looks
         self._every = min(times.STALL_LOOK_EVERY, patience / times.STALL_LOOKS_LEAST)
-        self._sights: dict[SessionId, Sight] = {}
+        self._sights: dict[SessionId, StallSample] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._looking: asyncio.Task[None] | None = None
         self.looks = 0
@@ -120,19 +120,21 @@ class Stalls(Part):
 
     # --- in a thread -------------------------------------------------------------------------------
 
-    def _look_at_all(self, working: list[Session], sizes: dict[str, Size | None]) -> dict[SessionId, Sight]:
+    def _look_at_all(
+        self, working: list[Session], sizes: dict[str, Size | None]
+    ) -> dict[SessionId, StallSample]:
         self.looks += 1
         return {each.id: self._look(each, sizes.get(each.transcript or "")) for each in working}
 
-    def _look(self, session: Session, size: Size | None) -> Sight:
+    def _look(self, session: Session, size: Size | None) -> StallSample:
         assert session.process is not None
         cpu = self._processes.cpu_time(session.process)
         now = self._clock.now()  # of this read: a loaded machine makes one session wait for another's
         before = self._sights.get(session.id)
         if before is None or not 0 <= now - before.at <= times.STALL_BLIND_AFTER * self._every:
-            return Sight(now, cpu, now, size, now)
+            return StallSample(now, cpu, now, size, now)
         works = _works(before.cpu, cpu, now - before.at)
-        return Sight(
+        return StallSample(
             now, cpu, now if works else before.cpu_at, size, now if size != before.size else before.size_at
         )
 
@@ -144,7 +146,7 @@ def _works(before: float | None, now: float | None, span: float) -> bool:
     return abs(now - before) > times.STILL_SHARE * span
 
 
-def _told(id: SessionId, sight: Sight, patience: float) -> Looked:
+def _told(id: SessionId, sight: StallSample, patience: float) -> Looked:
     return Looked(
         id,
         sight.at,

@@ -26,7 +26,7 @@ from headcount.core.values.terminal import (
     NAMES,
     TMUX,
     Pane,
-    Where,
+    TerminalPlace,
     by_environment,
     in_tmux,
     pane_of,
@@ -52,7 +52,7 @@ class NotKnown(Struct, frozen=True):
     why: str
 
 
-Place = Where | NotKnown | None
+Place = TerminalPlace | NotKnown | None
 """None: in no terminal that we know, and all that could say so were asked."""
 
 

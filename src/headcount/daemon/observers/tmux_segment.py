@@ -22,7 +22,7 @@ from headcount.system.clock import Clock
 from headcount.times import SEGMENT_AFTER
 
 
-class Segment:
+class TmuxSegment:
     wants = EVERY
 
     def __init__(self, clock: Clock, *, wanted: bool) -> None:

@@ -16,7 +16,7 @@ from headcount.agents.interface import Agent
 from headcount.core.leftovers.conversation_open_twice import writers
 from headcount.core.state.world import World
 from headcount.core.values.events import Event
-from headcount.core.values.leftover import Find, Kind, Left, Leftover, LeftoverId
+from headcount.core.values.leftover import Find, Left, Leftover, LeftoverId, LeftoverKind
 from headcount.daemon.engine.call_observers import EVERY, Part
 from headcount.daemon.engine.loop import Loop
 from headcount.system.clock import Clock
@@ -25,7 +25,7 @@ from headcount.times import GLIMPSE_AFTER
 log = logging.getLogger("headcount.forks")
 
 
-class Forks(Part):
+class TranscriptForks(Part):
     wants = EVERY
 
     def __init__(self, agents: Mapping[str, Agent], loop: Loop, clock: Clock) -> None:
@@ -36,7 +36,7 @@ class Forks(Part):
         self._reading: set[asyncio.Task[None]] = set()
 
     def noticed(self, events: Sequence[Event], world: World) -> None:
-        pairs = [each for each in world.remains.there() if each.kind is Kind.SECOND_WRITER]
+        pairs = [each for each in world.remains.there() if each.kind is LeftoverKind.SECOND_WRITER]
         if not pairs:
             return
         touched = {event.session for event in events}

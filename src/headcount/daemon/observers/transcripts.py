@@ -157,7 +157,7 @@ def _stamp(path: Path) -> Stamp | None:
     return facts.st_size, facts.st_mtime_ns, log.st_size, log.st_mtime_ns
 
 
-class Follow(Part):
+class TranscriptWatch(Part):
     wants = OF_SESSIONS
 
     def __init__(

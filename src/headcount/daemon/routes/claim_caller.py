@@ -15,16 +15,16 @@ from headcount.core.values.process import ProcessIdentity
 from headcount.core.values.session import Session
 from headcount.daemon.api.route import Call
 from headcount.daemon.api.session_selector import ended_words
-from headcount.daemon.http.request_checks import Refused
-from headcount.daemon.identity.caller import Kind
+from headcount.daemon.http.request_checks import HttpRefusal
+from headcount.daemon.identity.caller import ActorKind
 from headcount.daemon.routes import shared_claims as shared
 
 KINDS = {
-    Kind.OPERATOR: CallerKind.OPERATOR,
-    Kind.PAGE: CallerKind.OPERATOR,
-    Kind.AGENT: CallerKind.AGENT,
-    Kind.DESCENDANT: CallerKind.AGENT,
-    Kind.NOBODY: CallerKind.NOBODY,
+    ActorKind.OPERATOR: CallerKind.OPERATOR,
+    ActorKind.PAGE: CallerKind.OPERATOR,
+    ActorKind.AGENT: CallerKind.AGENT,
+    ActorKind.DESCENDANT: CallerKind.AGENT,
+    ActorKind.NOBODY: CallerKind.NOBODY,
 }
 
 
@@ -44,10 +44,12 @@ def _living(session: Session) -> Session:
     who = f"{session.id[:4]} {said(session.name or session.agent)}"
     if session.ended is not None:
         hint = "Claims are held by living sessions. Those are: headcount ps"
-        raise Refused(410, "session-ended", f"{who} {ended_words(session)}.", hint)
+        raise HttpRefusal(410, "session-ended", f"{who} {ended_words(session)}.", hint)
     if session.process is None:
         hint = "See why: headcount explain " + session.id[:4]
-        raise Refused(409, "no-process", f"The process of {who} is not known, so it can hold nothing.", hint)
+        raise HttpRefusal(
+            409, "no-process", f"The process of {who} is not known, so it can hold nothing.", hint
+        )
     return session
 
 

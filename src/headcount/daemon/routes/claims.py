@@ -29,6 +29,7 @@ from headcount.core.values.claim import (
     Answer,
     Caller,
     Claim,
+    ClaimRefused,
     Granted,
     HandOff,
     Held,
@@ -36,12 +37,11 @@ from headcount.core.values.claim import (
     Released,
     Withdraw,
 )
-from headcount.core.values.claim import Refused as NotGiven
 from headcount.core.values.item import TREE, BadItem, Item, covers, is_path, overlaps, parse_item
 from headcount.core.values.verdict import Standing
 from headcount.daemon.api.route import Call
 from headcount.daemon.http.answer import json_answer
-from headcount.daemon.http.request_checks import Refused
+from headcount.daemon.http.request_checks import HttpRefusal
 from headcount.daemon.identity.caller_ancestry import host_of
 from headcount.daemon.routes import shared_claims as shared
 from headcount.daemon.routes.claim_caller import KINDS, caller_of, holding_caller
@@ -113,9 +113,9 @@ async def acquire(call: Call) -> object:
     _check_size("note", wish.note or "", NOTE_MOST)
     _check_size("request", request, REQUEST_MOST)
     if caller.process is None:
-        raise Refused(403, "not-an-agent", "You are inside no agent that headcount knows.", HINT)
+        raise HttpRefusal(403, "not-an-agent", "You are inside no agent that headcount knows.", HINT)
     if wish.own and wish.until_empty and host_of(call.service.loop.world, caller.process) is None:
-        raise Refused(400, "not-searched-for", OWN_UNTIL_EMPTY, OWN_HINT)
+        raise HttpRefusal(400, "not-searched-for", OWN_UNTIL_EMPTY, OWN_HINT)
     until = _wait_until(call, wish.wait)
     command = Acquire(item, caller, request, wish.note, until, wish.until_empty)
     ledger = _ledger(call, item)
@@ -160,7 +160,7 @@ async def _given_back(call: Call) -> tuple[Item, Release | Withdraw]:
 
 def _check_size(what: str, text: str, most: int) -> None:
     if len(text) > most:
-        raise Refused(400, "too-long", f"A {what} has at most {most} characters.")
+        raise HttpRefusal(400, "too-long", f"A {what} has at most {most} characters.")
 
 
 def _is_for_another(call: Call) -> bool:
@@ -219,7 +219,7 @@ async def hand_off(call: Call) -> object:
 async def accept_loss(call: Call) -> LossAccepted:
     loss = call.service.loop.world.book.loss
     answer = await call.service.loop.command(AcceptLoss(Caller(None, kind=KINDS[call.actor.kind])))
-    if isinstance(answer, NotGiven):
+    if isinstance(answer, ClaimRefused):
         raise _fault(call, answer)
     return LossAccepted(accepted=True, loss=loss)
 
@@ -241,19 +241,19 @@ async def _item(call: Call, text: str, *, stored: bool = False) -> Item:
     # As it was typed: behind a link `..` leads elsewhere, and a name may be written in another form on the disk.
     path = text.partition(":")[2].strip().removesuffix(TREE) or "/"
     if item.startswith(OF_EACH_PROCESS) and not stored:
-        raise Refused(400, "bad-item", f"{path} is another file for each process. Name the file itself.")
+        raise HttpRefusal(400, "bad-item", f"{path} is another file for each process. Name the file itself.")
     caller = ourselves() if call.loopback else (await call.who()).caller
     try:
         real = await call.service.worktrees.spaces.real_path(caller, path, LOOK_WITHIN)
     except Late:
-        raise Refused(
+        raise HttpRefusal(
             503,
             "path-hangs",
             f"The file system of {path} did not answer within {LOOK_WITHIN:.0f} s.",
             "Nothing was claimed or released. Is a network mount away? Other items are not touched by it.",
         ) from None
     if not is_ours(real):
-        raise Refused(409, "not-this-hosts", f"{path} {NOT_THIS_HOSTS} ({real}).", BY_THE_HOSTS_NAME)
+        raise HttpRefusal(409, "not-this-hosts", f"{path} {NOT_THIS_HOSTS} ({real}).", BY_THE_HOSTS_NAME)
     return _parsed(f"path:{real}{tail}")
 
 
@@ -272,7 +272,7 @@ def _claim_on(call: Call, item: Item | BadItem) -> Claim | None:
 def _parsed(text: str, *, stored: bool = False) -> Item:
     item = parse_item(text, stored=stored)
     if isinstance(item, BadItem):
-        raise Refused(400, "bad-item", item.sentence)
+        raise HttpRefusal(400, "bad-item", item.sentence)
     return item
 
 
@@ -289,7 +289,7 @@ async def _told(call: Call, answer: Answer, item: Item) -> object:
     world = call.service.loop.world
     if isinstance(answer, Granted):
         return granted(answer, item, world)
-    assert isinstance(answer, Held | NotGiven)
+    assert isinstance(answer, Held | ClaimRefused)
     told = refused(answer, item, world)
     if (member := call.service.fleet.member_of(item)) is not None and isinstance(answer, Held):
         await shared.say_who(member, item, told)
@@ -304,24 +304,24 @@ def _who_may(call: Call, claim: Claim) -> str:
     return f"For its session: --as {claim.session[:4]}.{against}"
 
 
-def _own_hold(call: Call, claim: Claim) -> Refused | None:
+def _own_hold(call: Call, claim: Claim) -> HttpRefusal | None:
     """Of what a process holds that the calling agent started: it is the agent's, and yet not the agent's to give."""
     if claim.holder is None or not call.actor.is_agent or claim.session != call.actor.session:
         return None
     what = f"{said(claim.item, ITEM_MOST)} is held by pid {claim.holder.pid}, a process of your own (headcount hold)."
-    return Refused(409, "not-yours", what, "It is free when that process ends: let it finish, or end it.")
+    return HttpRefusal(409, "not-yours", what, "It is free when that process ends: let it finish, or end it.")
 
 
-def _fault(call: Call, answer: Answer) -> Refused:
-    assert isinstance(answer, NotGiven)
+def _fault(call: Call, answer: Answer) -> HttpRefusal:
+    assert isinstance(answer, ClaimRefused)
     if answer.code == "not-yours" and answer.claim is not None:
         if (own := _own_hold(call, answer.claim)) is not None:
             return own
         held = held_sentence(answer.claim, call.service.loop.world)
-        return Refused(409, answer.code, f"{answer.why} {held}", _who_may(call, answer.claim))
+        return HttpRefusal(409, answer.code, f"{answer.why} {held}", _who_may(call, answer.claim))
     if answer.code == "stale" and answer.claim is not None:
         why = f"That is not the number of {said(answer.claim.item, ITEM_MOST)} now, which is {answer.claim.fence}."
-        return Refused(409, answer.code, why, "See: headcount claims")
+        return HttpRefusal(409, answer.code, why, "See: headcount claims")
     if answer.code == "not-held":
-        return Refused(404, "not-held", answer.why, "Who holds what: headcount claims")
-    return Refused(403 if answer.code == "operator-only" else 409, answer.code, answer.why)
+        return HttpRefusal(404, "not-held", answer.why, "Who holds what: headcount claims")
+    return HttpRefusal(403 if answer.code == "operator-only" else 409, answer.code, answer.why)

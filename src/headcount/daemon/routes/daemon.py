@@ -18,7 +18,7 @@ from headcount import __version__
 from headcount.daemon.api.route import Call
 from headcount.daemon.api.status import settings_drift
 from headcount.daemon.api.status import status as daemon_status
-from headcount.daemon.http.answer import Answer, json_answer
+from headcount.daemon.http.answer import HttpAnswer, json_answer
 from headcount.daemon.views.session_row import LIVENESS_WORDS
 from headcount.wire.daemon import ChannelOutcome, Health, NotifyTest, Status
 
@@ -38,7 +38,7 @@ async def status(call: Call) -> Status:
 
 
 async def metrics(call: Call) -> object:
-    return Answer(200, exposition(call.service), "text/plain; version=0.0.4; charset=utf-8")
+    return HttpAnswer(200, exposition(call.service), "text/plain; version=0.0.4; charset=utf-8")
 
 
 async def stop(call: Call) -> object:

@@ -22,9 +22,9 @@ import headcount
 from headcount.daemon.api.permissions import AUTHORITY, Need, check
 from headcount.daemon.api.route import Call, Route
 from headcount.daemon.components import Components
-from headcount.daemon.http.answer import Answer, Stream, json_answer
+from headcount.daemon.http.answer import HttpAnswer, HttpStream, json_answer
 from headcount.daemon.http.request import Request
-from headcount.daemon.http.request_checks import SAFE, Gate, Refused
+from headcount.daemon.http.request_checks import SAFE, Gate, HttpRefusal
 from headcount.daemon.routes.table import LOGIN, ROUTES
 
 PLACE = Path(headcount.__file__).parent / "web" / "static"
@@ -59,12 +59,12 @@ PATH_KEPT = 256  # characters
 def build_app(service: Components) -> Gate:
     rules = {route.path + route.method: AUTHORITY[route.method, route.path] for route in ROUTES}
 
-    async def routed(request: Request) -> Answer | Stream:
+    async def routed(request: Request) -> HttpAnswer | HttpStream:
         if request.line.loopback is not None:
             is_page = request.named.get(b"host") in request.line.loopback.names.page
             file = files().get(unquote(request.path)) if is_page and request.method in SAFE else None
             if file is not None:
-                return Answer(200, *file)
+                return HttpAnswer(200, *file)
             if not is_page or request.path != LOGIN:
                 _check_credential(service, request)
         route, named = find_route(request.method, request.path)
@@ -73,7 +73,7 @@ def build_app(service: Components) -> Gate:
         if rule.need is not Need.ANYBODY:
             check(rule, await call.who(), call.parameters)
         answer = await route.handler(call)
-        return answer if isinstance(answer, Answer | Stream) else json_answer(answer)
+        return answer if isinstance(answer, HttpAnswer | HttpStream) else json_answer(answer)
 
     return Gate(routed)
 
@@ -82,7 +82,7 @@ def _check_credential(service: Components, request: Request) -> None:
     """On loopback the kernel does not say which process calls: a tab's credential does, for all but the login."""
     said = request.named.get(b"authorization")
     if not service.pages.credentials.admits(said.decode("latin-1") if said is not None else None):
-        raise Refused(
+        raise HttpRefusal(
             401, "not-logged-in", "This page is not logged in, or no longer.", "For a new link: headcount web"
         )
 
@@ -109,8 +109,10 @@ def _find(method: str, path: str) -> tuple[Route, Mapping[str, str]]:
             return route, named
         takes.append(route.method)
     if takes:
-        raise Refused(405, "wrong-method", f"{method} is not used here; this route takes {', '.join(takes)}.")
-    raise Refused(404, "no-such-route", f"There is no {path[:80]} here.", "See: /openapi.json")
+        raise HttpRefusal(
+            405, "wrong-method", f"{method} is not used here; this route takes {', '.join(takes)}."
+        )
+    raise HttpRefusal(404, "no-such-route", f"There is no {path[:80]} here.", "See: /openapi.json")
 
 
 _find_known = lru_cache(maxsize=ROUTES_KEPT)(_find)

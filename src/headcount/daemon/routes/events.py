@@ -19,8 +19,8 @@ from headcount.core.values.session import SessionId
 from headcount.daemon.api.route import Call
 from headcount.daemon.components import Components, sessions_shown
 from headcount.daemon.engine.broadcast import PIECE, Subscriber, frame_of
-from headcount.daemon.http.answer import Stream
-from headcount.daemon.http.request_checks import Refused
+from headcount.daemon.http.answer import HttpStream
+from headcount.daemon.http.request_checks import HttpRefusal
 from headcount.daemon.views.session_row import event_row, session_row
 from headcount.times import STREAM_PING_EVERY
 from headcount.wire.events import History, Snapshot
@@ -39,12 +39,12 @@ DISMISSED = (
 async def stream_events(call: Call) -> object:
     last = call.header("last-event-id") or call.text("after")
     if last is not None and (not last.isascii() or not last.isdigit() or len(last) > 15):
-        raise Refused(400, "bad-parameter", "Last-Event-ID must be a sequence number.")
+        raise HttpRefusal(400, "bad-parameter", "Last-Event-ID must be a sequence number.")
     every = min(max(call.number("every", int(STREAM_PING_EVERY)), 1), int(STREAM_PING_EVERY))
     is_page = call.loopback is not None
     frames = _frames(call.service, int(last) if last is not None else None, every, is_page=is_page)
     headers = ((b"cache-control", b"no-store"), (b"x-accel-buffering", b"no"))
-    return Stream(frames, "text/event-stream; charset=utf-8", headers)
+    return HttpStream(frames, "text/event-stream; charset=utf-8", headers)
 
 
 async def _frames(
@@ -144,7 +144,7 @@ def _types(wanted: list[str]) -> tuple[str, ...]:
     known = [each.value for each in EventType]
     strange = next((each for each in wanted if each not in known), None)
     if strange is not None:
-        raise Refused(
+        raise HttpRefusal(
             400, "bad-parameter", f'No event is of type "{strange[:60]}".', f"There are: {', '.join(known)}"
         )
     return tuple(wanted)

@@ -14,13 +14,13 @@ import msgspec
 
 from headcount.daemon.api.route import Call
 from headcount.daemon.fleet.membership import JoinRefused, NotJoined
-from headcount.daemon.http.request_checks import Refused, sentence
+from headcount.daemon.http.request_checks import HttpRefusal, sentence
 from headcount.daemon.views.session_row import time_text
 from headcount.store.fleet_interface import Host, RosterRow, SharedUnavailable
 from headcount.wire.fleet import FleetHost, FleetLeft, FleetSessions, FleetStatus, JoinWish, LeaveWish
 
 if TYPE_CHECKING:
-    from headcount.daemon.fleet.while_joined import Member
+    from headcount.daemon.fleet.while_joined import JoinedHost
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 HINTS = {
@@ -43,7 +43,7 @@ async def status(call: Call) -> FleetStatus:
     return await _status_of(call, member)
 
 
-async def _status_of(call: Call, member: "Member") -> FleetStatus:
+async def _status_of(call: Call, member: "JoinedHost") -> FleetStatus:
     fleet, fault = call.service.fleet, None
     try:
         hosts = await _hosts(member)
@@ -70,13 +70,13 @@ async def list_sessions(call: Call) -> FleetSessions:
 async def join(call: Call) -> FleetStatus:
     wish = call.body(JoinWish)
     if wish.name is not None and not NAME.fullmatch(wish.name):
-        raise Refused(
+        raise HttpRefusal(
             400,
             "bad-name",
             "A host's name is a word of letters, digits, dots and dashes, at most 64 of them.",
         )
     if not wish.address.startswith(ADDRESSES) or wish.address in ADDRESSES:
-        raise Refused(
+        raise HttpRefusal(
             400,
             "bad-address",
             "That is no address of a PostgreSQL.",
@@ -85,20 +85,20 @@ async def join(call: Call) -> FleetStatus:
     try:
         await call.service.fleet.join(wish.address, wish.name)
     except JoinRefused as refused:
-        raise Refused(409, refused.code, str(refused), HINTS.get(refused.code)) from None
+        raise HttpRefusal(409, refused.code, str(refused), HINTS.get(refused.code)) from None
     except SharedUnavailable as fault:
         raise _not_reached(fault) from None
     return await status(call)
 
 
-def _not_reached(fault: SharedUnavailable) -> Refused:
+def _not_reached(fault: SharedUnavailable) -> HttpRefusal:
     """Of a join that came to nothing: there is no fleet yet whose status one could look at."""
     from headcount.store.postgres.address import BadAddress
 
     said = sentence(str(fault))
     if isinstance(fault, BadAddress):
-        return Refused(400, "bad-address", said, "See: headcount fleet --help")
-    return Refused(503, "fleet-unavailable", said, "Nothing was joined. Mend that, then join again.")
+        return HttpRefusal(400, "bad-address", said, "See: headcount fleet --help")
+    return HttpRefusal(503, "fleet-unavailable", said, "Nothing was joined. Mend that, then join again.")
 
 
 async def leave(call: Call) -> FleetLeft:
@@ -108,7 +108,7 @@ async def leave(call: Call) -> FleetLeft:
     except NotJoined:
         raise _not_joined() from None
     except SharedUnavailable as fault:
-        raise Refused(
+        raise HttpRefusal(
             503,
             "fleet-unavailable",
             f"The fleet cannot be told: {fault}.",
@@ -117,13 +117,13 @@ async def leave(call: Call) -> FleetLeft:
     return FleetLeft(left=True, freed=freed, closed=closed)
 
 
-def _not_joined() -> Refused:
-    return Refused(
+def _not_joined() -> HttpRefusal:
+    return HttpRefusal(
         409, "not-joined", "This host has joined no fleet.", "Join one: headcount fleet join postgresql://…"
     )
 
 
-async def _hosts(member: "Member") -> list[FleetHost]:
+async def _hosts(member: "JoinedHost") -> list[FleetHost]:
     return [_host(each, member.host) for each in await member.hosts()]
 
 

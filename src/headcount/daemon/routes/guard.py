@@ -25,7 +25,7 @@ from headcount.core.values.item import TREE, BadItem, Item, parse_item
 from headcount.core.values.process import ProcessIdentity
 from headcount.daemon.api.route import Call
 from headcount.daemon.http.answer import NOTHING, json_answer
-from headcount.daemon.http.request_checks import Refused
+from headcount.daemon.http.request_checks import HttpRefusal
 from headcount.daemon.identity.caller import Actor
 from headcount.daemon.routes.shared_claims import elsewhere
 from headcount.daemon.views.claim_row import held_sentence, holder_row
@@ -98,7 +98,7 @@ TOUCHES_MOST = 20
 async def guard_edit(call: Call) -> object:
     agent = AGENTS.get(call.path("agent"))
     if agent is None:
-        raise Refused(404, "no-such-agent", f"Known agents: {', '.join(AGENTS)}.")
+        raise HttpRefusal(404, "no-such-agent", f"Known agents: {', '.join(AGENTS)}.")
     service = call.service
     report = agent.translate(call.payload, service.clock.now(), "http")
     if isinstance(report, Unread) or report.would_edit is None or not service.loop.world.book.held_paths:

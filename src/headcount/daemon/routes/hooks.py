@@ -12,7 +12,7 @@ from headcount.agents.catalog import AGENTS
 from headcount.agents.interface import Unread
 from headcount.daemon.api.route import Call
 from headcount.daemon.http.answer import json_answer
-from headcount.daemon.http.request_checks import Refused
+from headcount.daemon.http.request_checks import HttpRefusal
 from headcount.daemon.identity.reporting_process import first_bound
 
 PID_HEADERS = ("x-claude-pid", "x-agent-pid")
@@ -21,7 +21,7 @@ PID_HEADERS = ("x-claude-pid", "x-agent-pid")
 async def take_report(call: Call) -> object:
     agent = AGENTS.get(call.path("agent"))
     if agent is None:
-        raise Refused(404, "no-such-agent", f"Known agents: {', '.join(AGENTS)}.")
+        raise HttpRefusal(404, "no-such-agent", f"Known agents: {', '.join(AGENTS)}.")
     anchors, peer = call.service.anchors, call.peer
     named = [text for name in PID_HEADERS if (text := call.header(name)) is not None]
     anchor = first_bound(
@@ -31,7 +31,7 @@ async def take_report(call: Call) -> object:
     payload = call.payload
     report = agent.translate(payload, call.service.clock.now(), "http")
     if isinstance(report, Unread):
-        raise Refused(400, "unreadable", f"This is no report of {agent.name}: {report.why}.")
+        raise HttpRefusal(400, "unreadable", f"This is no report of {agent.name}: {report.why}.")
     call.service.drift.see(agent, report.event, payload)
     facts = None if anchor.alive or peer is None else peer.look(call.service.processes)
     sender = None if facts is None else facts.identity

@@ -17,9 +17,9 @@ from pathlib import Path
 from headcount.agents.catalog import AGENTS
 from headcount.bounded_thread import Late
 from headcount.core.values.session import Session
-from headcount.core.values.terminal import TMUX, Where
+from headcount.core.values.terminal import TMUX, TerminalPlace
 from headcount.daemon.api.route import Call
-from headcount.daemon.http.request_checks import Refused
+from headcount.daemon.http.request_checks import HttpRefusal
 from headcount.daemon.observers.terminals import NotKnown
 from headcount.daemon.routes.terminals import place_of
 from headcount.daemon.views.session_row import time_text
@@ -42,7 +42,7 @@ async def peek_session(call: Call) -> Peek:
 
 def _check_is_own(call: Call, session: Session) -> None:
     if call.actor.is_agent and call.actor.session != session.id:
-        raise Refused(
+        raise HttpRefusal(
             403,
             "not-yours",
             f"{session.id[:4]} is another agent's session; an agent may peek only at its own.",
@@ -92,7 +92,7 @@ async def _of_the_pane(call: Call, session: Session, lines: int) -> Peek:
     )
 
 
-def _is_shared(call: Call, session: Session, place: Where) -> bool:
+def _is_shared(call: Call, session: Session, place: TerminalPlace) -> bool:
     others = (each for each in call.service.loop.world.open_sessions() if each.id != session.id)
     return any(
         each.where is not None and (each.where.socket, each.where.pane) == (place.socket, place.pane)
@@ -100,7 +100,7 @@ def _is_shared(call: Call, session: Session, place: Where) -> bool:
     )
 
 
-def _nothing(session: Session, why: str, other: str) -> Refused:
+def _nothing(session: Session, why: str, other: str) -> HttpRefusal:
     short = session.id[:4]
     way = f"headcount peek {short}" + (" --pane" if other == "its terminal" else "")
-    return Refused(404, "nothing-to-peek", f"Nothing to see of {short}: {why}.", f"Try {other}: {way}")
+    return HttpRefusal(404, "nothing-to-peek", f"Nothing to see of {short}: {why}.", f"Try {other}: {way}")

@@ -22,12 +22,12 @@ from headcount.core.values.verdict import Standing
 from headcount.daemon.api.route import Call
 from headcount.daemon.engine.loop import NotStored
 from headcount.daemon.http.answer import json_answer
-from headcount.daemon.http.request_checks import Refused
+from headcount.daemon.http.request_checks import HttpRefusal
 from headcount.daemon.identity.caller_ancestry import Lineage, host_of
 from headcount.daemon.identity.weak_identities import weak_conversation
 from headcount.daemon.views.session_row import session_row
 from headcount.store.interface import StoreFault
-from headcount.system.processes.interface import Gone, Unreadable
+from headcount.system.processes.interface import ProcessGone, Unreadable
 from headcount.wire.faults import Fault
 from headcount.wire.registration import NotRegistered, Registered, Registration, Withdrawn
 
@@ -82,21 +82,21 @@ async def withdraw(call: Call) -> Withdrawn:
 
 def _check_words(call: Call, asked: Registration) -> None:
     if not AGENT.fullmatch(asked.agent):
-        raise Refused(400, "bad-agent", "An agent's name is a word of letters, digits, dots and dashes.")
+        raise HttpRefusal(400, "bad-agent", "An agent's name is a word of letters, digits, dots and dashes.")
     if asked.conversation is not None:
         of = weak_conversation(asked.conversation)
         if of is not None:
             raise call.weak_identity(asked.conversation, of)
         if not CONVERSATION.fullmatch(asked.conversation):
-            raise Refused(400, "bad-conversation", "A conversation's id is printable and has no spaces.")
+            raise HttpRefusal(400, "bad-conversation", "A conversation's id is printable and has no spaces.")
     labels = [each for each in (asked.name, asked.role, *asked.groups) if each is not None]
     if len(asked.groups) > GROUPS_MOST or not all(_is_label(each) for each in labels):
-        raise Refused(
+        raise HttpRefusal(
             400, "bad-label", f"Name, role and groups are printable, at most {LABEL_MOST} characters each."
         )
     if asked.name is not None and looks_like_an_id(asked.name):
         better = f"a name is not only hex digits, for instance fix-{asked.name}."
-        raise Refused(400, "bad-name", f'"{asked.name}" looks like an id: {better}')
+        raise HttpRefusal(400, "bad-name", f'"{asked.name}" looks like an id: {better}')
 
 
 def _is_label(text: str) -> bool:
@@ -108,14 +108,14 @@ async def _process(call: Call, pid: int | None) -> tuple[ProcessFacts, Lineage]:
     own = actor.process or actor.caller
     wanted = pid if pid is not None else own.pid if own is not None else None
     if wanted is None:  # an agent has a process, an operator in a shell was seen; a tab is neither
-        raise Refused(400, "bad-pid", "A page has no process of its own; name the pid.")
+        raise HttpRefusal(400, "bad-pid", "A page has no process of its own; name the pid.")
     facts = _look(call, wanted)
     if pid is None and own is not None and not _same(facts.identity, own):
-        raise Refused(409, "dead-process", f"The process {own.pid} has ended.")
+        raise HttpRefusal(409, "dead-process", f"The process {own.pid} has ended.")
     lineage = await call.service.actors.lineages.of(facts)
     is_caller = actor.caller is not None and _same(facts.identity, actor.caller)
     if actor.is_agent and not is_caller and not _is_under(lineage, actor.process):
-        raise Refused(
+        raise HttpRefusal(
             403, "not-yours", f"Pid {facts.pid} is not yours: an agent registers itself and what it started."
         )
     return facts, lineage
@@ -135,14 +135,14 @@ def _by(call: Call, asked: Registration, process: ProcessIdentity) -> str:
 
 def _look(call: Call, pid: int) -> ProcessFacts:
     if pid <= 1 or pid == os.getpid():
-        raise Refused(400, "bad-pid", f"Pid {pid} is never a session's process.")
+        raise HttpRefusal(400, "bad-pid", f"Pid {pid} is never a session's process.")
     facts = call.service.processes.look(pid)
-    if isinstance(facts, Gone):
-        raise Refused(409, "dead-process", f"No process has pid {pid}.")
+    if isinstance(facts, ProcessGone):
+        raise HttpRefusal(409, "dead-process", f"No process has pid {pid}.")
     if isinstance(facts, Unreadable):
-        raise Refused(409, "unverified", f"Pid {pid} cannot be asked: {facts.why}.")
+        raise HttpRefusal(409, "unverified", f"Pid {pid} cannot be asked: {facts.why}.")
     if facts.uid != os.getuid():
-        raise Refused(403, "not-yours", f"Pid {pid} belongs to another user.")
+        raise HttpRefusal(403, "not-yours", f"Pid {pid} belongs to another user.")
     return facts
 
 
@@ -209,7 +209,7 @@ async def _end_tokens(call: Call, process: ProcessIdentity) -> None:
 async def _check_is_own(call: Call, session: Session) -> None:
     actor = call.actor
     if actor.is_agent and session.id != actor.session and not await _is_started_by(call, session):
-        raise Refused(
+        raise HttpRefusal(
             403, "not-yours", f"{session.id[:4]} is not yours: an agent acts for itself and what it started."
         )
 

@@ -32,7 +32,7 @@ from headcount.core.values.report import Report
 from headcount.core.values.session import Session
 from headcount.daemon.api.route import Call
 from headcount.daemon.http.answer import NOTHING, json_answer
-from headcount.daemon.http.request_checks import Refused
+from headcount.daemon.http.request_checks import HttpRefusal
 from headcount.daemon.routes.guard import own_of
 from headcount.daemon.views.claim_row import held_sentence
 from headcount.system.git.repository import Repo
@@ -143,7 +143,7 @@ UNTOLD_MOST = 1_000
 async def starting_context(call: Call) -> object:
     agent = AGENTS.get(call.path("agent"))
     if agent is None:
-        raise Refused(404, "no-such-agent", f"Known agents: {', '.join(AGENTS)}.")
+        raise HttpRefusal(404, "no-such-agent", f"Known agents: {', '.join(AGENTS)}.")
     report = agent.translate(call.payload, call.service.clock.now(), "http")
     if isinstance(report, Unread):
         return NOTHING

@@ -18,8 +18,8 @@ from headcount.core.values.evidence import Told
 from headcount.daemon.api.permissions import nobody
 from headcount.daemon.api.route import Call
 from headcount.daemon.components import sessions_shown
-from headcount.daemon.http.request_checks import Refused
-from headcount.daemon.identity.caller import Actor, Kind
+from headcount.daemon.http.request_checks import HttpRefusal
+from headcount.daemon.identity.caller import Actor, ActorKind
 from headcount.daemon.identity.caller_ancestry import host_of
 from headcount.daemon.views.explain import explain
 from headcount.daemon.views.session_row import ended_untold, session_detail, session_row
@@ -54,10 +54,10 @@ async def who_am_i(call: Call) -> Me:
     call.refuse_weak()
     actor = await call.who()
     explain = call.flag("explain")
-    if not explain and actor.kind is Kind.NOBODY:
+    if not explain and actor.kind is ActorKind.NOBODY:
         raise nobody(actor)
     if not explain and actor.session is None:
-        raise Refused(
+        raise HttpRefusal(
             404,
             "not-an-agent",
             "You are inside no agent that headcount knows.",

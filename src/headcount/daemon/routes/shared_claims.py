@@ -35,7 +35,7 @@ from headcount.wire.claims import CheckAnswer, ClaimAnswer, ClaimRow, Claims, Ho
 from headcount.wire.events import ClaimHistory, EventRow
 
 if TYPE_CHECKING:
-    from headcount.daemon.fleet.while_joined import Member
+    from headcount.daemon.fleet.while_joined import JoinedHost
 
 NOT_VOUCHED = "its host has not been heard of for longer than its lease, so nobody vouches for it now"
 
@@ -71,7 +71,7 @@ def _holder(call: Call, each: SharedClaim) -> Holder:
     return holder_elsewhere(each)
 
 
-async def history(call: Call, member: "Member", item: Item, limit: int) -> ClaimHistory:
+async def history(call: Call, member: "JoinedHost", item: Item, limit: int) -> ClaimHistory:
     events = await member.ledger.history(item, limit)
     return ClaimHistory(item=item, history=[_event(each, member.name) for each in events])
 
@@ -91,7 +91,7 @@ def _event(event: SharedEvent, here: str) -> EventRow:
     )
 
 
-async def claim_on(member: "Member", item: Item) -> Claim | None:
+async def claim_on(member: "JoinedHost", item: Item) -> Claim | None:
     """By the ledger's word, not by our mirror's."""
     found = (await member.ledger.read([item])).get(item)
     return found.claim if found is not None else None
@@ -116,7 +116,7 @@ async def elsewhere(call: Call, own: Sequence[ProcessIdentity], texts: Sequence[
     return [claim for claim in claims if not any(claim.is_held_by(process) for process in own)]
 
 
-async def say_who(member: "Member", item: Item, told: ClaimAnswer) -> None:
+async def say_who(member: "JoinedHost", item: Item, told: ClaimAnswer) -> None:
     """A refusal names a holder on another host by what that host said of it."""
     try:
         found = (await member.ledger.read([item])).get(item)
@@ -127,7 +127,7 @@ async def say_who(member: "Member", item: Item, told: ClaimAnswer) -> None:
         told.note = found.claim.note
 
 
-async def check(call: Call, member: "Member", item: Item, fence: int) -> CheckAnswer:
+async def check(call: Call, member: "JoinedHost", item: Item, fence: int) -> CheckAnswer:
     member.lease.need()
     found = (await member.ledger.read([item])).get(item)
     if found is None or found.host is None:
@@ -141,7 +141,7 @@ async def check(call: Call, member: "Member", item: Item, fence: int) -> CheckAn
     return CheckAnswer(item=item, current=current, fence=found.claim.fence, holder=holder, because=because)
 
 
-def _judged(call: Call, member: "Member", found: SharedClaim, fence: int) -> tuple[bool, str]:
+def _judged(call: Call, member: "JoinedHost", found: SharedClaim, fence: int) -> tuple[bool, str]:
     claim = found.claim
     if claim.fence != fence:
         return False, "It was granted again since."

@@ -14,13 +14,13 @@ Not here: the order of things (closing.py), the signal (stop_close_reap.py).
 from headcount.agents.catalog import AGENTS
 from headcount.clean_text import clean
 from headcount.core.sessions.descent import is_of
-from headcount.core.values.leftover import Kind, Leftover
+from headcount.core.values.leftover import Leftover, LeftoverKind
 from headcount.core.values.session import Session, SessionId
 from headcount.daemon.api.permissions import not_started
 from headcount.daemon.api.route import Call
 from headcount.daemon.api.session_selector import LISTED_MOST, ended_words
 from headcount.daemon.ending.signal_process import REFUSED, Result, Wish
-from headcount.daemon.http.request_checks import Refused
+from headcount.daemon.http.request_checks import HttpRefusal
 from headcount.system.processes.procfs import terminal_of
 from headcount.times import KILL_AFTER_MOST
 from headcount.wire.stop_close_reap import (
@@ -41,7 +41,7 @@ async def stop(call: Call) -> StopAnswer:
     session = call.session()
     await _need_started(call, "stop", session)
     if not session.is_open:
-        raise Refused(
+        raise HttpRefusal(
             410, "ended", f"{session.id[:4]} {ended_words(session)}.", f"See: headcount show {session.id[:4]}"
         )
     _need_process(session)
@@ -88,7 +88,7 @@ async def reap(call: Call) -> ReapAnswer:
         results = await closing.reap(chosen, wish)
     else:
         results = await closing.try_reap(chosen, wish, with_children=not (asked.pids or asked.ids))
-    others = [each for each in chosen if each.kind is not Kind.PROCESS]
+    others = [each for each in chosen if each.kind is not LeftoverKind.PROCESS]
     return ReapAnswer(
         dry=not asked.yes,
         results=[_row(result) for result in results],
@@ -117,8 +117,10 @@ async def _is_own(call: Call, leftover: Leftover) -> bool:
 def _named(call: Call, asked: ReapWish) -> list[Leftover]:
     chosen = sorted(call.service.loop.world.remains.there(), key=lambda each: (each.found_at, each.id))
     if asked.kind is not None:
-        if asked.kind not in [kind.value for kind in Kind]:
-            raise Refused(400, "bad-parameter", f"kind is one of {', '.join(kind.value for kind in Kind)}.")
+        if asked.kind not in [kind.value for kind in LeftoverKind]:
+            raise HttpRefusal(
+                400, "bad-parameter", f"kind is one of {', '.join(kind.value for kind in LeftoverKind)}."
+            )
         chosen = [each for each in chosen if each.kind.value == asked.kind]
     if asked.sessions:
         wanted = {call.select(each).id for each in asked.sessions}
@@ -128,7 +130,7 @@ def _named(call: Call, asked: ReapWish) -> list[Leftover]:
         missing = set(asked.pids) - {each.process.pid for each in chosen if each.process is not None}
         if missing:
             listed = ", ".join(map(str, sorted(missing)))
-            raise Refused(
+            raise HttpRefusal(
                 404, "no-such-leftover", f"No leftover is process {listed}.", "See: headcount leftovers"
             )
     if asked.ids:
@@ -144,16 +146,16 @@ def _meant(leftovers: list[Leftover], wanted: str) -> Leftover:
     if len(whole or fits) == 1:
         return (whole or fits)[0]
     if not fits:
-        raise Refused(
+        raise HttpRefusal(
             404, "no-such-leftover", f'No leftover matches "{wanted[:60]}".', "See: headcount leftovers"
         )
     listed = ", ".join(f"{each.id} {each.what}" for each in fits[:LISTED_MOST])
-    raise Refused(400, "ambiguous", f'"{wanted[:60]}" matches {listed}. Type more.')
+    raise HttpRefusal(400, "ambiguous", f'"{wanted[:60]}" matches {listed}. Type more.')
 
 
 def _wish(call: Call, verb: str, kill_after: float | None, all: bool = False) -> Wish:
     if kill_after is not None and not 0 <= kill_after <= KILL_AFTER_MOST:
-        raise Refused(400, "bad-parameter", f"kill_after is between 0 and {KILL_AFTER_MOST:g} seconds.")
+        raise HttpRefusal(400, "bad-parameter", f"kill_after is between 0 and {KILL_AFTER_MOST:g} seconds.")
     actor = call.actor
     agents = (actor.process, *actor.above) if actor.process is not None else actor.above
     by = actor.session or "operator"
@@ -183,12 +185,12 @@ async def _need_alone(call: Call, session: Session, wish: Wish) -> None:
         names = ", ".join(dict.fromkeys(each.id[:4] for each in others))
         verb = f"headcount {wish.verb} {session.id[:4]}"
         message = f"With {session.id[:4]} other living sessions would end: {names}."
-        raise Refused(409, "not-alone", message, f"All of them: {verb} --all")
+        raise HttpRefusal(409, "not-alone", message, f"All of them: {verb} --all")
 
 
 def _need_process(session: Session) -> None:
     if session.process is None:
-        raise Refused(
+        raise HttpRefusal(
             409, "no-process", f"No process of {session.id[:4]} is known, so there is nothing to end.",
             f"See: headcount explain {session.id[:4]}",
         )  # fmt: skip
@@ -197,7 +199,7 @@ def _need_process(session: Session) -> None:
 def _raise_if_refused(result: Result) -> None:
     if result.outcome == REFUSED:
         pid = result.target.process.pid
-        raise Refused(409, "not-ended", f"{pid} is not ended: {result.because}.", "Nothing was done.")
+        raise HttpRefusal(409, "not-ended", f"{pid} is not ended: {result.because}.", "Nothing was done.")
 
 
 def _resume(session: Session) -> list[str] | None:

@@ -12,7 +12,7 @@ import msgspec
 
 from headcount.daemon.api.openapi import document
 from headcount.daemon.api.route import Call, Route
-from headcount.daemon.http.answer import Answer
+from headcount.daemon.http.answer import HttpAnswer
 from headcount.daemon.routes import (
     claims,
     daemon,
@@ -45,7 +45,7 @@ from headcount.wire.terminals import Resumption, Whereabouts
 
 
 async def openapi(call: Call) -> object:
-    return Answer(200, _openapi())
+    return HttpAnswer(200, _openapi())
 
 
 @cache

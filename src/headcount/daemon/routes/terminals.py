@@ -16,7 +16,7 @@ from headcount.core.values.session import Liveness, Session
 from headcount.core.values.verdict import Standing
 from headcount.daemon.api.route import Call
 from headcount.daemon.api.session_selector import ended_words
-from headcount.daemon.http.request_checks import Refused
+from headcount.daemon.http.request_checks import HttpRefusal
 from headcount.daemon.observers.terminals import NotKnown, Place
 from headcount.daemon.views.session_row import session_row
 from headcount.system.mount_namespaces import is_ours
@@ -47,7 +47,7 @@ async def find_terminal(call: Call) -> Whereabouts:
 async def note_visit(call: Call) -> SessionRow:
     session = call.session()
     if await call.service.loop.ask(Visited(session.id, call.service.clock.now())) is None:
-        raise Refused(
+        raise HttpRefusal(
             410, "ended", f"{session.id[:4]} {ended_words(session)}.", f"See: headcount show {session.id[:4]}"
         )
     world = call.service.loop.world
@@ -61,7 +61,7 @@ async def how_to_resume(call: Call) -> Resumption:
     if not is_ours(session.cwd or "/"):
         command = None
     if agent is None or command is None:
-        raise Refused(
+        raise HttpRefusal(
             409,
             "not-resumable",
             f"{session.id[:4]} cannot be resumed: {_why_not(session)}.",

@@ -9,13 +9,13 @@ Not here: what a span is (core/timeline.py), drawing (web/static).
 
 import time
 
-from headcount.core.timeline import Held, Lane, Lanes, Span, activity_before, covered, times, waits
+from headcount.core.timeline import HeldPeriod, Lane, Lanes, Span, activity_before, covered, times, waits
 from headcount.core.values.activity import Activity
 from headcount.core.values.events import Event, EventType
 from headcount.core.values.session import SessionId
 from headcount.daemon.api.route import Call
 from headcount.daemon.components import Components
-from headcount.daemon.http.request_checks import Refused
+from headcount.daemon.http.request_checks import HttpRefusal
 from headcount.daemon.views.session_row import LIVENESS_WORDS, ended_row, hosted_by, time_text
 from headcount.times import DAY, TIMELINE_MOST, TIMELINE_SPAN
 from headcount.wire import timeline as wire
@@ -43,7 +43,7 @@ async def show_timeline(call: Call) -> wire.Timeline:
     to = min(float(call.number("until", int(now) + 1)), now)
     since = float(call.number("since", int(now - TIMELINE_SPAN)))
     if since >= to:
-        raise Refused(400, "bad-parameter", "since must lie before until, and before now.")
+        raise HttpRefusal(400, "bad-parameter", "since must lie before until, and before now.")
     since = max(since, to - TIMELINE_MOST)
     wanted = call.text("session")
     one = call.select(wanted).id if wanted else None
@@ -62,7 +62,7 @@ async def show_today(call: Call) -> wire.Today:
     now = call.service.clock.now()
     since = float(call.number("since", 0)) or _midnight(now)
     if since > now:
-        raise Refused(400, "bad-parameter", "since must not lie in the future.")
+        raise HttpRefusal(400, "bad-parameter", "since must not lie in the future.")
     since = max(since, now - DAY)
     drawn, _ = await _drawn(call.service, since, now)
     waited = {lane.session: waits(lane) for lane in drawn.lanes.values()}
@@ -169,7 +169,7 @@ def _span(span: Span) -> wire.Span:
     )
 
 
-def _held(held: Held) -> wire.HeldSpan:
+def _held(held: HeldPeriod) -> wire.HeldSpan:
     return wire.HeldSpan(
         item=held.item,
         fence=held.fence,

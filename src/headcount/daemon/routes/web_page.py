@@ -8,7 +8,7 @@ Not here: codes and credentials (credentials.py), the listener (pages.py).
 """
 
 from headcount.daemon.api.route import Call
-from headcount.daemon.http.request_checks import Refused
+from headcount.daemon.http.request_checks import HttpRefusal
 from headcount.times import PAGE_CREDENTIAL
 from headcount.wire.web_page import PageClosed, PageCode, PageCredential, PageLink
 
@@ -17,7 +17,7 @@ async def open_page(call: Call) -> PageLink:
     try:
         url, plain_url = await call.service.pages.open()
     except OSError as error:
-        raise Refused(
+        raise HttpRefusal(
             503,
             "no-port",
             f"The page's port cannot be had: {error.strerror or error}.",
@@ -35,7 +35,7 @@ async def log_in(call: Call) -> PageCredential:
     given = call.body(PageCode)
     credential = call.service.pages.credentials.log_in(given.code)
     if credential is None:
-        raise Refused(
+        raise HttpRefusal(
             401,
             "bad-code",
             "This link was used before, is older than a minute, or is not from this daemon.",

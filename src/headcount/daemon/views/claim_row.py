@@ -9,9 +9,9 @@ Not here: deciding (core/claims/ledger.py), sessions and events (session_row.py)
 """
 
 from headcount.clean_text import ITEM_MOST, clean, in_quotes, said
-from headcount.core.state.claims import Page
+from headcount.core.state.claims import ClaimsDraft
 from headcount.core.state.world import World
-from headcount.core.values.claim import Claim, Granted, Held, Refused
+from headcount.core.values.claim import Claim, ClaimRefused, Granted, Held
 from headcount.core.values.item import Item
 from headcount.core.values.session import Session
 from headcount.daemon.views.session_row import LIVENESS_WORDS, holder_of, hosted_by, time_text
@@ -32,7 +32,7 @@ def claim_row(claim: Claim, world: World) -> ClaimRow:
         holder=holder_row(claim, world),
         since=time_text(claim.since),
         note=claim.note,
-        waiting=len(Page(world.book).waiters_of(claim.item)),
+        waiting=len(ClaimsDraft(world.book).waiters_of(claim.item)),
     )
 
 
@@ -63,14 +63,14 @@ def handed(answer: Granted, item: Item, world: World) -> ClaimAnswer:
     return told
 
 
-def refused(answer: Held | Refused, item: Item, world: World) -> ClaimAnswer:
+def refused(answer: Held | ClaimRefused, item: Item, world: World) -> ClaimAnswer:
     claim = answer.claim if answer.claim is not None and answer.claim.is_held else None
     return ClaimAnswer(
         item=item,
         granted=False,
         fence=None,
         holder=holder_row(claim, world) if claim else None,
-        because=answer.why if isinstance(answer, Refused) else _in_the_way(answer, claim, world),
+        because=answer.why if isinstance(answer, ClaimRefused) else _in_the_way(answer, claim, world),
         code="held" if isinstance(answer, Held) else answer.code,
         since=time_text(claim.since) if claim else None,
         under=None,

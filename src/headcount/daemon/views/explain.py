@@ -9,7 +9,7 @@ Not here: the judging itself (core/values/activity.py, core/values/verdict.py); 
 
 from headcount.agents.catalog import AGENTS
 from headcount.core.state.world import World
-from headcount.core.values.activity import BY_STATUS, BY_TURN, Doing, Status, Turned, weigh
+from headcount.core.values.activity import BY_STATUS, BY_TURN, Doing, RegistryStatus, Turned, weigh
 from headcount.core.values.session import Liveness, Session
 from headcount.core.values.verdict import Standing, Verdict
 from headcount.daemon.views.session_row import LIVENESS_WORDS, session_row, time_text
@@ -143,7 +143,7 @@ def _turn_code(turned: Turned) -> str:
     return f"turn-{turned.turn.value}"
 
 
-def _status_code(status: Status) -> str:
+def _status_code(status: RegistryStatus) -> str:
     return f"status-{status.status if status.status in BY_STATUS else 'unknown'}"
 
 
@@ -167,13 +167,13 @@ def _agrees(turned: Turned, doing: Doing) -> bool:
     return BY_TURN[turned.turn] is doing
 
 
-def _fits(status: Status, doing: Doing) -> bool:
+def _fits(status: RegistryStatus, doing: Doing) -> bool:
     """A registry knows no `done` and no `failed`: both are idle there, and that is no disagreement."""
     said = _says(status)
     return said is doing or (said is Doing.IDLE and doing in (Doing.DONE, Doing.FAILED))
 
 
-def _says(status: Status) -> Doing:
+def _says(status: RegistryStatus) -> Doing:
     return BY_STATUS.get(status.status, Doing.UNKNOWN)
 
 
@@ -183,7 +183,7 @@ def _hook_line(turned: Turned, stands: bool, why: str) -> EvidenceLine:
     return _line(says, _turn_code(turned), because, turned.source, turned.at, stands, lost)
 
 
-def _registry_line(status: Status, stands: bool, why: str) -> EvidenceLine:
+def _registry_line(status: RegistryStatus, stands: bool, why: str) -> EvidenceLine:
     on = f' "{status.waiting_on.value}"' if status.waiting_on else ""
     because = f"status={status.status}{on}"
     says, lost = _says(status).value, None if stands else why

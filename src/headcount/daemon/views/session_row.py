@@ -25,7 +25,7 @@ from headcount.core.state.world import World
 from headcount.core.values.claim import Claim
 from headcount.core.values.events import Event
 from headcount.core.values.session import Ended, Liveness, Session
-from headcount.core.values.terminal import TMUX, Where
+from headcount.core.values.terminal import TMUX, TerminalPlace
 from headcount.daemon.views.leftover_row import leftover_row
 from headcount.daemon.views.timestamps import time_text as time_text
 from headcount.system.mount_namespaces import is_ours
@@ -118,7 +118,7 @@ def ended_untold(world: World) -> list[Session]:
     return [each for each in world.sessions.values() if each.ended is not None and not each.ended.told]
 
 
-def _tmux(where: Where) -> sessions.TmuxPane | None:
+def _tmux(where: TerminalPlace) -> sessions.TmuxPane | None:
     if where.program != TMUX or where.socket is None or where.pane is None:
         return None
     return sessions.TmuxPane(socket=where.socket, pane=where.pane)

@@ -29,7 +29,7 @@ PORT = "5432"
 SHARES_MOST = 2  # no host has less than half of the time: a far one needs it
 
 
-class Door:
+class Connector:
     def __init__(self, conninfo: str, within: float) -> None:
         self._conninfo = conninfo
         self._within = within

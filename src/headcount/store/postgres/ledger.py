@@ -18,7 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from headcount.core.claims.shared_with_fleet import SharedCommand, SharedDecision, SharedItem
-from headcount.core.state.claims import Remembered
+from headcount.core.state.claims import AnsweredRequest
 from headcount.core.values.claim import Acquire, Answer, Claim, Freed, Granted, Waiting, Withdraw, freed
 from headcount.core.values.item import Item
 from headcount.store.fleet_interface import (
@@ -31,7 +31,7 @@ from headcount.store.fleet_interface import (
     Superseded,
 )
 from headcount.store.postgres.connect import Connection, Row
-from headcount.store.postgres.pool import Link, query
+from headcount.store.postgres.pool import Pool, query
 from headcount.store.postgres.rows import (
     asks_of,
     asks_text,
@@ -56,7 +56,7 @@ class Locked(Struct, frozen=True):
 
 
 class PostgresLedger:
-    def __init__(self, link: Link, host: str, *, ttl: float, lock_delay: float) -> None:
+    def __init__(self, link: Pool, host: str, *, ttl: float, lock_delay: float) -> None:
         self._link = link
         self._me = Membership(host, "")
         self._ttl = ttl
@@ -279,7 +279,7 @@ async def _lock(connection: Connection, item: Item) -> Locked:
     raise SharedUnavailable(f"{item} has no row that could be locked")
 
 
-async def _find_request(connection: Connection, request: str) -> Remembered | None:
+async def _find_request(connection: Connection, request: str) -> AnsweredRequest | None:
     rows = await _rows("find_request", {"request": request}, connection)
     return request_of(rows[0][0]) if rows else None
 
@@ -289,7 +289,7 @@ async def _ahead(connection: Connection, item: Item, request: str) -> tuple[Acqu
     return tuple(asks_of(row[0]) for row in rows)
 
 
-async def _keep_request(connection: Connection, request: Remembered) -> None:
+async def _keep_request(connection: Connection, request: AnsweredRequest) -> None:
     row = {"request": request.id, "body": request_text(request)}
     await connection.execute(query("keep_request"), row)
 

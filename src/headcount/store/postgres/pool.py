@@ -31,7 +31,7 @@ import psycopg
 from psycopg import errors
 
 from headcount.store.fleet_interface import SharedNewerSchema, SharedUnavailable
-from headcount.store.postgres.connect import Connection, Door
+from headcount.store.postgres.connect import Connection, Connector
 from headcount.store.sql_files import SQL, blocks_of, migrations_in
 from headcount.times import FLEET_IDLE_WITHIN
 
@@ -48,7 +48,7 @@ def query(*names: str) -> str:
     return "\n".join(QUERIES[name] for name in names)
 
 
-async def migrate(link: "Link") -> int:
+async def migrate(link: "Pool") -> int:
     """The version that the database has now."""
     return await link.run(_migrated)
 
@@ -115,9 +115,9 @@ class _Attempt:
             shut(self.connection)
 
 
-class Link:
+class Pool:
     def __init__(self, conninfo: str, within: float, most: int = CONNECTIONS_MOST) -> None:
-        self._door = Door(conninfo, within)
+        self._door = Connector(conninfo, within)
         self._within = within
         self._closed = False
         self._idle: list[Connection] = []

@@ -14,13 +14,13 @@ from functools import partial
 
 from headcount.store.fleet_interface import Host, RosterRow
 from headcount.store.postgres.connect import Connection, Row
-from headcount.store.postgres.pool import Link, query
+from headcount.store.postgres.pool import Pool, query
 from headcount.store.postgres.rows import host_of, roster_row
 from headcount.times import FLEET_FORGET_AFTER, RETENTION
 
 
 class PostgresRoster:
-    def __init__(self, link: Link, host: str) -> None:
+    def __init__(self, link: Pool, host: str) -> None:
         self._link = link
         self._host = host
 

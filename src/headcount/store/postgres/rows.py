@@ -10,7 +10,7 @@ Not here: the statements (ledger.py, roster.py).
 import msgspec
 from msgspec.structs import replace
 
-from headcount.core.state.claims import Remembered
+from headcount.core.state.claims import AnsweredRequest
 from headcount.core.values.claim import Acquire, Claim
 from headcount.core.values.item import Item
 from headcount.store.codec import decode_claim, decode_request, encode_claim, encode_request
@@ -29,11 +29,11 @@ def claim_of(fence: int, body: str | None) -> Claim | None:
     return None if body is None else replace(decode_claim(body.encode()), fence=fence)
 
 
-def request_text(request: Remembered) -> str:
+def request_text(request: AnsweredRequest) -> str:
     return encode_request(request).decode()
 
 
-def request_of(body: str) -> Remembered:
+def request_of(body: str) -> AnsweredRequest:
     return decode_request(body.encode())
 
 

@@ -33,7 +33,7 @@ from headcount.store.codec import (
 from headcount.store.interface import Loaded
 from headcount.store.sql_files import query
 from headcount.store.sqlite.opening import LOSS_ACCEPTED, open_file
-from headcount.store.sqlite.reader import Reader, Wanted, first_young, history, oldest
+from headcount.store.sqlite.reader import HistoryReader, Wanted, first_young, history, oldest
 from headcount.store.sqlite.row_checksums import Row, summed
 from headcount.store.sqlite.tokens_and_notes import Notes, TokenTable
 from headcount.store.sqlite.writer import LedgerRows, Write, Writer, checkpoint, in_transaction
@@ -47,7 +47,7 @@ class SqliteStore:
         machine: str,
         now: Callable[[], float],
         writer: Writer,
-        reader: Reader,
+        reader: HistoryReader,
         loaded: Loaded,
     ) -> None:
         self._path = path
@@ -67,7 +67,7 @@ class SqliteStore:
         """Raises `StoreFault` or `NewerSchema`. A damaged file is set aside: see `loaded.set_aside`. `lost`: why
         what lies there is not the store that was served."""
         connection, loaded = open_file(path, machine, now, lost)
-        return cls(path, machine, now, Writer(connection, path), Reader(path), loaded)
+        return cls(path, machine, now, Writer(connection, path), HistoryReader(path), loaded)
 
     async def commit(
         self,
@@ -166,7 +166,7 @@ BITE_PAGES: Final = 32
 _ALL: Final = 2**63 - 1  # above every sequence number
 
 
-async def prune(writer: Writer, reader: Reader, *, before: float, now: float, max_bytes: int) -> int:
+async def prune(writer: Writer, reader: HistoryReader, *, before: float, now: float, max_bytes: int) -> int:
     young = await reader.ask(partial(first_young, before=before, now=now + CLOCK_SLACK))
     removed = await _bites(writer, partial(_forget, "forget_events", {"below": young or _ALL}))
     removed += await _bites(writer, partial(_forget, "forget_sessions", {"before": before}))

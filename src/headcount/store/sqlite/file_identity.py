@@ -27,7 +27,7 @@ HOLE: Final = bytes(4)  # where the log was emptied and then written on
 Identity = tuple[int, int] | None
 
 
-class Place:
+class StoreFiles:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._store, self._log = str(path), f"{path}-wal"

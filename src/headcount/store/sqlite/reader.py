@@ -49,7 +49,7 @@ class Wanted(Struct, frozen=True):
     newest: bool
 
 
-class Reader:
+class HistoryReader:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._connection: sqlite3.Connection | None = None

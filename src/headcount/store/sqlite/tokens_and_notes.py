@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from headcount.core.values.process import ProcessIdentity
 from headcount.store.sql_files import query
-from headcount.store.sqlite.reader import Reader
+from headcount.store.sqlite.reader import HistoryReader
 from headcount.store.sqlite.row_checksums import Row, sound, summed
 from headcount.store.sqlite.writer import Writer, in_transaction
 
@@ -38,7 +38,7 @@ _DECODER = msgspec.json.Decoder(TokenRow)
 
 
 class TokenTable:
-    def __init__(self, writer: Writer, reader: Reader) -> None:
+    def __init__(self, writer: Writer, reader: HistoryReader) -> None:
         self._writer = writer
         self._reader = reader
 
@@ -65,7 +65,7 @@ def _keep(kept: list[Row], gone: list[tuple[str]], connection: sqlite3.Connectio
 
 
 class Notes:
-    def __init__(self, writer: Writer, reader: Reader) -> None:
+    def __init__(self, writer: Writer, reader: HistoryReader) -> None:
         self._writer = writer
         self._reader = reader
 

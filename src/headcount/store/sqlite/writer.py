@@ -35,7 +35,7 @@ from headcount.store.interface import StoreFault
 from headcount.store.sql_files import query
 from headcount.store.sqlite.damage import suspect
 from headcount.store.sqlite.driver_errors import translate
-from headcount.store.sqlite.file_identity import Place
+from headcount.store.sqlite.file_identity import StoreFiles
 from headcount.store.sqlite.row_checksums import Row
 
 AT_ONCE_MOST = 32
@@ -108,7 +108,7 @@ class Writer:
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection = connection
         self._path = path
-        self.place = Place(path)
+        self.place = StoreFiles(path)
         self._queue: SimpleQueue[_Job | None] = SimpleQueue()  # None: no more will come
         self._closed = False
         self._folded = 0  # changes until then are in the file itself
@@ -145,9 +145,9 @@ class Writer:
             jobs, going = self._take()
             writes = [job for job in jobs if isinstance(job.work, Write)]
             others = [job for job in jobs if not isinstance(job.work, Write)]
-            _settle(self._write_all(writes))
+            _answer_all(self._write_all(writes))
             for job in others:
-                _settle([self._attempt(job, cast(Task, job.work))])
+                _answer_all([self._attempt(job, cast(Task, job.work))])
             self._fold_log()
         with suppress(sqlite3.Error):  # a checkpoint that fails is made good by the next start
             self._connection.close()
@@ -243,7 +243,7 @@ def _apply_ledger(connection: sqlite3.Connection, rows: LedgerRows) -> None:
         connection.executemany(_FORGET_REQUEST, rows.forgotten)
 
 
-def _settle(outcomes: Sequence[Outcome]) -> None:
+def _answer_all(outcomes: Sequence[Outcome]) -> None:
     """One wake-up of the loop for all answers of a transaction."""
     by_loop: dict[asyncio.AbstractEventLoop, list[Outcome]] = defaultdict(list)
     for outcome in outcomes:

@@ -36,7 +36,7 @@ READ_MOST = 65_536
 IN_MASK_ADD = 0x2000_0000
 
 
-class _Watch(Struct, frozen=True, eq=False):  # two that ask the same are still two
+class _InotifyWatch(Struct, frozen=True, eq=False):  # two that ask the same are still two
     path: Path
     descriptor: int
     mask: int
@@ -46,13 +46,13 @@ class _Watch(Struct, frozen=True, eq=False):  # two that ask the same are still 
 class InotifyEvents:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self._watches: dict[int, list[_Watch]] = {}  # the kernel's number: whose it is
+        self._watches: dict[int, list[_InotifyWatch]] = {}  # the kernel's number: whose it is
         self._inotify = libc.call("inotify_init1", os.O_NONBLOCK | os.O_CLOEXEC)
         loop.add_reader(self._inotify, self._on_readable)
 
     def watch(self, path: Path, mask: int, callback: OnFileEvents) -> EndWatch:
         descriptor = libc.call("inotify_add_watch", self._inotify, os.fsencode(path), mask | IN_MASK_ADD)
-        watch = _Watch(path, descriptor, mask, callback)
+        watch = _InotifyWatch(path, descriptor, mask, callback)
         self._watches.setdefault(descriptor, []).append(watch)
         return lambda: self._end(watch)
 
@@ -66,10 +66,10 @@ class InotifyEvents:
             self._inotify = -1
             self._watches.clear()
 
-    def _is_over(self, watch: _Watch) -> bool:
+    def _is_over(self, watch: _InotifyWatch) -> bool:
         return watch not in self._watches.get(watch.descriptor, ())
 
-    def _end(self, watch: _Watch) -> None:
+    def _end(self, watch: _InotifyWatch) -> None:
         if self._is_over(watch):
             return
         sharing = self._watches[watch.descriptor]
@@ -84,20 +84,20 @@ class InotifyEvents:
             data = os.read(self._inotify, READ_MOST)
         except BlockingIOError:
             return
-        told: dict[_Watch, list[FileEvent]] = {}
+        told: dict[_InotifyWatch, list[FileEvent]] = {}
         for descriptor, event in _events(data):
             for watch in self._concerned(descriptor, event.mask):
                 told.setdefault(watch, []).append(event)
         for watch, events in told.items():
             self._tell(watch, events)
 
-    def _concerned(self, descriptor: int, mask: int) -> Iterable[_Watch]:
+    def _concerned(self, descriptor: int, mask: int) -> Iterable[_InotifyWatch]:
         if mask & IN_Q_OVERFLOW:
             return chain.from_iterable(self._watches.values())
         sharing = self._watches.get(descriptor, ())
         return (watch for watch in sharing if mask & (watch.mask | ALWAYS_TOLD))
 
-    def _tell(self, watch: _Watch, events: list[FileEvent]) -> None:
+    def _tell(self, watch: _InotifyWatch, events: list[FileEvent]) -> None:
         if self._is_over(watch):
             return  # an earlier callback of this read ended it
         if any(event.mask & IN_IGNORED for event in events):

@@ -41,7 +41,7 @@ Listing = dict[str, tuple[int, int, int]]  # name -> (inode, size, time of chang
 Listings = dict[Path, Listing | None]
 
 
-class _Watch(Struct, eq=False):  # two that ask the same are still two
+class _PolledDirectory(Struct, eq=False):  # two that ask the same are still two
     path: Path
     mask: int
     callback: OnFileEvents
@@ -51,12 +51,12 @@ class _Watch(Struct, eq=False):  # two that ask the same are still two
 class PollingFileEvents:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self._watches: dict[_Watch, None] = {}  # in the order in which they came
+        self._watches: dict[_PolledDirectory, None] = {}  # in the order in which they came
         self._timer: asyncio.TimerHandle | None = None
         self._pass: asyncio.Future[Listings] | None = None
 
     def watch(self, path: Path, mask: int, callback: OnFileEvents) -> EndWatch:
-        watch = _Watch(path, mask, callback, list_directory(path))
+        watch = _PolledDirectory(path, mask, callback, list_directory(path))
         self._watches[watch] = None
         self._schedule()
         return lambda: self._end(watch)
@@ -68,7 +68,7 @@ class PollingFileEvents:
         for watch in tuple(self._watches):
             self._end(watch)
 
-    def _end(self, watch: _Watch) -> None:
+    def _end(self, watch: _PolledDirectory) -> None:
         self._watches.pop(watch, None)
         if not self._watches and self._timer is not None:
             self._timer.cancel()
@@ -88,7 +88,7 @@ class PollingFileEvents:
         else:
             self._pass.add_done_callback(partial(self._end_pass, watches))
 
-    def _end_pass(self, watches: tuple[_Watch, ...], done: asyncio.Future[Listings]) -> None:
+    def _end_pass(self, watches: tuple[_PolledDirectory, ...], done: asyncio.Future[Listings]) -> None:
         self._pass = None
         if done.cancelled():
             return
@@ -100,7 +100,7 @@ class PollingFileEvents:
         finally:
             self._schedule()
 
-    def _compare(self, watch: _Watch, listing: Listing | None) -> None:
+    def _compare(self, watch: _PolledDirectory, listing: Listing | None) -> None:
         if listing is None:
             self._end(watch)
             events = [FileEvent("", IN_DELETE_SELF & watch.mask)] if watch.mask & IN_DELETE_SELF else []
@@ -111,7 +111,7 @@ class PollingFileEvents:
         if events:
             self._tell(watch, events)
 
-    def _tell(self, watch: _Watch, events: list[FileEvent]) -> None:
+    def _tell(self, watch: _PolledDirectory, events: list[FileEvent]) -> None:
         try:
             watch.callback(events)
         except Exception as error:

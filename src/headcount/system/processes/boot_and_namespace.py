@@ -17,7 +17,7 @@ import os
 import sys
 from pathlib import Path
 
-from headcount.core.values.process import Place
+from headcount.core.values.process import BootAndNamespace
 from headcount.system import libc
 
 MACHINE_IDS = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))
@@ -34,8 +34,8 @@ NO_BOOT_ID = "unnamed"
 pids and start times of before decide alone."""
 
 
-def read_place() -> Place:
-    return Place(machine=_machine(), boot=_boot(), namespace=_namespace())
+def read_place() -> BootAndNamespace:
+    return BootAndNamespace(machine=_machine(), boot=_boot(), namespace=_namespace())
 
 
 def proc_is_ours() -> bool:

@@ -13,16 +13,16 @@ Not here: choosing the implementation (choose.py).
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Protocol
 
-from headcount.core.values.process import Locks, OpenFiles, Place, ProcessFacts, ProcessIdentity
+from headcount.core.values.process import BootAndNamespace, Locks, OpenFiles, ProcessFacts, ProcessIdentity
 from headcount.core.values.verdict import Verdict
-from headcount.system.processes.procfs import Gone as Gone
+from headcount.system.processes.procfs import ProcessGone as ProcessGone
 from headcount.system.processes.procfs import Unreadable as Unreadable
 
 if TYPE_CHECKING:
     from headcount.system.processes.pidfds.handle import NotHeld, ProcessHandle
 
 
-Look = ProcessFacts | Gone | Unreadable
+Look = ProcessFacts | ProcessGone | Unreadable
 
 OnDeath = Callable[[ProcessIdentity, Verdict], None]
 """Called with the identity as it was given to `watch`, and a DEAD verdict with its exit."""
@@ -32,7 +32,7 @@ class Processes(Protocol):
     @property
     def name(self) -> str: ...  # "linux", "portable"
 
-    def place(self) -> Place: ...
+    def place(self) -> BootAndNamespace: ...
 
     def look(self, pid: int) -> Look: ...
 

@@ -17,12 +17,12 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from headcount.core.values.process import Locks, OpenFiles, Place, ProcessFacts, ProcessIdentity
+from headcount.core.values.process import BootAndNamespace, Locks, OpenFiles, ProcessFacts, ProcessIdentity
 from headcount.core.values.verdict import Proof, Standing, Verdict, alive, dead, judge_place, unknown
 from headcount.system.processes import boot_and_namespace, children, descriptor_limits, open_files, procfs
 from headcount.system.processes.boot_and_namespace import FOREIGN_PROC, NO_MACHINE
 from headcount.system.processes.descriptor_limits import raise_nofile
-from headcount.system.processes.interface import Gone, Look, OnDeath, Unreadable
+from headcount.system.processes.interface import Look, OnDeath, ProcessGone, Unreadable
 from headcount.system.processes.pidfds import calls
 from headcount.system.processes.pidfds.handle import NotHeld, Pinning, ProcessHandle
 from headcount.system.processes.pidfds.kernel_features import Features, probe
@@ -51,7 +51,7 @@ class LinuxProcesses:
 
     # --- looking ---------------------------------------------------------------------------------
 
-    def place(self) -> Place:
+    def place(self) -> BootAndNamespace:
         return self._place
 
     def pids(self) -> Iterable[int]:
@@ -74,7 +74,7 @@ class LinuxProcesses:
                 return pinned
             with _closing(pinned):
                 seen = self._look_pinned(pinned, pid)
-                if not isinstance(seen, Gone) or not calls.is_reaped(pinned):
+                if not isinstance(seen, ProcessGone) or not calls.is_reaped(pinned):
                     return seen
         return Unreadable("its pid changes hands too fast")
 
@@ -156,7 +156,7 @@ class LinuxProcesses:
         except OSError as error:
             failure = error.strerror or str(error)
         if calls.has_ended(pinned):
-            return Gone()
+            return ProcessGone()
         return seen or Unreadable(failure)
 
     # --- proving ---------------------------------------------------------------------------------

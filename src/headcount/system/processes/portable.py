@@ -22,11 +22,18 @@ from typing import TypeVar
 
 import psutil
 
-from headcount.core.values.process import Locks, OpenFile, OpenFiles, Place, ProcessFacts, ProcessIdentity
+from headcount.core.values.process import (
+    BootAndNamespace,
+    Locks,
+    OpenFile,
+    OpenFiles,
+    ProcessFacts,
+    ProcessIdentity,
+)
 from headcount.core.values.verdict import Proof, Standing, Verdict, alive, dead, judge_place, unknown
 from headcount.system.processes import boot_and_namespace
 from headcount.system.processes.boot_and_namespace import FOREIGN_PROC, NO_MACHINE
-from headcount.system.processes.interface import Gone, Look, OnDeath, Unreadable
+from headcount.system.processes.interface import Look, OnDeath, ProcessGone, Unreadable
 from headcount.system.processes.pidfds.calls import is_vacant
 from headcount.system.processes.pidfds.handle import NotHeld, ProcessHandle
 from headcount.system.processes.polling import Polling
@@ -54,7 +61,7 @@ class PortableProcesses:
 
     # --- looking ---------------------------------------------------------------------------------
 
-    def place(self) -> Place:
+    def place(self) -> BootAndNamespace:
         return self._place
 
     def pids(self) -> Iterable[int]:
@@ -65,15 +72,15 @@ class PortableProcesses:
 
     def look(self, pid: int) -> Look:
         if pid <= 0:
-            return Gone()
+            return ProcessGone()
         if not self._readable:
             return Unreadable(FOREIGN_PROC)
         try:
             return self._read(psutil.Process(pid))
         except psutil.ZombieProcess:
-            return Gone()
+            return ProcessGone()
         except (psutil.NoSuchProcess, OverflowError):
-            return Gone() if is_vacant(pid) else Unreadable("it is hidden from us")
+            return ProcessGone() if is_vacant(pid) else Unreadable("it is hidden from us")
         except psutil.AccessDenied:
             return Unreadable("not permitted")
         except OSError as error:
@@ -156,7 +163,7 @@ class PortableProcesses:
             cwd=_if_permitted(process.cwd) or None,
         )
         if _has_ended(process) or not psutil.pid_exists(process.pid):  # the number of a thread is no process
-            return Gone()
+            return ProcessGone()
         if read_start(psutil.Process(process.pid)) != started:
             return Unreadable("its pid changed hands while it was read")
         return facts

@@ -30,7 +30,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 """Per second: the unit in which a process's start and processor time are counted."""
 
 
-class Gone(Struct, frozen=True):
+class ProcessGone(Struct, frozen=True):
     """No process has that pid: proven by the kernel, not by an unreadable file."""
 
 

@@ -6,8 +6,8 @@ Leaves: panes, clients, captured text; windows that were shown, opened or closed
 
 from headcount.system.tmux.panes import (
     PANE,
-    Client,
     Panes,
+    TmuxClient,
     attach_command,
     capture,
     close_pane,
@@ -24,9 +24,9 @@ from headcount.system.tmux.server import NoServer, Unreachable, find_sockets
 
 __all__ = (
     "PANE",
-    "Client",
     "NoServer",
     "Panes",
+    "TmuxClient",
     "Unreachable",
     "attach_command",
     "capture",

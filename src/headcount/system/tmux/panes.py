@@ -20,7 +20,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from headcount.core.values.terminal import Pane, Where
+from headcount.core.values.terminal import Pane, TerminalPlace
 from headcount.system.tmux.server import NoServer, Unreachable, ask, did, find_sockets, is_own_socket, run
 from headcount.times import GLANCE_WITHIN
 
@@ -44,7 +44,7 @@ SEEN_FIELDS = "#{pane_pid} #{pane_active}#{window_active}#{?session_attached,1,0
 SEEN_LINE = re.compile("([0-9]{1,10}) 111")
 
 
-class Client(Struct, frozen=True):
+class TmuxClient(Struct, frozen=True):
     """A terminal that is attached to a server."""
 
     pid: int
@@ -66,12 +66,12 @@ def list_panes(socket: str) -> Panes:
     return panes
 
 
-def list_clients(socket: str, session: str | None = None) -> list[Client]:
+def list_clients(socket: str, session: str | None = None) -> list[TmuxClient]:
     """Who looks at that server, the most recently active first; empty also when it cannot be asked."""
     target = ("-t", f"={session}") if session is not None and SESSION.fullmatch(session) else ()
     said = ask(socket, "list-clients", "-F", CLIENT_FIELDS, *target)
     found = [CLIENT_LINE.fullmatch(line) for line in said.splitlines()] if isinstance(said, str) else []
-    clients = [Client(int(each[1]), int(each[2]), each[3]) for each in found if each is not None]
+    clients = [TmuxClient(int(each[1]), int(each[2]), each[3]) for each in found if each is not None]
     return sorted(clients, key=lambda client: client.active_at, reverse=True)
 
 
@@ -85,7 +85,7 @@ def looked_at(env: Mapping[str, str]) -> frozenset[int]:
     return frozenset(found)
 
 
-def capture(place: Where, lines: int) -> list[str] | None:
+def capture(place: TerminalPlace, lines: int) -> list[str] | None:
     """The last so many lines of what it shows, not blank at the end. None: that server does not show it."""
     if place.socket is None or place.pane is None or PANE.fullmatch(place.pane) is None:
         return None

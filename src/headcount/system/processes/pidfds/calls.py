@@ -29,7 +29,7 @@ from msgspec import Struct
 
 from headcount.core.values.verdict import Exit
 from headcount.system.processes import descriptor_limits, procfs
-from headcount.system.processes.procfs import Gone, Unreadable
+from headcount.system.processes.procfs import ProcessGone, Unreadable
 
 NO_SUCH_PROCESS = frozenset({errno.ESRCH, errno.EINVAL, errno.ENOENT})
 """ESRCH: nothing has that number. EINVAL, since 6.15 ENOENT: the number is only a thread's, a group's or a
@@ -38,18 +38,18 @@ session's any more, so the process that had it as its own is gone."""
 REAPED = -1
 
 
-def open_pidfd(pid: int) -> int | Gone | Unreadable:
+def open_pidfd(pid: int) -> int | ProcessGone | Unreadable:
     if pid <= 0:
-        return Gone()
+        return ProcessGone()
     try:
         return os.pidfd_open(pid)
     except OverflowError:
-        return Gone()  # no number that large is a pid
+        return ProcessGone()  # no number that large is a pid
     except OSError as error:
         if error.errno in NO_SUCH_PROCESS:
-            return Gone()
+            return ProcessGone()
         descriptor_limits.note(error)
-        return Gone() if is_vacant(pid) else Unreadable(error.strerror or str(error))
+        return ProcessGone() if is_vacant(pid) else Unreadable(error.strerror or str(error))
 
 
 def is_vacant(pid: int) -> bool:
@@ -123,21 +123,21 @@ ANSWER = struct.Struct("=Q8xi4xi32xi")
 QUESTION = ANSWER.pack(ASK_PID | ASK_EXIT, 0, 0, 0)
 
 
-class Info(Struct, frozen=True):
+class PidfdInfo(Struct, frozen=True):
     pid: int | None = None  # None: it was reaped
     parent: int | None = None  # of one that has a pid
     exit_status: int | None = None  # as wait(2) gives it; None: not reaped yet, or not told
 
 
-def ask(pidfd: int) -> Info | None:
+def ask(pidfd: int) -> PidfdInfo | None:
     """None: this kernel does not answer."""
     try:
         answer = fcntl.ioctl(pidfd, PIDFD_GET_INFO, QUESTION)
     except OSError as error:
-        return Info() if error.errno == errno.ESRCH else None
+        return PidfdInfo() if error.errno == errno.ESRCH else None
     mask, pid, parent, status = ANSWER.unpack(answer)
     has_pid = mask & ASK_PID and not mask & ASK_EXIT
-    return Info(
+    return PidfdInfo(
         pid=pid if has_pid else None,
         parent=parent if has_pid else None,
         exit_status=status if mask & ASK_EXIT else None,

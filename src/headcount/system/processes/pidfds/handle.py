@@ -25,12 +25,12 @@ from contextlib import contextmanager
 
 from msgspec import Struct
 
-from headcount.core.values.process import Match, Place, ProcessIdentity, same_process
+from headcount.core.values.process import BootAndNamespace, Match, ProcessIdentity, same_process
 from headcount.core.values.verdict import Exit, Proof, Verdict, dead, unknown
 from headcount.system.processes import procfs
 from headcount.system.processes.pidfds import calls
 from headcount.system.processes.pidfds.kernel_features import Features
-from headcount.system.processes.procfs import Gone, Unreadable
+from headcount.system.processes.procfs import ProcessGone, Unreadable
 
 STOPPED = frozenset("Tt")
 
@@ -107,7 +107,7 @@ class ProcessHandle(Struct):
 
 
 class Pinning:
-    def __init__(self, place: Place, features: Features) -> None:
+    def __init__(self, place: BootAndNamespace, features: Features) -> None:
         self._place = place
         self._features = features
 
@@ -118,7 +118,7 @@ class Pinning:
     def pin(self, identity: ProcessIdentity) -> int | Verdict:
         """The pidfd is the caller's to close. A verdict is DEAD or UNKNOWN."""
         pinned = calls.open_pidfd(identity.pid)
-        if isinstance(pinned, Gone):
+        if isinstance(pinned, ProcessGone):
             return dead(Proof.EXITED, "no process has its pid any more")
         if isinstance(pinned, Unreadable):
             return unknown(pinned.why, "unreadable")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from headcount import times
 from headcount.clean_text import ITEM_MOST, clean, said, said_item
 from headcount.cli.options import seconds
-from headcount.client.daemon_access import Client, quoted
+from headcount.client.daemon_access import DaemonAccess, quoted
 from headcount.client.faults import ClientFault, refusal
 from headcount.present import holders, session_words
 from headcount.present.holders import is_elsewhere, name_of, since, state_of, waiting, what_for
@@ -25,8 +25,7 @@ from headcount.wire import exit_codes
 if TYPE_CHECKING:
     import argparse
 
-    from headcount.wire.answer_views import ClaimAnswer
-    from headcount.wire.views import Holder, SessionRow, Signalled
+    from headcount.wire.views import ClaimAnswer, Holder, SessionRow, Signalled
 
 CLAIMS_SHOWN = 5
 
@@ -55,7 +54,7 @@ def add_yes(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument("--yes", action="store_true", help="do not ask, although it works or holds something")
 
 
-def agreed(client: Client, session: str, verb: str, *, yes: bool, all: bool = False) -> str:
+def agreed(client: DaemonAccess, session: str, verb: str, *, yes: bool, all: bool = False) -> str:
     """The session to end, once a person at a terminal has agreed; raises NotAgreed."""
     if yes or not is_asked():
         return session
@@ -101,7 +100,7 @@ def add_kill_after(parser: "argparse.ArgumentParser") -> None:
     )
 
 
-def ask(client: Client, path: str, body: "EndingWish", *, rounds: int = 1) -> Any:
+def ask(client: DaemonAccess, path: str, body: "EndingWish", *, rounds: int = 1) -> Any:
     """`rounds`: how many times the daemon may have to wait for processes."""
     grace = body.get("kill_after")
     each = times.END_WITHIN if grace is None else float(grace) + times.KILLED_WITHIN
@@ -120,7 +119,7 @@ def code_of(results: "list[Signalled]") -> int:
     return exit_codes.REFUSED if "refused" in outcomes else exit_codes.DONE
 
 
-def row_of(client: Client, holder: "Holder | None") -> "SessionRow":
+def row_of(client: DaemonAccess, holder: "Holder | None") -> "SessionRow":
     """The holder's session as `ps` shows it; empty when there is none or it cannot be asked."""
     session = holder.get("session") if isinstance(holder, dict) else None
     if not session or is_elsewhere(holder):
@@ -133,7 +132,7 @@ def row_of(client: Client, holder: "Holder | None") -> "SessionRow":
 
 
 def held_lines(
-    client: Client, item: str, answer: "ClaimAnswer", verb: str = "claim", *more: str
+    client: DaemonAccess, item: str, answer: "ClaimAnswer", verb: str = "claim", *more: str
 ) -> list[str]:
     """The refusal: who holds it, and that one may wait, by the call that was refused: its verb and its further words."""
     holder = answer.get("holder")
