@@ -183,8 +183,8 @@ async def test_a_death_that_was_asked_for_is_told_with_what_ran_below(who: str) 
         if who == "census":
             await census.take()
         else:
-            service = SimpleNamespace(loop=loop, census=census, processes=processes, clock=clock)
-            assert await _host(SimpleNamespace(service=service), session) is None  # type: ignore[arg-type]
+            parts = SimpleNamespace(loop=loop, census=census, processes=processes, clock=clock)
+            assert await _host(SimpleNamespace(parts=parts), session) is None  # type: ignore[arg-type]
         assert [each.process for each in world.remains.there()] == [child]
     finally:
         running.cancel()

@@ -75,5 +75,5 @@ class Components(Struct):
     """Agent and conversation whose starting context was not delivered -> when."""
 
 
-def sessions_shown(service: Components, *, ended: bool) -> list[Session]:
-    return visible(service.loop.world.sessions.values(), service.clock.now(), ended=ended)
+def sessions_shown(parts: Components, *, ended: bool) -> list[Session]:
+    return visible(parts.loop.world.sessions.values(), parts.clock.now(), ended=ended)

@@ -225,6 +225,7 @@ class RunningDaemon:
             processes,
             loop,
             clock,
+            deaths.judged,
             TmuxWindows(loop, processes, clock),
         )
         self.components = Components(

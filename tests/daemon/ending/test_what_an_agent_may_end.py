@@ -171,7 +171,7 @@ def left(daemon: Daemon, pid: int | None = None, session: str | None = None) -> 
 
 
 def test_what_an_agents_background_service_runs_is_not_its_workers(crew: Crew) -> None:
-    """The service is the child of whichever session happened to start it, and serves all of them."""
+    """The parts is the child of whichever session happened to start it, and serves all of them."""
     inner, place = program(crew.boss.cwd / "nested"), crew.boss.cwd / "service"
     place.mkdir()
     (place / "daemon").write_text(f"/bin/sh -c 'echo $$ >pid; exec {inner} -c \"sleep 60; :\"'; :\n")

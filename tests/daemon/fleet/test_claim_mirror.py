@@ -191,9 +191,9 @@ async def test_a_guard_believes_the_ledger_and_not_a_mirror_that_has_not_heard_y
         await connection.execute("UPDATE headcount.claims SET host = 'host-two', fence = fence + 1")
 
     await link.run(taken)
-    service = SimpleNamespace(fleet=SimpleNamespace(is_joined=True, member=one.member), loop=one.loop)
+    parts = SimpleNamespace(fleet=SimpleNamespace(is_joined=True, member=one.member), loop=one.loop)
     assert one.holder(TASK) == A
-    (claim,) = await elsewhere(SimpleNamespace(service=service), [B], [TASK])
+    (claim,) = await elsewhere(SimpleNamespace(parts=parts), [B], [TASK])
     assert claim.item == TASK
 
 

@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 
 class Call(Struct):
-    service: Components
+    parts: Components
     request: Request
     named: Mapping[str, str]  # in the path
     known: Actor | None = None  # who is calling, once that was asked
@@ -46,7 +46,7 @@ class Call(Struct):
             self.known = A_PAGE
         if self.known is None:
             authorization = self.header("authorization")
-            self.known = await self.service.actors.resolve(self.peer, authorization, self.seen)
+            self.known = await self.parts.actors.resolve(self.peer, authorization, self.seen)
         return self.known
 
     @property
@@ -136,7 +136,7 @@ class Call(Struct):
         of = weak(wanted)
         if of is not None:
             raise self.weak_identity(wanted, of)
-        return select(self.service.loop.world.sessions.values(), wanted)
+        return select(self.parts.loop.world.sessions.values(), wanted)
 
     def refuse_weak(self) -> None:
         """A request that offers a terminal, a port or a directory as who it is learns that it is none."""
@@ -145,7 +145,7 @@ class Call(Struct):
             raise self.weak_identity(*found)
 
     def weak_identity(self, offered: str, of: str) -> HttpRefusal:
-        self.service.loop.counts["weak_identity_refused"] += 1
+        self.parts.loop.counts["weak_identity_refused"] += 1
         return HttpRefusal(
             400,
             "weak-identity",

@@ -27,83 +27,83 @@ DISK_LOW = 64 * 1024 * 1024
 FILES_LOW = 100  # each report is one for a moment, and agents by the dozen report at once
 
 
-def status(service: Components) -> Status:
-    now = service.clock.now()
-    shown = visible(service.loop.world.sessions.values(), now, ended=False)
+def status(parts: Components) -> Status:
+    now = parts.clock.now()
+    shown = visible(parts.loop.world.sessions.values(), now, ended=False)
     return Status(
         pid=os.getpid(),
         version=__version__,
         build=build_and_namespaces.ours().build,
-        uptime_s=round(service.clock.boottime() - service.began, 3),
-        started_at=time_text(service.started_at),
-        socket=service.places.socket,
-        mailbox=service.places.mailbox,
-        url=service.pages.url,
+        uptime_s=round(parts.clock.boottime() - parts.began, 3),
+        started_at=time_text(parts.started_at),
+        socket=parts.places.socket,
+        mailbox=parts.places.mailbox,
+        url=parts.pages.url,
         sessions=len(shown),
         counts=dict(Counter(each.activity.doing.value for each in shown)),
         agents=dict(Counter(each.agent for each in shown)),
-        processes=service.processes.name,
-        watched=service.processes.watched(),
-        polled=service.processes.polled(),
-        polled_directories=service.files.polled(),
+        processes=parts.processes.name,
+        watched=parts.processes.watched(),
+        polled=parts.processes.polled(),
+        polled_directories=parts.files.polled(),
         store={
-            "path": service.places.database,
-            "bytes": service.store.size(),
-            "seq": service.loop.world.seq,
-            "fault": service.loop.fault,
-            "set_aside": str(service.set_aside) if service.set_aside else None,
+            "path": parts.places.database,
+            "bytes": parts.store.size(),
+            "seq": parts.loop.world.seq,
+            "fault": parts.loop.fault,
+            "set_aside": str(parts.set_aside) if parts.set_aside else None,
         },
-        warnings=warnings(service),
-        unknown_events=dict(service.drift.unknown),
-        rebooted=len(ended_untold(service.loop.world)),
+        warnings=warnings(parts),
+        unknown_events=dict(parts.drift.unknown),
+        rebooted=len(ended_untold(parts.loop.world)),
     )
 
 
-def warnings(service: Components) -> list[str]:
+def warnings(parts: Components) -> list[str]:
     found = []
-    if service.set_aside is not None:
+    if parts.set_aside is not None:
         found.append(
-            f"the store was damaged and is set aside as {service.set_aside}; history before it is there"
+            f"the store was damaged and is set aside as {parts.set_aside}; history before it is there"
         )
-    if (loss := service.loop.world.book.loss) is not None:
+    if (loss := parts.loop.world.book.loss) is not None:
         found.append(
             f"no claim is granted, since a store was lost ({loss}); accept it: headcount claims --accept-loss"
         )
-    if service.loop.fault is not None:
-        found.append(f"nothing can be stored now: {service.loop.fault}")
-    if service.loop.counts["bugs"]:
+    if parts.loop.fault is not None:
+        found.append(f"nothing can be stored now: {parts.loop.fault}")
+    if parts.loop.counts["bugs"]:
         found.append(
-            f"{service.loop.counts['bugs']} pieces of evidence could not be weighed; see {service.places.log}"
+            f"{parts.loop.counts['bugs']} pieces of evidence could not be weighed; see {parts.places.log}"
         )
-    found += service.observers.warnings()
-    found += mailbox_warnings(service.mailboxes.counts(), service.loop.counts)
-    if service.looks.hanging:
+    found += parts.observers.warnings()
+    found += mailbox_warnings(parts.mailboxes.counts(), parts.loop.counts)
+    if parts.looks.hanging:
         found.append(
-            f"a file system does not answer: {service.looks.hanging} looks at it hang; claims of paths there are refused"
+            f"a file system does not answer: {parts.looks.hanging} looks at it hang; claims of paths there are refused"
         )
-    if service.processes.is_short():
+    if parts.processes.is_short():
         found.append(
-            f"few descriptors are left: {service.processes.polled()} of {service.processes.watched()} processes are"
+            f"few descriptors are left: {parts.processes.polled()} of {parts.processes.watched()} processes are"
             " looked at every second, not watched"
         )
-    if (drift := settings_drift(service)) is not None:
+    if (drift := settings_drift(parts)) is not None:
         found.append(drift)
-    if service.pages.url is not None and not service.pages.knows_callers:
+    if parts.pages.url is not None and not parts.pages.knows_callers:
         found.append(
             "this kernel does not say which user connects to the page's port: the page's credential alone decides"
         )
-    found += adapter_warnings(service.adapters)
-    if service.fleet.fault is not None:
-        found.append(service.fleet.fault)
-    if shutil.disk_usage(service.places.state).free < DISK_LOW:
+    found += adapter_warnings(parts.adapters)
+    if parts.fleet.fault is not None:
+        found.append(parts.fleet.fault)
+    if shutil.disk_usage(parts.places.state).free < DISK_LOW:
         found.append("the disk of the store is nearly full")
-    if _files_left(service.places.state) < FILES_LOW:
+    if _files_left(parts.places.state) < FILES_LOW:
         found.append("the disk of the store has no room for more files: hooks cannot drop their reports")
     return found
 
 
-def settings_drift(service: Components) -> str | None:
-    return service.config.drift(Path(service.places.config), os.environ)
+def settings_drift(parts: Components) -> str | None:
+    return parts.config.drift(Path(parts.places.config), os.environ)
 
 
 def _files_left(directory: str) -> float:

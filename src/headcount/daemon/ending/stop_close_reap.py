@@ -13,7 +13,7 @@ Not here: the signal and its audit (signal_process.py), windows (terminals).
 """
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from msgspec import Struct, field
@@ -22,7 +22,7 @@ from headcount.core.values.evidence import Judged, SignalAnnounced
 from headcount.core.values.leftover import Left, Leftover, LeftoverKind
 from headcount.core.values.process import Match, ProcessIdentity, same_process
 from headcount.core.values.session import Session
-from headcount.core.values.verdict import Proof, Standing, dead
+from headcount.core.values.verdict import Proof, Standing, Verdict, dead
 from headcount.daemon.ending.signal_process import REFUSED, EndTarget, ProcessEnder, Result, Wish
 from headcount.daemon.engine.loop import Loop, NotStored
 from headcount.daemon.identity.caller_ancestry import hosted_by
@@ -57,6 +57,7 @@ class StopCloseReap:
         processes: Processes,
         loop: Loop,
         clock: Clock,
+        judged: Callable[[ProcessIdentity, Verdict], Judged],
         windows: Windows | None = None,
     ) -> None:
         self._endings = endings
@@ -65,6 +66,7 @@ class StopCloseReap:
         self._processes = processes
         self._loop = loop
         self._clock = clock
+        self._judged = judged
         self._windows = windows
 
     async def stop(self, session: Session, wish: Wish) -> Result:
@@ -73,7 +75,7 @@ class StopCloseReap:
         await self._descendants.look(session.process)  # while it can be asked what runs below it
         (result,) = await self._endings.end([_agent(session)], wish)
         if result.is_over:
-            await self._settle(session.process)
+            await self._believe_death(session.process)
         return result
 
     async def close(
@@ -161,14 +163,13 @@ class StopCloseReap:
         )
         return [each for each in same if each.id != session.id and each.is_open and each.process is not None]
 
-    async def _settle(self, process: ProcessIdentity) -> None:
+    async def _believe_death(self, process: ProcessIdentity) -> None:
         """Its death is believed, and what it left was searched for, before anybody is told of it."""
         world = self._loop.world
         verdict = self._processes.prove(process, world.machine_of(process.boot))
         if verdict.standing is not Standing.DEAD:
             verdict = dead(Proof.EXITED, "its handle reported the exit")
-        left = self._descendants.take(process)
-        await self._loop.keep(Judged(process, verdict, self._clock.now(), left=left))
+        await self._loop.keep(self._judged(process, verdict))
         await self._search.searched(process)
 
 

@@ -79,7 +79,9 @@ class Mirror:
 
     # --- from the ledger -------------------------------------------------------------------------------
 
-    async def settle(self, before: dict[Item, Claim], ours: Sequence[SharedClaim], *, starting: bool) -> int:
+    async def reconcile(
+        self, before: dict[Item, Claim], ours: Sequence[SharedClaim], *, starting: bool
+    ) -> int:
         """`before`: our book before the ledger was read. Gives how many claims were lost."""
         there = {each.claim.item: each.claim for each in ours}
         lost = [claim for claim in before.values() if not _is_same(there.get(claim.item), claim)]

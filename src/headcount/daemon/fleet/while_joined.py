@@ -54,7 +54,7 @@ class JoinedHost:
         self._mirror = Mirror(self.claims, loop, prove, pace)
         self._roster = Roster(self.people, loop)
         self._membership: Membership | None = None
-        self._settled = False  # what the ledger has as ours was compared once in this life
+        self._is_reconciled = False  # what the ledger has as ours was compared once in this life
         self._was_away = False
         self._tasks: list[asyncio.Task[None]] = []
         self._hosts: tuple[float, list[Host]] = (clock.boottime(), [])  # as read last, and when
@@ -134,15 +134,15 @@ class JoinedHost:
         before = self._mirror.held()
         ours = await self.ledger.renew(self.claims.is_open)
         self.lease.renewed(sent)
-        await self._mirror.settle(before, ours, starting=not self._settled)
+        await self._mirror.reconcile(before, ours, starting=not self._is_reconciled)
         if not self._hosts[1]:
             await self.hosts()  # so that there is a last word of each, should the database go away
-        if not self._settled or self._was_away:
+        if not self._is_reconciled or self._was_away:
             self._roster.send_all()
             self.claims.ring_all()
         if self._was_away:
             self._tell("back", "the shared database answers again")
-        self._settled, self._was_away = True, False
+        self._is_reconciled, self._was_away = True, False
 
     def _away(self, fault: SharedUnavailable) -> None:
         self.lease.fault = str(fault)

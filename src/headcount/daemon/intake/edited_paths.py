@@ -36,7 +36,9 @@ class EditedPaths:
         self._known: dict[str, tuple[float, Repo | None]] = {}
         self._hung: dict[str, float] = {}  # when those were asked that did not answer
 
-    async def settled(self, reports: Sequence[Report], sender: ProcessIdentity | None = None) -> list[Report]:
+    async def resolved(
+        self, reports: Sequence[Report], sender: ProcessIdentity | None = None
+    ) -> list[Report]:
         """The reports with their worktree, and with the real path of what they edit. `sender` sent them, where
         they are bound to no process."""
         reports = [await self.spaces.placed(each, sender) for each in reports]

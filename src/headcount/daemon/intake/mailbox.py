@@ -91,7 +91,7 @@ class Mailbox:
         self._warned: set[str] = set()
         self._wake = asyncio.Event()
         self._rescan = True
-        self._settling: asyncio.TimerHandle | None = None
+        self._waiting: asyncio.TimerHandle | None = None
         self._removing: asyncio.Future[list[MailboxFile]] | None = None
 
     def open(self) -> None:
@@ -109,8 +109,8 @@ class Mailbox:
         if self._end_watch is not None:
             self._end_watch()
             self._end_watch = None
-        if self._settling is not None:
-            self._settling.cancel()
+        if self._waiting is not None:
+            self._waiting.cancel()
         if for_good:
             with contextlib.suppress(OSError):  # a directory in its place, or one that became read-only
                 (self.directory / FLAG).unlink()
@@ -133,11 +133,11 @@ class Mailbox:
 
     def _look_again(self) -> None:
         """A file that was not whole, or could not be read, is looked at once more."""
-        if self._settling is None:
-            self._settling = asyncio.get_running_loop().call_later(SETTLE_WITHIN, self._settled)
+        if self._waiting is None:
+            self._waiting = asyncio.get_running_loop().call_later(SETTLE_WITHIN, self._scan_again)
 
-    def _settled(self) -> None:
-        self._settling = None
+    def _scan_again(self) -> None:
+        self._waiting = None
         self._rescan = True
         self._wake.set()
 
@@ -197,7 +197,7 @@ class Mailbox:
                 if len(reports) > A_FEW:
                     await asyncio.sleep(0)
         self._names = dict.fromkeys(each.name for each in letters) | self._names
-        settled = await self._worktrees.settled(heard)
+        settled = await self._worktrees.resolved(heard)
         answers: list[asyncio.Future[object]] = [self._loop.submit(report) for report in settled]  # type: ignore[misc]
         if answers and not await self._committed(answers):
             self._again(done)

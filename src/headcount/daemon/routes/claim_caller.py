@@ -60,9 +60,9 @@ def _lineage(call: Call) -> tuple[ProcessIdentity, ...]:
 
 async def holding_caller(call: Call, item: Item) -> Caller:
     """Whoever asked to hold it itself also gives it back itself."""
-    member = call.service.fleet.member_of(item)
+    member = call.parts.fleet.member_of(item)
     if member is None:
-        claim = call.service.loop.world.book.claims.get(item)
+        claim = call.parts.loop.world.book.claims.get(item)
     else:
         claim = await shared.claim_on(member, item)
     own = claim is not None and claim.is_held_by(call.actor.caller)

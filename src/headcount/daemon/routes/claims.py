@@ -91,16 +91,16 @@ class Ledger(Protocol):
 
 
 async def list_claims(call: Call) -> Claims | ClaimHistory:
-    world = call.service.loop.world
+    world = call.parts.loop.world
     wanted = call.text("history")
     if wanted is None:
         held = sorted(world.book.holding(), key=lambda claim: (claim.since, claim.item))
         local = Claims(claims=[claim_row(claim, world) for claim in held], loss=world.book.loss)
         return await shared.with_shared(call, local)
     item = await _item(call, wanted, stored=True)
-    if (member := call.service.fleet.member_of(item)) is not None:
+    if (member := call.parts.fleet.member_of(item)) is not None:
         return await shared.history(call, member, item, HISTORY_MOST)
-    events = await call.service.store.history(item=item, limit=HISTORY_MOST, newest=True)
+    events = await call.parts.store.history(item=item, limit=HISTORY_MOST, newest=True)
     return ClaimHistory(item=item, history=[event_row(event, world) for event in events])
 
 
@@ -114,7 +114,7 @@ async def acquire(call: Call) -> object:
     _check_size("request", request, REQUEST_MOST)
     if caller.process is None:
         raise HttpRefusal(403, "not-an-agent", "You are inside no agent that headcount knows.", HINT)
-    if wish.own and wish.until_empty and host_of(call.service.loop.world, caller.process) is None:
+    if wish.own and wish.until_empty and host_of(call.parts.loop.world, caller.process) is None:
         raise HttpRefusal(400, "not-searched-for", OWN_UNTIL_EMPTY, OWN_HINT)
     until = _wait_until(call, wish.wait)
     command = Acquire(item, caller, request, wish.note, until, wish.until_empty)
@@ -138,9 +138,9 @@ async def release(call: Call) -> ReleaseAnswer:
             fence=answer.claim.fence,
             because=answer.because.value,
             again=answer.again,
-            host=None if answer.claim.host == call.service.loop.world.known_as else answer.claim.host,
+            host=None if answer.claim.host == call.parts.loop.world.known_as else answer.claim.host,
             next=_next(call, answer.claim),
-            holder=holder_row(answer.claim, call.service.loop.world) if _is_for_another(call) else None,
+            holder=holder_row(answer.claim, call.parts.loop.world) if _is_for_another(call) else None,
         )
     if isinstance(answer, Accepted):
         return ReleaseAnswer(item=item, released=False, fence=None, because="withdrawn", again=False)
@@ -169,10 +169,10 @@ def _is_for_another(call: Call) -> bool:
 
 def _next(call: Call, was: Claim) -> Holder | None:
     """Whoever was first in line has it in the same moment, and it was not free at all."""
-    now = call.service.loop.world.book.claims.get(was.item)
+    now = call.parts.loop.world.book.claims.get(was.item)
     if now is None or not now.is_held or now.fence == was.fence:
         return None
-    return holder_row(now, call.service.loop.world)
+    return holder_row(now, call.parts.loop.world)
 
 
 async def check(call: Call) -> CheckAnswer:
@@ -180,16 +180,16 @@ async def check(call: Call) -> CheckAnswer:
     the fence of a file says nothing of the tree that it lies in."""
     given = call.body(FenceCheck)
     item = await _item_of_a_claim(call)
-    if (member := call.service.fleet.member_of(item)) is not None:
+    if (member := call.parts.fleet.member_of(item)) is not None:
         return await shared.check(call, member, item, given.fence)
-    service, world = call.service, call.service.loop.world
+    parts, world = call.parts, call.parts.loop.world
     held = [claim for claim in world.book.holding() if overlaps(claim.item, item)]
     claim = next((each for each in held if each.fence == given.fence), held[0] if held else None)
-    lost = given.fence < service.store.loaded.born
+    lost = given.fence < parts.store.loaded.born
     if claim is None or claim.holder is None:
         because = "It was granted before the store was lost." if lost else "Nobody holds it."
         return CheckAnswer(item=item, current=False, fence=None, holder=None, because=because, lost=lost)
-    verdict = service.processes.prove(claim.holder, world.machine_of(claim.holder.boot))
+    verdict = parts.processes.prove(claim.holder, world.machine_of(claim.holder.boot))
     is_it = claim.fence == given.fence and covers(claim.item, item)
     current = is_it and verdict.standing is not Standing.DEAD
     because = "It is the current claim." if current else "It was granted again since, or its holder is dead."
@@ -212,13 +212,13 @@ async def hand_off(call: Call) -> object:
     caller = await holding_caller(call, item)
     answer = await _ledger(call, item).command(HandOff(item, to.id, caller, wish.fence))
     if isinstance(answer, Granted):
-        return handed(answer, item, call.service.loop.world)
+        return handed(answer, item, call.parts.loop.world)
     raise _fault(call, answer)
 
 
 async def accept_loss(call: Call) -> LossAccepted:
-    loss = call.service.loop.world.book.loss
-    answer = await call.service.loop.command(AcceptLoss(Caller(None, kind=KINDS[call.actor.kind])))
+    loss = call.parts.loop.world.book.loss
+    answer = await call.parts.loop.command(AcceptLoss(Caller(None, kind=KINDS[call.actor.kind])))
     if isinstance(answer, ClaimRefused):
         raise _fault(call, answer)
     return LossAccepted(accepted=True, loss=loss)
@@ -226,8 +226,8 @@ async def accept_loss(call: Call) -> LossAccepted:
 
 def _ledger(call: Call, item: Item) -> "Ledger":
     """Who decides about it: the fleet's ledger for what is shared, else our own."""
-    member = call.service.fleet.member_of(item)
-    return call.service.loop if member is None else member.claims
+    member = call.parts.fleet.member_of(item)
+    return call.parts.loop if member is None else member.claims
 
 
 # --- what is asked ---------------------------------------------------------------------------------
@@ -244,7 +244,7 @@ async def _item(call: Call, text: str, *, stored: bool = False) -> Item:
         raise HttpRefusal(400, "bad-item", f"{path} is another file for each process. Name the file itself.")
     caller = ourselves() if call.loopback else (await call.who()).caller
     try:
-        real = await call.service.worktrees.spaces.real_path(caller, path, LOOK_WITHIN)
+        real = await call.parts.worktrees.spaces.real_path(caller, path, LOOK_WITHIN)
     except Late:
         raise HttpRefusal(
             503,
@@ -266,7 +266,7 @@ async def _item_of_a_claim(call: Call) -> Item:
 
 
 def _claim_on(call: Call, item: Item | BadItem) -> Claim | None:
-    return None if isinstance(item, BadItem) else call.service.loop.world.book.claims.get(item)
+    return None if isinstance(item, BadItem) else call.parts.loop.world.book.claims.get(item)
 
 
 def _parsed(text: str, *, stored: bool = False) -> Item:
@@ -279,19 +279,19 @@ def _parsed(text: str, *, stored: bool = False) -> Item:
 def _wait_until(call: Call, wait: float | None) -> float | None:
     if wait is None or wait <= 0:
         return None
-    return call.service.clock.now() + min(wait, WAIT_MOST)
+    return call.parts.clock.now() + min(wait, WAIT_MOST)
 
 
 # --- answering -------------------------------------------------------------------------------------
 
 
 async def _told(call: Call, answer: Answer, item: Item) -> object:
-    world = call.service.loop.world
+    world = call.parts.loop.world
     if isinstance(answer, Granted):
         return granted(answer, item, world)
     assert isinstance(answer, Held | ClaimRefused)
     told = refused(answer, item, world)
-    if (member := call.service.fleet.member_of(item)) is not None and isinstance(answer, Held):
+    if (member := call.parts.fleet.member_of(item)) is not None and isinstance(answer, Held):
         await shared.say_who(member, item, told)
     return json_answer(told, 409)
 
@@ -317,7 +317,7 @@ def _fault(call: Call, answer: Answer) -> HttpRefusal:
     if answer.code == "not-yours" and answer.claim is not None:
         if (own := _own_hold(call, answer.claim)) is not None:
             return own
-        held = held_sentence(answer.claim, call.service.loop.world)
+        held = held_sentence(answer.claim, call.parts.loop.world)
         return HttpRefusal(409, answer.code, f"{answer.why} {held}", _who_may(call, answer.claim))
     if answer.code == "stale" and answer.claim is not None:
         why = f"That is not the number of {said(answer.claim.item, ITEM_MOST)} now, which is {answer.claim.fence}."

@@ -28,30 +28,30 @@ if TYPE_CHECKING:
 
 async def health(call: Call) -> Health:
     """Answered by the loop itself: a daemon that is deaf does not answer."""
-    return Health(ok=call.service.loop.fault is None, version=__version__, pid=os.getpid())
+    return Health(ok=call.parts.loop.fault is None, version=__version__, pid=os.getpid())
 
 
 async def status(call: Call) -> Status:
     if call.flag("settled"):
-        await call.service.census.be_fresh()
-    return daemon_status(call.service)
+        await call.parts.census.be_fresh()
+    return daemon_status(call.parts)
 
 
 async def metrics(call: Call) -> object:
-    return HttpAnswer(200, exposition(call.service), "text/plain; version=0.0.4; charset=utf-8")
+    return HttpAnswer(200, exposition(call.parts), "text/plain; version=0.0.4; charset=utf-8")
 
 
 async def stop(call: Call) -> object:
-    call.service.ask_to_stop()
+    call.parts.ask_to_stop()
     return json_answer({"stopping": True, "pid": os.getpid()}, 202)
 
 
 async def try_channels(call: Call) -> NotifyTest:
-    found = await call.service.notifier.test()
+    found = await call.parts.notifier.test()
     return NotifyTest(
         channels=[ChannelOutcome(channel=name, ok=why is None, because=why) for name, why in found],
-        config=call.service.places.config,
-        drift=settings_drift(call.service),
+        config=call.parts.places.config,
+        drift=settings_drift(call.parts),
     )
 
 
@@ -88,52 +88,52 @@ INHERITANCE_RUNGS = ("token", "environment", "register")
 """The token of a dead or foreign session, the marks of one, its conversation registered by another process."""
 
 
-def exposition(service: "Components") -> bytes:
+def exposition(parts: "Components") -> bytes:
     from prometheus_client import CollectorRegistry, generate_latest
 
     registry = CollectorRegistry()
-    registry.register(_Collector(service))
+    registry.register(_Collector(parts))
     return generate_latest(registry)
 
 
 class _Collector:
-    def __init__(self, service: "Components") -> None:
-        self._service = service
+    def __init__(self, parts: "Components") -> None:
+        self._parts = parts
 
     def collect(self) -> Iterator[Any]:
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 
-        service = self._service
+        parts = self._parts
         sessions = GaugeMetricFamily("headcount_sessions", "Sessions by liveness.", labels=["liveness"])
-        words = Counter(LIVENESS_WORDS[each.liveness] for each in service.loop.world.sessions.values())
+        words = Counter(LIVENESS_WORDS[each.liveness] for each in parts.loop.world.sessions.values())
         for word, count in words.items():
             sessions.add_metric([word], count)
         yield sessions
-        yield GaugeMetricFamily("headcount_watched", "Processes watched.", value=service.processes.watched())
-        yield GaugeMetricFamily("headcount_polled", "Of those, polled.", value=service.processes.polled())
-        book = service.loop.world.book
+        yield GaugeMetricFamily("headcount_watched", "Processes watched.", value=parts.processes.watched())
+        yield GaugeMetricFamily("headcount_polled", "Of those, polled.", value=parts.processes.polled())
+        book = parts.loop.world.book
         yield GaugeMetricFamily("headcount_claims", "Claims held.", value=sum(1 for _ in book.holding()))
         yield GaugeMetricFamily("headcount_claims_waiting", "Who wait.", value=len(book.asked))
-        yield GaugeMetricFamily("headcount_streams", "Open event streams.", value=len(service.broadcast))
-        yield GaugeMetricFamily("headcount_journal_seq", "Newest event.", value=service.loop.world.seq)
-        yield GaugeMetricFamily("headcount_store_bytes", "Size of the store.", value=service.store.size())
+        yield GaugeMetricFamily("headcount_streams", "Open event streams.", value=len(parts.broadcast))
+        yield GaugeMetricFamily("headcount_journal_seq", "Newest event.", value=parts.loop.world.seq)
+        yield GaugeMetricFamily("headcount_store_bytes", "Size of the store.", value=parts.store.size())
         for name, text in COUNTERS.items():
-            yield CounterMetricFamily(f"headcount_{name}", text, value=service.loop.counts[name])
+            yield CounterMetricFamily(f"headcount_{name}", text, value=parts.loop.counts[name])
         yield self._inheritance()
         mailbox = CounterMetricFamily(
             "headcount_mailbox", "Mailbox files by what became of them.", labels=["what"]
         )
-        for what, count in service.mailboxes.counts().items():
+        for what, count in parts.mailboxes.counts().items():
             mailbox.add_metric([what], count)
         yield mailbox
-        lagged = service.broadcast.lagged
+        lagged = parts.broadcast.lagged
         yield CounterMetricFamily("headcount_streams_dropped", "Times a reader fell behind.", value=lagged)
         for name, text, histogram in (
-            ("headcount_death_seconds", "From the kernel's event to the commit.", service.latencies.deaths),
+            ("headcount_death_seconds", "From the kernel's event to the commit.", parts.latencies.deaths),
             (
                 "headcount_report_seconds",
                 "From the report's own time to the commit.",
-                service.latencies.reports,
+                parts.latencies.reports,
             ),
         ):
             rows = histogram.cumulative()
@@ -145,7 +145,7 @@ class _Collector:
 
         text = "Attempts to act under a dead or foreign session, by what was offered."
         family = CounterMetricFamily("headcount_inheritance_refused", text, labels=["rung"])
-        counts = self._service.loop.counts
+        counts = self._parts.loop.counts
         for rung in INHERITANCE_RUNGS:
             family.add_metric([rung], counts[f"inheritance_refused:{rung}"])
         family.add_metric(["claim"], counts["inheritance_refused"])

@@ -56,7 +56,7 @@ ROUTES_KEPT = 512  # paths whose route is remembered: the same few are asked for
 PATH_KEPT = 256  # characters
 
 
-def build_app(service: Components) -> Gate:
+def build_app(parts: Components) -> Gate:
     rules = {route.path + route.method: AUTHORITY[route.method, route.path] for route in ROUTES}
 
     async def routed(request: Request) -> HttpAnswer | HttpStream:
@@ -66,9 +66,9 @@ def build_app(service: Components) -> Gate:
             if file is not None:
                 return HttpAnswer(200, *file)
             if not is_page or request.path != LOGIN:
-                _check_credential(service, request)
+                _check_credential(parts, request)
         route, named = find_route(request.method, request.path)
-        call = Call(service, request, named)
+        call = Call(parts, request, named)
         rule = rules[route.path + route.method]
         if rule.need is not Need.ANYBODY:
             check(rule, await call.who(), call.parameters)
@@ -78,10 +78,10 @@ def build_app(service: Components) -> Gate:
     return Gate(routed)
 
 
-def _check_credential(service: Components, request: Request) -> None:
+def _check_credential(parts: Components, request: Request) -> None:
     """On loopback the kernel does not say which process calls: a tab's credential does, for all but the login."""
     said = request.named.get(b"authorization")
-    if not service.pages.credentials.admits(said.decode("latin-1") if said is not None else None):
+    if not parts.pages.credentials.admits(said.decode("latin-1") if said is not None else None):
         raise HttpRefusal(
             401, "not-logged-in", "This page is not logged in, or no longer.", "For a new link: headcount web"
         )

@@ -42,32 +42,32 @@ async def stream_events(call: Call) -> object:
         raise HttpRefusal(400, "bad-parameter", "Last-Event-ID must be a sequence number.")
     every = min(max(call.number("every", int(STREAM_PING_EVERY)), 1), int(STREAM_PING_EVERY))
     is_page = call.loopback is not None
-    frames = _frames(call.service, int(last) if last is not None else None, every, is_page=is_page)
+    frames = _frames(call.parts, int(last) if last is not None else None, every, is_page=is_page)
     headers = ((b"cache-control", b"no-store"), (b"x-accel-buffering", b"no"))
     return HttpStream(frames, "text/event-stream; charset=utf-8", headers)
 
 
 async def _frames(
-    service: Components, last: int | None, every: int, *, is_page: bool
+    parts: Components, last: int | None, every: int, *, is_page: bool
 ) -> AsyncGenerator[bytes, None]:
-    subscriber = service.broadcast.subscribe(is_page=is_page)
+    subscriber = parts.broadcast.subscribe(is_page=is_page)
     try:
-        seq = service.loop.world.seq
-        if last is None or not await _is_kept(service, last, seq):
+        seq = parts.loop.world.seq
+        if last is None or not await _is_kept(parts, last, seq):
             subscriber.lose()
         else:
-            async for frames in _missed(service, last, seq):
+            async for frames in _missed(parts, last, seq):
                 yield frames
-        async for frames in _live(service, subscriber, every):
+        async for frames in _live(parts, subscriber, every):
             yield frames
     finally:
-        service.broadcast.unsubscribe(subscriber)
+        parts.broadcast.unsubscribe(subscriber)
 
 
-async def _live(service: Components, subscriber: Subscriber, every: int) -> AsyncIterator[bytes]:
+async def _live(parts: Components, subscriber: Subscriber, every: int) -> AsyncIterator[bytes]:
     while True:
         if not subscriber.is_caught_up():
-            for piece in _snapshot(service):
+            for piece in _snapshot(parts):
                 yield piece
         frames = await subscriber.take(every)
         if frames is None:
@@ -78,30 +78,30 @@ async def _live(service: Components, subscriber: Subscriber, every: int) -> Asyn
         yield DISMISSED
 
 
-async def _is_kept(service: Components, last: int, seq: int) -> bool:
+async def _is_kept(parts: Components, last: int, seq: int) -> bool:
     """Whether the journal has all that came after that number; if not, a snapshot must tell."""
     if last > seq or seq - last > RESUME_MOST:
         return False
-    return last == seq or await service.store.oldest() <= last + 1
+    return last == seq or await parts.store.oldest() <= last + 1
 
 
-async def _missed(service: Components, last: int, seq: int) -> AsyncIterator[bytes]:
+async def _missed(parts: Components, last: int, seq: int) -> AsyncIterator[bytes]:
     while last < seq:
-        events = await service.store.history(after=last, until=seq, limit=RESUME_PAGE)
+        events = await parts.store.history(after=last, until=seq, limit=RESUME_PAGE)
         if events:
-            yield b"".join(frame_of(event, service.loop.world) for event in events)
+            yield b"".join(frame_of(event, parts.loop.world) for event in events)
         # none: a page of types that only a newer version knows; numbers have no gaps
         last = events[-1].seq if events else last + RESUME_PAGE
 
 
-def _snapshot(service: Components) -> Iterator[bytes]:
+def _snapshot(parts: Components) -> Iterator[bytes]:
     """Encoded as it is read: a reader that pauses inside keeps the ids of what is left, and no rows. A row that it comes
     to later is newer than `seq`; the events since, which follow, end with the same picture."""
-    seq = service.loop.world.seq
+    seq = parts.loop.world.seq
     head, tail = msgspec.json.encode(Snapshot(seq=seq, sessions=[])).split(b"]")
     piece, comma = b"id: %d\nevent: snapshot\ndata: %s" % (seq, head), b""
-    for id in [session.id for session in sessions_shown(service, ended=False)]:
-        if (row := _row(service, id)) is not None:
+    for id in [session.id for session in sessions_shown(parts, ended=False)]:
+        if (row := _row(parts, id)) is not None:
             piece, comma = piece + comma + row, b","
         if len(piece) >= PIECE:
             yield piece
@@ -109,9 +109,9 @@ def _snapshot(service: Components) -> Iterator[bytes]:
     yield b"%s]%s\n\n" % (piece, tail)
 
 
-def _row(service: Components, id: SessionId) -> bytes | None:
+def _row(parts: Components, id: SessionId) -> bytes | None:
     """Encoded once for all readers who ask before something happens. None: it has ended meanwhile."""
-    world, rows = service.loop.world, service.broadcast.rows
+    world, rows = parts.loop.world, parts.broadcast.rows
     session = world.sessions.get(id)
     if session is None or not session.is_open:
         return None
@@ -122,11 +122,11 @@ def _row(service: Components, id: SessionId) -> bytes | None:
 
 
 async def history(call: Call) -> History:
-    service = call.service
+    parts = call.parts
     session = call.text("session")
     types = _types(call.texts("type"))
     since = call.number("since", 0)
-    events = await service.store.history(
+    events = await parts.store.history(
         after=call.number("after", 0),
         limit=min(call.number("limit", 1000), PAGE_MOST),
         session=session,
@@ -135,7 +135,7 @@ async def history(call: Call) -> History:
         newest=call.flag("newest"),
     )
     return History(
-        events=[event_row(event, service.loop.world) for event in events], oldest=await service.store.oldest()
+        events=[event_row(event, parts.loop.world) for event in events], oldest=await parts.store.oldest()
     )
 
 

@@ -31,7 +31,7 @@ ADDRESSES = ("postgresql://", "postgres://")
 
 
 async def status(call: Call) -> FleetStatus:
-    fleet = call.service.fleet
+    fleet = call.parts.fleet
     if not fleet.is_joined:
         return FleetStatus(joined=False, database=None, name=None, vouched=False, fault=None, hosts=[])
     try:
@@ -44,7 +44,7 @@ async def status(call: Call) -> FleetStatus:
 
 
 async def _status_of(call: Call, member: "JoinedHost") -> FleetStatus:
-    fleet, fault = call.service.fleet, None
+    fleet, fault = call.parts.fleet, None
     try:
         hosts = await _hosts(member)
     except SharedUnavailable as unavailable:
@@ -60,7 +60,7 @@ async def _status_of(call: Call, member: "JoinedHost") -> FleetStatus:
 
 async def list_sessions(call: Call) -> FleetSessions:
     try:
-        member = call.service.fleet.member
+        member = call.parts.fleet.member
     except NotJoined:
         raise _not_joined() from None
     rows = await member.people.sessions()
@@ -83,7 +83,7 @@ async def join(call: Call) -> FleetStatus:
             "It looks so: postgresql://user@host/database",
         )
     try:
-        await call.service.fleet.join(wish.address, wish.name)
+        await call.parts.fleet.join(wish.address, wish.name)
     except JoinRefused as refused:
         raise HttpRefusal(409, refused.code, str(refused), HINTS.get(refused.code)) from None
     except SharedUnavailable as fault:
@@ -104,7 +104,7 @@ def _not_reached(fault: SharedUnavailable) -> HttpRefusal:
 async def leave(call: Call) -> FleetLeft:
     wish = call.body(LeaveWish)
     try:
-        freed, closed = await call.service.fleet.leave(anyway=wish.anyway)
+        freed, closed = await call.parts.fleet.leave(anyway=wish.anyway)
     except NotJoined:
         raise _not_joined() from None
     except SharedUnavailable as fault:

@@ -99,24 +99,24 @@ async def guard_edit(call: Call) -> object:
     agent = AGENTS.get(call.path("agent"))
     if agent is None:
         raise HttpRefusal(404, "no-such-agent", f"Known agents: {', '.join(AGENTS)}.")
-    service = call.service
-    report = agent.translate(call.payload, service.clock.now(), "http")
-    if isinstance(report, Unread) or report.would_edit is None or not service.loop.world.book.held_paths:
+    parts = call.parts
+    report = agent.translate(call.payload, parts.clock.now(), "http")
+    if isinstance(report, Unread) or report.would_edit is None or not parts.loop.world.book.held_paths:
         return NOTHING
     own = await own_of(call)
-    path = await service.worktrees.real_path(report.would_edit, call.actor.caller)
-    found = on_paths(service.loop.world, own, [path], report.conversation)
+    path = await parts.worktrees.real_path(report.would_edit, call.actor.caller)
+    found = on_paths(parts.loop.world, own, [path], report.conversation)
     if not found:
         return NOTHING
     claim = next(iter(found.values()))[0]
-    service.loop.counts["edits_guarded"] += 1
+    parts.loop.counts["edits_guarded"] += 1
     return json_answer(_denial(call, claim))
 
 
 async def guard_git(call: Call) -> Conflicts:
     intent = call.body(GitIntent)
-    world, own = call.service.loop.world, await own_of(call)
-    named = await call.service.worktrees.spaces.named_by(call.actor.caller, intent.paths)
+    world, own = call.parts.loop.world, await own_of(call)
+    named = await call.parts.worktrees.spaces.named_by(call.actor.caller, intent.paths)
     paths = on_paths(world, own, filter(is_ours, named.values()))
     conflicts = [_conflict(call, claim, []) for claim in on_items(world, own, intent.items)]
     conflicts += [_conflict(call, claim, []) for claim in await elsewhere(call, own, intent.items)]
@@ -132,7 +132,7 @@ async def own_of(call: Call) -> list[ProcessIdentity]:
 
 def _denial(call: Call, claim: Claim) -> dict[str, object]:
     """In the words of the agent's PreToolUse hook."""
-    held = held_sentence(claim, call.service.loop.world)
+    held = held_sentence(claim, call.parts.loop.world)
     waiting = command("headcount", "claim", claim.item, "--wait", str(WAIT_SUGGESTED))
     reason = f"{said(claim.item, ITEM_MOST)}: {held} Pick other work, or wait: {waiting}"
     return {
@@ -145,7 +145,7 @@ def _denial(call: Call, claim: Claim) -> dict[str, object]:
 
 
 def _conflict(call: Call, claim: Claim, touches: list[str]) -> Conflict:
-    world = call.service.loop.world
+    world = call.parts.loop.world
     session = hosted_by(claim, world)
     return Conflict(
         item=claim.item,

@@ -22,19 +22,19 @@ async def take_report(call: Call) -> object:
     agent = AGENTS.get(call.path("agent"))
     if agent is None:
         raise HttpRefusal(404, "no-such-agent", f"Known agents: {', '.join(AGENTS)}.")
-    anchors, peer = call.service.anchors, call.peer
+    anchors, peer = call.parts.anchors, call.peer
     named = [text for name in PID_HEADERS if (text := call.header(name)) is not None]
     anchor = first_bound(
         lambda: anchors.by_peer(agent, peer),
         *(lambda text=text: anchors.by_header(agent, text) for text in named),
     )
     payload = call.payload
-    report = agent.translate(payload, call.service.clock.now(), "http")
+    report = agent.translate(payload, call.parts.clock.now(), "http")
     if isinstance(report, Unread):
         raise HttpRefusal(400, "unreadable", f"This is no report of {agent.name}: {report.why}.")
-    call.service.drift.see(agent, report.event, payload)
-    facts = None if anchor.alive or peer is None else peer.look(call.service.processes)
+    call.parts.drift.see(agent, report.event, payload)
+    facts = None if anchor.alive or peer is None else peer.look(call.parts.processes)
     sender = None if facts is None else facts.identity
-    (report,) = await call.service.worktrees.settled([replace(report, anchor=anchor)], sender)
-    session = await call.service.loop.ask(report)
+    (report,) = await call.parts.worktrees.resolved([replace(report, anchor=anchor)], sender)
+    session = await call.parts.loop.ask(report)
     return json_answer({"accepted": True, "session": session}, 202)

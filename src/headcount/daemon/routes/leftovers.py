@@ -15,8 +15,8 @@ from headcount.wire.leftovers import Leftovers
 
 async def list_leftovers(call: Call) -> Leftovers:
     """Those that are there; with `all` also those that are gone. `session` and `kind` choose among them."""
-    await call.service.aftermath.be_fresh()
-    remains, clock = call.service.loop.world.remains, call.service.clock
+    await call.parts.aftermath.be_fresh()
+    remains, clock = call.parts.loop.world.remains, call.parts.clock
     chosen = list(remains.rows.values() if call.flag("all") else remains.there())
     if call.text("session"):
         wanted = call.select(call.text("session") or "").id

@@ -56,7 +56,7 @@ async def _of_the_transcript(call: Call, session: Session, lines: int) -> Peek:
         raise _nothing(session, "no transcript of it is known", "its terminal")
     look = partial(agent.peek, Path(session.transcript), session.conversation, lines)
     try:
-        said = await call.service.looks.ask(look, PEEK_WITHIN)
+        said = await call.parts.looks.ask(look, PEEK_WITHIN)
     except Late:
         raise _nothing(session, "its transcript could not be read in time", "its terminal") from None
     if said is None:
@@ -82,7 +82,7 @@ async def _of_the_pane(call: Call, session: Session, lines: int) -> Peek:
     if _is_shared(call, session, place):
         raise _nothing(session, "another session is in its pane", "its transcript")
     try:
-        shown = await call.service.looks.ask(partial(tmux.capture, place, lines), PEEK_WITHIN)
+        shown = await call.parts.looks.ask(partial(tmux.capture, place, lines), PEEK_WITHIN)
     except Late:
         shown = None
     if shown is None:
@@ -93,7 +93,7 @@ async def _of_the_pane(call: Call, session: Session, lines: int) -> Peek:
 
 
 def _is_shared(call: Call, session: Session, place: TerminalPlace) -> bool:
-    others = (each for each in call.service.loop.world.open_sessions() if each.id != session.id)
+    others = (each for each in call.parts.loop.world.open_sessions() if each.id != session.id)
     return any(
         each.where is not None and (each.where.socket, each.where.pane) == (place.socket, place.pane)
         for each in others

@@ -42,7 +42,7 @@ async def register(call: Call) -> object:
     asked = call.body(Registration)
     _check_words(call, asked)
     facts, lineage = await _process(call, asked.pid)
-    service, now = call.service, call.service.clock.now()
+    parts, now = call.parts, call.parts.clock.now()
     _ask_who_is_in_the_way(call, asked, facts.identity, now)
     above = [
         host.process for host in lineage.hosts if host.process and not _same(host.process, facts.identity)
@@ -50,13 +50,13 @@ async def register(call: Call) -> object:
     given = Given(
         now, _by(call, asked, facts.identity), asked.name, asked.role, tuple(asked.groups), asked.window
     )
-    outcome = await service.loop.ask(
+    outcome = await parts.loop.ask(
         Register(
             agent=asked.agent,
             conversation=asked.conversation,
             process=facts.identity,
             given=given,
-            cwd=await service.worktrees.spaces.cwd_of(facts.identity, facts.cwd),
+            cwd=await parts.worktrees.spaces.cwd_of(facts.identity, facts.cwd),
             parent=above[0] if above else None,
             anyway=asked.anyway,
         )
@@ -70,10 +70,10 @@ async def register(call: Call) -> object:
 async def withdraw(call: Call) -> Withdrawn:
     session = call.session()
     await _check_is_own(call, session)
-    taken = await call.service.loop.ask(Unregister(session.id, call.service.clock.now()))
+    taken = await call.parts.loop.ask(Unregister(session.id, call.parts.clock.now()))
     if session.process is not None and taken is not None:
         await _end_tokens(call, session.process)
-    now = call.service.loop.world.sessions.get(session.id)
+    now = call.parts.loop.world.sessions.get(session.id)
     return Withdrawn(session=session.id, withdrawn=taken is not None, alive=now is not None and now.is_open)
 
 
@@ -112,7 +112,7 @@ async def _process(call: Call, pid: int | None) -> tuple[ProcessFacts, Lineage]:
     facts = _look(call, wanted)
     if pid is None and own is not None and not _same(facts.identity, own):
         raise HttpRefusal(409, "dead-process", f"The process {own.pid} has ended.")
-    lineage = await call.service.actors.lineages.of(facts)
+    lineage = await call.parts.actors.lineages.of(facts)
     is_caller = actor.caller is not None and _same(facts.identity, actor.caller)
     if actor.is_agent and not is_caller and not _is_under(lineage, actor.process):
         raise HttpRefusal(
@@ -124,7 +124,7 @@ async def _process(call: Call, pid: int | None) -> tuple[ProcessFacts, Lineage]:
 def _by(call: Call, asked: Registration, process: ProcessIdentity) -> str:
     """Who launched it. Whoever may register a process may name the session that opened its window: that session then
     may end it, and nothing else follows. A session that registers itself again keeps its launcher."""
-    world, actor = call.service.loop.world, call.actor
+    world, actor = call.parts.loop.world, call.actor
     if asked.launched_by is not None and asked.launched_by in world.sessions:
         return asked.launched_by
     known = host_of(world, process)
@@ -136,7 +136,7 @@ def _by(call: Call, asked: Registration, process: ProcessIdentity) -> str:
 def _look(call: Call, pid: int) -> ProcessFacts:
     if pid <= 1 or pid == os.getpid():
         raise HttpRefusal(400, "bad-pid", f"Pid {pid} is never a session's process.")
-    facts = call.service.processes.look(pid)
+    facts = call.parts.processes.look(pid)
     if isinstance(facts, ProcessGone):
         raise HttpRefusal(409, "dead-process", f"No process has pid {pid}.")
     if isinstance(facts, Unreadable):
@@ -148,11 +148,11 @@ def _look(call: Call, pid: int) -> ProcessFacts:
 
 def _ask_who_is_in_the_way(call: Call, asked: Registration, process: ProcessIdentity, now: float) -> None:
     """A proof of its end goes in ahead of the registration."""
-    loop, world = call.service.loop, call.service.loop.world
+    loop, world = call.parts.loop, call.parts.loop.world
     for id in world.by_conversation.get((asked.agent, asked.conversation or ""), ()):
         rival = world.sessions[id].process
         if world.sessions[id].is_open and rival is not None and not _same(rival, process):
-            verdict = call.service.processes.prove(rival, world.machine_of(rival.boot))
+            verdict = call.parts.processes.prove(rival, world.machine_of(rival.boot))
             if verdict.standing is Standing.DEAD:
                 loop.put(Judged(rival, verdict, now))
 
@@ -161,9 +161,9 @@ def _ask_who_is_in_the_way(call: Call, asked: Registration, process: ProcessIden
 
 
 def _turned_away(call: Call, asked: Registration, away: TurnedAway) -> NotRegistered:
-    session = call.service.loop.world.sessions[away.session]
+    session = call.parts.loop.world.sessions[away.session]
     if away.code == "alive-elsewhere":
-        call.service.actors.count_inheritance("register")
+        call.parts.actors.count_inheritance("register")
     texts = {
         "alive-elsewhere": (
             f"Conversation is alive in {session.id[:4]} ({_where(session)}); a second writer would fork it.",
@@ -178,7 +178,7 @@ def _turned_away(call: Call, asked: Registration, away: TurnedAway) -> NotRegist
     message, hint = texts[away.code]
     return NotRegistered(
         error=Fault(code=away.code, message=message, hint=hint),
-        session=session_row(session, call.service.loop.world),
+        session=session_row(session, call.parts.loop.world),
     )
 
 
@@ -192,16 +192,16 @@ def _where(session: Session) -> str:
 
 async def _token_file(call: Call, process: ProcessIdentity) -> str:
     try:
-        return str(await call.service.tokens.mint(process))
+        return str(await call.parts.tokens.mint(process))
     except (StoreFault, OSError) as fault:
         raise NotStored(f"no token could be made: {fault}") from fault
 
 
 async def _end_tokens(call: Call, process: ProcessIdentity) -> None:
     """Before the answer: a restart must not make them good again."""
-    call.service.tokens.withdraw(process)
+    call.parts.tokens.withdraw(process)
     try:
-        await call.service.tokens.save()
+        await call.parts.tokens.save()
     except StoreFault as fault:
         raise NotStored(f"its token is over, but that could not be stored: {fault}") from fault
 
@@ -215,10 +215,10 @@ async def _check_is_own(call: Call, session: Session) -> None:
 
 
 async def _is_started_by(call: Call, session: Session) -> bool:
-    facts = call.service.processes.look(session.process.pid) if session.process else None
+    facts = call.parts.processes.look(session.process.pid) if session.process else None
     if session.process is None or not isinstance(facts, ProcessFacts):
         return False
-    lineage = await call.service.actors.lineages.of(facts)
+    lineage = await call.parts.actors.lineages.of(facts)
     return _same(facts.identity, session.process) and _is_under(lineage, call.actor.process)
 
 

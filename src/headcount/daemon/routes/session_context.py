@@ -144,11 +144,11 @@ async def starting_context(call: Call) -> object:
     agent = AGENTS.get(call.path("agent"))
     if agent is None:
         raise HttpRefusal(404, "no-such-agent", f"Known agents: {', '.join(AGENTS)}.")
-    report = agent.translate(call.payload, call.service.clock.now(), "http")
+    report = agent.translate(call.payload, call.parts.clock.now(), "http")
     if isinstance(report, Unread):
         return NOTHING
     lines = await _lines(call, report)
-    untold, key = call.service.untold, (report.agent, report.conversation)
+    untold, key = call.parts.untold, (report.agent, report.conversation)
     untold.pop(key, None)
     if not lines:
         return NOTHING
@@ -162,18 +162,18 @@ async def starting_context(call: Call) -> object:
 
 
 async def _lines(call: Call, report: Report) -> list[str]:
-    service, own = call.service, await own_of(call)
-    world = service.loop.world
+    parts, own = call.parts, await own_of(call)
+    world = parts.loop.world
     lines = open_elsewhere(world, report.agent, report.conversation, own)
     before = predecessor(world, report.agent, report.conversation, own)
     if before is not None and before.ended is not None:
-        releases = await service.store.history(
+        releases = await parts.store.history(
             types=("claim.released",), since=before.ended.at - CLOCK_SLACK, limit=RELEASES_MOST
         )
         lines += held_before(world, freed_at_death(before, releases))
-    if cwd := await service.worktrees.spaces.cwd_of(call.actor.caller, report.details.cwd):
+    if cwd := await parts.worktrees.spaces.cwd_of(call.actor.caller, report.details.cwd):
         cwds = {each.cwd for each in world.open_sessions() if each.cwd}
-        repos = await service.worktrees.repos({cwd, *cwds})
+        repos = await parts.worktrees.repos({cwd, *cwds})
         here = repos.get(cwd)
         lines += neighbours(world, here, repos, report.conversation, own)
     return lines

@@ -27,27 +27,27 @@ from headcount.wire.sessions import Explanation, Me, Rebooted, Rung, SessionDeta
 
 
 async def list_sessions(call: Call) -> Sessions:
-    await call.service.census.be_fresh()
-    shown = sessions_shown(call.service, ended=call.flag("all"))
-    world = call.service.loop.world
+    await call.parts.census.be_fresh()
+    shown = sessions_shown(call.parts, ended=call.flag("all"))
+    world = call.parts.loop.world
     return Sessions(
         sessions=[session_row(session, world) for session in shown], rebooted=len(ended_untold(world))
     )
 
 
 async def show_session(call: Call) -> SessionDetail:
-    return session_detail(call.session(), call.service.loop.world)
+    return session_detail(call.session(), call.parts.loop.world)
 
 
 async def explain_session(call: Call) -> Explanation:
     session = call.session()
-    service = call.service
+    parts = call.parts
     verdict = None
     if session.is_open and session.process is not None:
-        machine = service.loop.world.machine_of(session.process.boot)
-        verdict = service.processes.prove(session.process, machine)
-    untold_at = service.untold.get((session.agent, session.conversation or ""))
-    return explain(session, service.loop.world, service.clock.now(), verdict, untold_at)
+        machine = parts.loop.world.machine_of(session.process.boot)
+        verdict = parts.processes.prove(session.process, machine)
+    untold_at = parts.untold.get((session.agent, session.conversation or ""))
+    return explain(session, parts.loop.world, parts.clock.now(), verdict, untold_at)
 
 
 async def who_am_i(call: Call) -> Me:
@@ -67,7 +67,7 @@ async def who_am_i(call: Call) -> Me:
 
 
 def _me(call: Call, actor: Actor, explain: bool) -> Me:
-    world = call.service.loop.world
+    world = call.parts.loop.world
     session = world.sessions.get(actor.session) if actor.session else None
     above = [str(host.id) for process in actor.above if (host := host_of(world, process))]
     rungs = [
@@ -91,11 +91,11 @@ def _me(call: Call, actor: Actor, explain: bool) -> Me:
 
 
 async def show_reboot(call: Call) -> Rebooted:
-    world = call.service.loop.world
+    world = call.parts.loop.world
     return Rebooted(sessions=[session_row(each, world) for each in ended_untold(world)])
 
 
 async def told_reboot(call: Call) -> Rebooted:
     answer = await show_reboot(call)
-    await call.service.loop.ask(Told(call.service.clock.now()))
+    await call.parts.loop.ask(Told(call.parts.clock.now()))
     return answer

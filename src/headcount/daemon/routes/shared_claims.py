@@ -41,11 +41,11 @@ NOT_VOUCHED = "its host has not been heard of for longer than its lease, so nobo
 
 
 async def with_shared(call: Call, local: Claims) -> Claims:
-    if not call.service.fleet.is_joined:
+    if not call.parts.fleet.is_joined:
         return local
     own = [row for row in local.claims if not is_shared(Item(row.item))]
     try:
-        held, waiting = await call.service.fleet.member.ledger.held()
+        held, waiting = await call.parts.fleet.member.ledger.held()
     except SharedUnavailable as fault:
         for row in local.claims:
             if is_shared(Item(row.item)):
@@ -57,7 +57,7 @@ async def with_shared(call: Call, local: Claims) -> Claims:
 
 
 def _row(call: Call, each: SharedClaim, waiting: int) -> ClaimRow:
-    row = claim_row(each.claim, call.service.loop.world)
+    row = claim_row(each.claim, call.parts.loop.world)
     row.shared, row.vouched, row.waiting = True, each.vouched, waiting
     row.holder = _holder(call, each)
     if not each.vouched and each.free_in is not None:
@@ -66,8 +66,8 @@ def _row(call: Call, each: SharedClaim, waiting: int) -> ClaimRow:
 
 
 def _holder(call: Call, each: SharedClaim) -> Holder:
-    if each.host == call.service.fleet.member.host:
-        return holder_row(each.claim, call.service.loop.world)
+    if each.host == call.parts.fleet.member.host:
+        return holder_row(each.claim, call.parts.loop.world)
     return holder_elsewhere(each)
 
 
@@ -99,7 +99,7 @@ async def claim_on(member: "JoinedHost", item: Item) -> Claim | None:
 
 async def elsewhere(call: Call, own: Sequence[ProcessIdentity], texts: Sequence[str]) -> list[Claim]:
     """Others' claims on other hosts, for a guard: without the database it lets pass, as a guard does."""
-    fleet = call.service.fleet
+    fleet = call.parts.fleet
     items = [
         item
         for item in (parse_item(text, stored=True) for text in texts)
@@ -146,8 +146,8 @@ def _judged(call: Call, member: "JoinedHost", found: SharedClaim, fence: int) ->
     if claim.fence != fence:
         return False, "It was granted again since."
     if found.host == member.host and claim.holder is not None:
-        machine = call.service.loop.world.machine_of(claim.holder.boot)
-        if call.service.processes.prove(claim.holder, machine).standing is Standing.DEAD:
+        machine = call.parts.loop.world.machine_of(claim.holder.boot)
+        if call.parts.processes.prove(claim.holder, machine).standing is Standing.DEAD:
             return False, "Its holder is dead."
     return True, "It is the current claim."
 

@@ -47,7 +47,7 @@ async def stop(call: Call) -> StopAnswer:
     _need_process(session)
     wish = _wish(call, "stop", asked.kill_after, asked.all)
     await _need_alone(call, session, wish)
-    result = await call.service.closing.stop(session, wish)
+    result = await call.parts.closing.stop(session, wish)
     _raise_if_refused(result)
     return StopAnswer(session=session.id, ended=result.is_over, results=[_row(result)])
 
@@ -55,7 +55,7 @@ async def stop(call: Call) -> StopAnswer:
 async def close(call: Call) -> CloseAnswer:
     asked = call.body(CloseWish)
     session = call.session()
-    others = call.service.closing.others(session)
+    others = call.parts.closing.others(session)
     await _need_started(call, "close", session, *(others if asked.all else ()))
     if asked.close_window:
         call.for_people("close --close-window")
@@ -64,7 +64,7 @@ async def close(call: Call) -> CloseAnswer:
     wish = _wish(call, "close", asked.kill_after, asked.all)
     if session.is_open:
         await _need_alone(call, session, wish)
-    done = await call.service.closing.close(session, others, wish, all=asked.all, window=asked.close_window)
+    done = await call.parts.closing.close(session, others, wish, all=asked.all, window=asked.close_window)
     if not done.is_closed and all(result.outcome == REFUSED for result in done.results):
         _raise_if_refused(done.results[-1])
     return CloseAnswer(
@@ -81,7 +81,7 @@ async def close(call: Call) -> CloseAnswer:
 async def reap(call: Call) -> ReapAnswer:
     asked = call.body(ReapWish)
     wish = _wish(call, "reap", asked.kill_after)
-    closing, chosen = call.service.closing, await _chosen(call, asked)
+    closing, chosen = call.parts.closing, await _chosen(call, asked)
     if asked.yes:
         await closing.refresh(chosen)
         chosen = await _chosen(call, asked)
@@ -107,15 +107,15 @@ async def _chosen(call: Call, asked: ReapWish) -> list[Leftover]:
 
 async def _is_own(call: Call, leftover: Leftover) -> bool:
     """Left by a session that the calling agent started, or by an earlier one of its own process."""
-    session = call.service.loop.world.sessions.get(leftover.session or SessionId(""))
+    session = call.parts.loop.world.sessions.get(leftover.session or SessionId(""))
     process = call.actor.process
     if session is None or process is None:
         return False
-    return is_of(session, process) or await call.service.actors.started(process, session)
+    return is_of(session, process) or await call.parts.actors.started(process, session)
 
 
 def _named(call: Call, asked: ReapWish) -> list[Leftover]:
-    chosen = sorted(call.service.loop.world.remains.there(), key=lambda each: (each.found_at, each.id))
+    chosen = sorted(call.parts.loop.world.remains.there(), key=lambda each: (each.found_at, each.id))
     if asked.kind is not None:
         if asked.kind not in [kind.value for kind in LeftoverKind]:
             raise HttpRefusal(
@@ -174,13 +174,13 @@ def _caller(call: Call) -> dict[str, object] | None:
 async def _need_started(call: Call, verb: str, *sessions: Session) -> None:
     actor = call.actor
     for session in sessions if actor.is_agent else ():
-        if actor.process is None or not await call.service.actors.started(actor.process, session):
+        if actor.process is None or not await call.parts.actors.started(actor.process, session):
             raise not_started(actor, session.id[:4], verb, itself=session.id == actor.session)
 
 
 async def _need_alone(call: Call, session: Session, wish: Wish) -> None:
     """Ending a process ends all that it hosts, and may end what runs below it: that must have been said."""
-    others = [] if wish.all else await call.service.closing.goes_with(session)
+    others = [] if wish.all else await call.parts.closing.goes_with(session)
     if others:
         names = ", ".join(dict.fromkeys(each.id[:4] for each in others))
         verb = f"headcount {wish.verb} {session.id[:4]}"

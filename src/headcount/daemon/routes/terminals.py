@@ -28,11 +28,11 @@ from headcount.wire.terminals import Resumption, Whereabouts
 async def find_terminal(call: Call) -> Whereabouts:
     session = call.session()
     place = await place_of(call, session)
-    session = call.service.loop.world.sessions.get(session.id, session)
+    session = call.parts.loop.world.sessions.get(session.id, session)
     doubt = place if isinstance(place, NotKnown) else None
     where = session.where
     return Whereabouts(
-        session=session_row(session, call.service.loop.world),
+        session=session_row(session, call.parts.loop.world),
         known=doubt is None,
         because=doubt.why if doubt else None,
         program=where.program if where else None,
@@ -46,11 +46,11 @@ async def find_terminal(call: Call) -> Whereabouts:
 
 async def note_visit(call: Call) -> SessionRow:
     session = call.session()
-    if await call.service.loop.ask(Visited(session.id, call.service.clock.now())) is None:
+    if await call.parts.loop.ask(Visited(session.id, call.parts.clock.now())) is None:
         raise HttpRefusal(
             410, "ended", f"{session.id[:4]} {ended_words(session)}.", f"See: headcount show {session.id[:4]}"
         )
-    world = call.service.loop.world
+    world = call.parts.loop.world
     return session_row(world.sessions[session.id], world)
 
 
@@ -69,10 +69,10 @@ async def how_to_resume(call: Call) -> Resumption:
         )
     host = await _host(call, session)
     return Resumption(
-        session=session_row(session, call.service.loop.world),
+        session=session_row(session, call.parts.loop.world),
         command=list(command),
         cwd=agent.home_of(session.cwd, session.transcript),
-        alive_in=session_row(host, call.service.loop.world) if host else None,
+        alive_in=session_row(host, call.parts.loop.world) if host else None,
     )
 
 
@@ -81,7 +81,7 @@ async def place_of(call: Call, session: Session) -> Place:
         return NotKnown("it has ended")
     try:
         async with asyncio.timeout(TERMINAL_ASKED_WITHIN):
-            return await call.service.terminals.locate(session)
+            return await call.parts.terminals.locate(session)
     except TimeoutError:
         return NotKnown("looking for it took too long")
 
@@ -89,14 +89,14 @@ async def place_of(call: Call, session: Session) -> Place:
 async def _host(call: Call, session: Session) -> Session | None:
     """Who has the conversation, after a proof of each one's end where there is one. Of those without a process only
     the unheard do not count: nothing would ever prove their end."""
-    service, world = call.service, call.service.loop.world
+    parts, world = call.parts, call.parts.loop.world
     ids = world.by_conversation.get((session.agent, session.conversation or ""), ())
     for each in [world.sessions[id] for id in ids]:
         if not each.is_open or each.process is None:
             continue
-        judged = service.census.ask_again(each.process)
+        judged = parts.census.ask_again(each.process)
         if judged.verdict.standing is Standing.DEAD:
-            await service.loop.ask(judged)
+            await parts.loop.ask(judged)
     mine = [world.sessions[id] for id in ids if id in world.sessions]
     having = [each for each in mine if each.is_open and each.liveness is not Liveness.LOST]
     return having[-1] if having else None

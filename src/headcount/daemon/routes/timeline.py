@@ -39,7 +39,7 @@ CHANGING = ("session.started", "session.activity", "session.changed", "session.b
 
 
 async def show_timeline(call: Call) -> wire.Timeline:
-    now = call.service.clock.now()
+    now = call.parts.clock.now()
     to = min(float(call.number("until", int(now) + 1)), now)
     since = float(call.number("since", int(now - TIMELINE_SPAN)))
     if since >= to:
@@ -47,26 +47,26 @@ async def show_timeline(call: Call) -> wire.Timeline:
     since = max(since, to - TIMELINE_MOST)
     wanted = call.text("session")
     one = call.select(wanted).id if wanted else None
-    drawn, whole = await _drawn(call.service, since, to, one)
+    drawn, whole = await _drawn(call.parts, since, to, one)
     lanes = [lane for lane in drawn.lanes.values() if lane.spans or lane.claims or lane.ended]
     return wire.Timeline(
         since=time_text(since),
         to=time_text(to),
-        lanes=[_lane(call.service, lane) for lane in lanes if _is_known(call.service, lane)],
+        lanes=[_lane(call.parts, lane) for lane in lanes if _is_known(call.parts, lane)],
         blind=[wire.Blind(since=time_text(a), to=time_text(b)) for a, b in drawn.blind],
         whole=whole,
     )
 
 
 async def show_today(call: Call) -> wire.Today:
-    now = call.service.clock.now()
+    now = call.parts.clock.now()
     since = float(call.number("since", 0)) or _midnight(now)
     if since > now:
         raise HttpRefusal(400, "bad-parameter", "since must not lie in the future.")
     since = max(since, now - DAY)
-    drawn, _ = await _drawn(call.service, since, now)
+    drawn, _ = await _drawn(call.parts, since, now)
     waited = {lane.session: waits(lane) for lane in drawn.lanes.values()}
-    rows = [_waited(call.service, id, spans) for id, spans in waited.items() if spans]
+    rows = [_waited(call.parts, id, spans) for id, spans in waited.items() if spans]
     all_spans = [span for spans in waited.values() for span in spans]
     return wire.Today(
         since=time_text(since),
@@ -79,45 +79,45 @@ async def show_today(call: Call) -> wire.Today:
 
 
 async def _drawn(
-    service: Components, since: float, to: float, one: SessionId | None = None
+    parts: Components, since: float, to: float, one: SessionId | None = None
 ) -> tuple[Lanes, bool]:
-    last = await _last_before(service, to)
-    events = await service.store.history(
+    last = await _last_before(parts, to)
+    events = await parts.store.history(
         since=since, until=last, types=TELLING, limit=READ_MOST, newest=True, session=one
     )
     if one is not None:  # starts are of no session
-        starts = await service.store.history(
+        starts = await parts.store.history(
             since=since, until=last, types=STARTS, limit=READ_MOST, newest=True
         )
         events = sorted([*events, *starts], key=lambda event: event.seq)
     drawn, whole = Lanes(since, to), len(events) < READ_MOST
     if not whole:
         drawn.since = events[0].at
-    before = await service.store.history(
+    before = await parts.store.history(
         until=events[0].seq - 1 if events else last,
         types=CHANGING,
         limit=BEFORE_MOST,
         newest=True,
         session=one,
     )
-    _begin(service, drawn, events, before, one)
+    _begin(parts, drawn, events, before, one)
     for event in events:
         drawn.take(event)
     drawn.finish()
     return drawn, whole
 
 
-async def _last_before(service: Components, to: float) -> int:
+async def _last_before(parts: Components, to: float) -> int:
     """The number of the last event of the picture: what happened later is not to be read, nor to fill it."""
-    later = await service.store.history(since=to, limit=1)
-    return later[0].seq - 1 if later else service.loop.world.seq
+    later = await parts.store.history(since=to, limit=1)
+    return later[0].seq - 1 if later else parts.loop.world.seq
 
 
 def _begin(
-    service: Components, drawn: Lanes, events: list[Event], before: list[Event], one: SessionId | None
+    parts: Components, drawn: Lanes, events: list[Event], before: list[Event], one: SessionId | None
 ) -> None:
     """Every session that lived when the picture begins, as it was then, and what it held."""
-    world, then, changed = service.loop.world, activity_before(before), activity_before(events)
+    world, then, changed = parts.loop.world, activity_before(before), activity_before(events)
     is_all = len(before) < BEFORE_MOST  # who is not in there was never heard of
     found = {event.session for event in events if event.type is EventType.SESSION_STARTED}
     for session in world.sessions.values():
@@ -138,8 +138,8 @@ def _begin(
             drawn.held_before(holder.id, claim.item, claim.fence)
 
 
-def _lane(service: Components, lane: Lane) -> wire.Lane:
-    session = service.loop.world.sessions[lane.session]
+def _lane(parts: Components, lane: Lane) -> wire.Lane:
+    session = parts.loop.world.sessions[lane.session]
     return wire.Lane(
         session=session.id,
         agent=session.agent,
@@ -153,9 +153,9 @@ def _lane(service: Components, lane: Lane) -> wire.Lane:
     )
 
 
-def _is_known(service: Components, lane: Lane) -> bool:
+def _is_known(parts: Components, lane: Lane) -> bool:
     """Old sessions are retired; what the journal still says of them is of nobody."""
-    session = service.loop.world.sessions.get(lane.session)
+    session = parts.loop.world.sessions.get(lane.session)
     return session is not None and not (session.provisional and session.is_open)
 
 
@@ -179,8 +179,8 @@ def _held(held: HeldPeriod) -> wire.HeldSpan:
     )
 
 
-def _waited(service: Components, id: SessionId, spans: list[Span]) -> wire.Waited:
-    session = service.loop.world.sessions.get(id)
+def _waited(parts: Components, id: SessionId, spans: list[Span]) -> wire.Waited:
+    session = parts.loop.world.sessions.get(id)
     return wire.Waited(
         session=id,
         name=session.name if session else None,

@@ -15,7 +15,7 @@ from headcount.wire.web_page import PageClosed, PageCode, PageCredential, PageLi
 
 async def open_page(call: Call) -> PageLink:
     try:
-        url, plain_url = await call.service.pages.open()
+        url, plain_url = await call.parts.pages.open()
     except OSError as error:
         raise HttpRefusal(
             503,
@@ -27,13 +27,13 @@ async def open_page(call: Call) -> PageLink:
 
 
 async def close_page(call: Call) -> PageClosed:
-    await call.service.broadcast.dismiss_pages()
-    return PageClosed(closed=await call.service.pages.close())
+    await call.parts.broadcast.dismiss_pages()
+    return PageClosed(closed=await call.parts.pages.close())
 
 
 async def log_in(call: Call) -> PageCredential:
     given = call.body(PageCode)
-    credential = call.service.pages.credentials.log_in(given.code)
+    credential = call.parts.pages.credentials.log_in(given.code)
     if credential is None:
         raise HttpRefusal(
             401,
