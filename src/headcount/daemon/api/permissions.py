@@ -16,7 +16,7 @@ from enum import Enum
 from msgspec import Struct
 
 from headcount.daemon.http.request_checks import HttpRefusal
-from headcount.daemon.identity.caller import Actor, ActorKind
+from headcount.daemon.identity.actor import Actor, ActorKind
 
 
 class Need(Enum):

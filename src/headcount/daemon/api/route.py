@@ -21,7 +21,8 @@ from headcount.daemon.api.session_selector import select
 from headcount.daemon.components import Components
 from headcount.daemon.http.request import Request
 from headcount.daemon.http.request_checks import HttpRefusal
-from headcount.daemon.identity.caller import A_PAGE, Actor
+from headcount.daemon.identity.actor import Actor
+from headcount.daemon.identity.caller import A_PAGE
 from headcount.daemon.identity.caller_ancestry import CallerAncestors
 from headcount.daemon.identity.weak_identities import weak, weak_in
 from headcount.system.loopback import Loopback

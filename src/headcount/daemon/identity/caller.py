@@ -14,7 +14,6 @@ Not here: what an actor may do (daemon/api/permissions.py), walking up (caller_a
 """
 
 import os
-from enum import Enum
 from functools import lru_cache
 
 from msgspec import Struct
@@ -23,8 +22,9 @@ from headcount.agents.catalog import AGENTS
 from headcount.agents.kit.programs import LAUNCHED
 from headcount.core.sessions.descent import descends, is_of
 from headcount.core.values.process import Match, ProcessFacts, ProcessIdentity, same_process
-from headcount.core.values.session import Session, SessionId
+from headcount.core.values.session import Session
 from headcount.daemon.engine.loop import Loop
+from headcount.daemon.identity.actor import Actor, ActorKind, Rung
 from headcount.daemon.identity.caller_ancestry import CallerAncestors, Lineage, Lineages, host_of, hosted_by
 from headcount.daemon.identity.environment_marks import Marked, Marks
 from headcount.daemon.identity.tokens import SessionTokens
@@ -37,37 +37,6 @@ WITHOUT_TOKEN = f"unset {LAUNCHED}"
 OUTSIDE = "run it outside of this sandbox or container"
 MARKS_ELSEWHERE = "the caller lives in another pid namespace, where marks name nobody: a token is needed"
 RUNGS_KEPT = 256  # most callers are passed by for the same few reasons
-
-
-class ActorKind(Enum):
-    OPERATOR = "operator"
-    AGENT = "agent"
-    DESCENDANT = "descendant"  # an agent that was started inside another agent
-    PAGE = "page"  # a tab that a person opened from a shell outside every agent
-    NOBODY = "nobody"
-
-
-class Rung(Struct, frozen=True):
-    name: str  # "peer", "token", "environment", "operator"
-    taken: bool
-    why: str
-    session: SessionId | None = None
-
-
-class Actor(Struct, frozen=True):
-    kind: ActorKind
-    rungs: tuple[Rung, ...] = ()
-    session: SessionId | None = None
-    process: ProcessIdentity | None = None  # of the agent, which acts; None: no agent
-    caller: ProcessIdentity | None = None  # the process that called, where the kernel showed it
-    resolved_by: str | None = None
-    above: tuple[ProcessIdentity, ...] = ()  # agents further up, nearest first
-    refusal: str | None = None  # of a nobody: what was wrong with what it offered
-    way_out: str | None = None  # of a nobody: what it can do about that
-
-    @property
-    def is_agent(self) -> bool:
-        return self.kind in (ActorKind.AGENT, ActorKind.DESCENDANT)
 
 
 A_PERSON = Rung("operator", True, "the kernel shows the caller, and no agent is above it")

@@ -15,7 +15,6 @@ Not here: what a caller may do (daemon/api/permissions.py), tokens and marks (ca
 """
 
 import os
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
@@ -25,15 +24,13 @@ from headcount.core.values.process import Match, ProcessFacts, ProcessIdentity, 
 from headcount.core.values.report import Found
 from headcount.core.values.session import Session
 from headcount.daemon.engine.loop import Loop
+from headcount.daemon.identity.actor import Actor
 from headcount.system.clock import Clock
 from headcount.system.mount_namespaces import sees_ours
 from headcount.system.processes import ancestry, descriptor_limits
 from headcount.system.processes.boot_and_namespace import namespace_of
 from headcount.system.processes.interface import Processes
 from headcount.system.unix_peer import Peer
-
-if TYPE_CHECKING:
-    from headcount.daemon.identity.caller import Actor
 
 NOT_SEEN = "no descriptor was left to look at all that is above the caller"
 
@@ -46,7 +43,7 @@ class CallerAncestors(Struct):
     environ: dict[int, dict[str, str]] = field(default_factory=dict)  # by pid: the marks each carries
     identities: tuple[ProcessIdentity, ...] = ()  # of the chain
     unmarked: bool = False  # every one of the chain was read, and none carries a mark
-    person: "Actor | None" = None  # once it was found to be nobody but a person
+    person: Actor | None = None  # once it was found to be nobody but a person
 
 
 class Lineage(Struct, frozen=True):

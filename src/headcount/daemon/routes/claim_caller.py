@@ -16,7 +16,7 @@ from headcount.core.values.session import Session
 from headcount.daemon.api.route import Call
 from headcount.daemon.api.session_selector import ended_words
 from headcount.daemon.http.request_checks import HttpRefusal
-from headcount.daemon.identity.caller import ActorKind
+from headcount.daemon.identity.actor import ActorKind
 from headcount.daemon.routes import shared_claims as shared
 
 KINDS = {

@@ -26,7 +26,7 @@ from headcount.core.values.process import ProcessIdentity
 from headcount.daemon.api.route import Call
 from headcount.daemon.http.answer import NOTHING, json_answer
 from headcount.daemon.http.request_checks import HttpRefusal
-from headcount.daemon.identity.caller import Actor
+from headcount.daemon.identity.actor import Actor
 from headcount.daemon.routes.shared_claims import elsewhere
 from headcount.daemon.views.claim_row import held_sentence, holder_row
 from headcount.daemon.views.session_row import LIVENESS_WORDS, hosted_by, time_text

@@ -19,7 +19,7 @@ from headcount.daemon.api.permissions import nobody
 from headcount.daemon.api.route import Call
 from headcount.daemon.components import sessions_shown
 from headcount.daemon.http.request_checks import HttpRefusal
-from headcount.daemon.identity.caller import Actor, ActorKind
+from headcount.daemon.identity.actor import Actor, ActorKind
 from headcount.daemon.identity.caller_ancestry import host_of
 from headcount.daemon.views.explain import explain
 from headcount.daemon.views.session_row import ended_untold, session_detail, session_row
