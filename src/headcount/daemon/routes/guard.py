@@ -10,7 +10,7 @@ Rules
   5. A holder in doubt still holds: doubt frees nothing.
   6. A path is looked up by itself and by the trees above it; the number of claims does not matter.
 
-Not here: finding claims in the way (guard.py), the line that asks (agents/installing/hook_line_query.py); who is calling
+Not here: finding claims in the way (guard.py), the line that asks (agents/installing/hook_line_asks_daemon.py); who is calling
   (daemon/identity/caller.py), the claims themselves (core/claims/ledger.py).
 """
 

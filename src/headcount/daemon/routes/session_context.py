@@ -15,7 +15,7 @@ Rules
      known here.
 
 Not here: reading git's files (daemon/intake/edited_paths.py), the question and its answer
-  (routes/context.py); the words (briefing.py), the line that asks (agents/installing/hook_line_query.py).
+  (routes/context.py); the words (briefing.py), the line that asks (agents/installing/hook_line_asks_daemon.py).
 """
 
 from collections.abc import Sequence
