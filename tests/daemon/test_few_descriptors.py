@@ -30,8 +30,8 @@ TAKES_ALL = """
 from headcount.system.processes.pidfds.watches import Watches
 Watches.has_room = lambda self: True
 Watches.make_room = lambda self, *, none_left: ()
-from headcount.daemon.http.listen import Server
-Server._room_for_a_caller = lambda self, *, none_left=False: 0
+from headcount.daemon.http.listen import HttpServer
+HttpServer._room_for_a_caller = lambda self, *, none_left=False: 0
 """
 
 

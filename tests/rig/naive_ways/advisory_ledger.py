@@ -6,7 +6,7 @@ As several earlier tools do it. It is put under the very same daemon, in place o
 ADVISORY = """
 from hashlib import blake2b
 import psycopg
-from headcount.core.values.claim import Claim, Freed, Granted, Held, Refused, Released
+from headcount.core.values.claim import Claim, Freed, Granted, Held, ClaimRefused, Released
 from headcount.core.values.claim import Acquire, Release
 from headcount.daemon.fleet.shared_claims import SharedClaims
 from headcount.daemon.fleet.shared_claims import Lease
@@ -34,7 +34,7 @@ async def command(self, command):
     known = mine.get(item)
     if isinstance(command, Release):
         if known is None or not known.is_held_by(asker):
-            return Refused("not-held", "not held")
+            return ClaimRefused("not-held", "not held")
         await ask(self, "SELECT pg_advisory_unlock(%s)", key(item))
         return Released(mine.pop(item), Freed.RELEASED)
     assert isinstance(command, Acquire)

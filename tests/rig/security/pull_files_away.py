@@ -23,10 +23,10 @@ FILES = {
 
 BLIND = """
 from headcount.daemon.home import store_marks as witness
-from headcount.daemon.home.home_watch import Home
-from headcount.store.sqlite.file_identity import Place
-Place.look = lambda self: None
-Home.look = lambda self: None
+from headcount.daemon.home.home_watch import HomeWatch
+from headcount.store.sqlite.file_identity import StoreFiles
+StoreFiles.look = lambda self: None
+HomeWatch.look = lambda self: None
 witness.why_lost = lambda places: None
 witness.why_older = lambda places, fence: None
 """
