@@ -244,7 +244,7 @@ def _plain(name: str) -> "Callable[[SessionRow], str]":
     return lambda raw: clean(raw.get(name))
 
 
-COLUMNS: dict[str, "Callable[[SessionRow], str]"] = {
+WIDE_COLUMNS: dict[str, "Callable[[SessionRow], str]"] = {
     "ROLE": _plain("role"),
     "GROUPS": lambda raw: ", ".join(clean(group) for group in raw.get("groups") or ()),
     "MODEL": _plain("model"),
@@ -262,5 +262,7 @@ COLUMNS: dict[str, "Callable[[SessionRow], str]"] = {
 def wide_columns(sessions: "Iterable[SessionRow]") -> dict[str, dict[str, str]]:
     """By title, each session's text by its id."""
     listed = list(sessions)
-    drawn = {title: {clean(raw.get("id")): text(raw) for raw in listed} for title, text in COLUMNS.items()}
+    drawn = {
+        title: {clean(raw.get("id")): text(raw) for raw in listed} for title, text in WIDE_COLUMNS.items()
+    }
     return {title: texts for title, texts in drawn.items() if any(texts.values())}

@@ -103,8 +103,8 @@ NO_ANCHOR = Anchor()  # the edge establishes it
 
 
 class Use(Enum):
-    ALWAYS = "observed, dropped always"
-    LISTENING = "observed, dropped while headcount runs"
+    ALWAYS = "observed, always written"
+    LISTENING = "observed, written while the daemon listens"
     IGNORED = "ignored"
     NEVER = "never registered"
 

@@ -37,9 +37,9 @@ from headcount.wire import fleet as wire_fleet
 from headcount.wire import leftovers as wire_leftovers
 from headcount.wire import registration as wire_registration
 from headcount.wire import sessions as wire_sessions
-from headcount.wire import stop_close_reap as ending_messages
-from headcount.wire import timeline as time_messages
-from headcount.wire import web_page as page_messages
+from headcount.wire import stop_close_reap as wire_ending
+from headcount.wire import timeline as wire_timeline
+from headcount.wire import web_page as wire_page
 from headcount.wire.daemon import NotifyTest
 from headcount.wire.terminals import Resumption, Whereabouts
 
@@ -190,24 +190,24 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
         "/v1/sessions/{id}/stop",
         stop_close_reap.stop,
         "End a session's process",
-        ending_messages.StopAnswer,
-        body=ending_messages.StopWish,
+        wire_ending.StopAnswer,
+        body=wire_ending.StopWish,
     ),
     Route(
         "POST",
         "/v1/sessions/{id}/close",
         stop_close_reap.close,
         "End a session's process, then what it left",
-        ending_messages.CloseAnswer,
-        body=ending_messages.CloseWish,
+        wire_ending.CloseAnswer,
+        body=wire_ending.CloseWish,
     ),
     Route(
         "POST",
         "/v1/leftovers/reap",
         stop_close_reap.reap,
         "End processes that were left behind; a dry run unless `yes`",
-        ending_messages.ReapAnswer,
-        body=ending_messages.ReapWish,
+        wire_ending.ReapAnswer,
+        body=wire_ending.ReapWish,
     ),
     Route(
         "GET",
@@ -292,21 +292,19 @@ ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes f
         "/v1/timeline",
         timeline.show_timeline,
         "What each session did over a stretch of time",
-        time_messages.Timeline,
+        wire_timeline.Timeline,
         ("since", "until", "session"),
     ),
-    Route("GET", "/v1/today", timeline.show_today, "How long agents waited", time_messages.Today, ("since",)),
-    Route("POST", "/v1/web", web_page.open_page, "Open the page: a one-time link", page_messages.PageLink),
-    Route(
-        "DELETE", "/v1/web", web_page.close_page, "Close the page and end its tabs", page_messages.PageClosed
-    ),
+    Route("GET", "/v1/today", timeline.show_today, "How long agents waited", wire_timeline.Today, ("since",)),
+    Route("POST", "/v1/web", web_page.open_page, "Open the page: a one-time link", wire_page.PageLink),
+    Route("DELETE", "/v1/web", web_page.close_page, "Close the page and end its tabs", wire_page.PageClosed),
     Route(
         "POST",
         LOGIN,
         web_page.log_in,
         "A credential for a one-time code",
-        page_messages.PageCredential,
-        body=page_messages.PageCode,
+        wire_page.PageCredential,
+        body=wire_page.PageCode,
     ),
     Route(
         "POST",
