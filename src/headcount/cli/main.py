@@ -1,6 +1,6 @@
 """The command `headcount`: find the verb, run it, turn every end into an exit code.
 
-Rules of this file
+Rules
   1. Only the verb's own module is imported, and argparse only if the quick parser passes (options.py).
   2. An expected fault is a sentence and a next step on stderr. An unexpected one is a sentence, and its
      traceback goes to a file. What was done decides the exit code: output that nobody can read changes it only

@@ -1,6 +1,6 @@
 """The tools: what an agent may ask and do through MCP.
 
-Rules of this file
+Rules
   1. No tool takes a session to act as. Who is calling is the kernel's answer about this process, which is a child
      of the agent: nothing that a model writes changes it.
   2. A tool is a line in TOOLS; its schema is what it accepts, and nothing else is.

@@ -1,6 +1,6 @@
 """Holders: who has an item, in the words that people and agents read.
 
-Rules of this file
+Rules
   1. `7f3a auth-refactor since 13:20 (alive, working: Edit: f.py), for "login form"`: who, since when, doing what,
      and what for, where that is known.
   2. A refusal names waiting, never releasing: agents copy what they read.

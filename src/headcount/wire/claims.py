@@ -1,6 +1,6 @@
 """The messages of guarding: what git is about to do, and what is in its way.
 
-Rules of this file
+Rules
   1. As in sessions.py: names are only ever added.
 """
 

@@ -1,6 +1,6 @@
 """Which settings files of which agents get hooks, how each stands, and the lines that `headcount hooks` prints.
 
-Rules of this file
+Rules
   1. One file, one line: the agent, the file, what was done.
   2. What the user still has to do (trust the hooks, restart a session) is in that line.
 

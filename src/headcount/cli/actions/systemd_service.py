@@ -1,6 +1,6 @@
 """The systemd user unit: its text, and whether it is installed and running.
 
-Rules of this file
+Rules
   1. What systemd would interpret in the text (`%`, `$`, quotes) is escaped.
   2. Type=notify: systemd knows when the daemon has proved its sessions. A daemon that finds another one running
      (exit 75) is not restarted again and again.

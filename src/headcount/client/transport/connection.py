@@ -1,6 +1,6 @@
 """Connection: HTTP/1.1 over the unix socket, by hand, because importing a client costs more than asking.
 
-Rules of this file
+Rules
   1. Every call has a deadline for the whole of it, not for each read.
   2. A connection is kept and used again. Only a GET is sent a second time, and only when the kept
      connection turned out to be closed before one byte of an answer.

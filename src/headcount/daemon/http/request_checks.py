@@ -1,6 +1,6 @@
 """The gate: one check before all routes of all listeners.
 
-Rules of this file
+Rules
   1. Exact Host, no foreign Origin, no fetch from another site, JSON for what changes something,
      bounded bodies, and never a CORS header: no web page gets in.
   2. The peer must be our own user; the kernel says so, not the request. On loopback it is asked when the connection

@@ -1,6 +1,6 @@
 """Anchoring: from which process a report came, by the strongest evidence there is.
 
-Rules of this file
+Rules
   1. Strongest first: the kernel's word on the socket's peer, the stat line that our hook dropped,
      a pid that a header names. Each walks up to the nearest process that the adapter recognises.
   2. A pid that is not plain digits, is 1, is over, is another user's or is no agent is not taken;

@@ -1,6 +1,6 @@
 """The mailboxes of all agents: Claude Code's is the mailbox itself, the others' are directories in it.
 
-Rules of this file
+Rules
   1. An agent's directory is made by whoever installs its hooks. One that is not there is waited for, not made: an
      agent that reports nothing leaves nothing.
   2. The mailbox itself may be removed under us; it is made again, and waited in again.

@@ -1,6 +1,6 @@
 """Claims on the wire: ask, give back, check, hand off, list.
 
-Rules of this file
+Rules
   1. A command goes through the loop and is answered from what was committed. A refusal is a 409 whose
      body says who and why; a grant is a 200 that is on the disk.
   2. The caller is the actor: the agent above the socket's peer, or the peer itself when it asks to hold.

@@ -1,6 +1,6 @@
 """All routes, in one table. The application and the OpenAPI document are both made from it.
 
-Rules of this file
+Rules
   1. A route is a line here and a line of authority (authority.py). The first that fits is taken.
 
 Not here: what a route does (its own file), who may (authority.py).
