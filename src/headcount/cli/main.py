@@ -36,6 +36,16 @@ DO = frozenset({
 INTERRUPTED = 130  # as shells report a death by SIGINT
 WRITE_IN_HOME = ("hooks", "mcp", "service")  # wherever our own files are
 
+OTHERS_CALL_IT = {
+    "list": "ps",
+    "ls": "ps",
+    "top": "ps",
+    "kill": "stop",
+    "start": "up",
+    "run": "launch",
+    "attach": "jump",
+}
+
 
 class NotAsRoot(ClientFault):
     exit_code = exit_codes.REFUSED
@@ -135,17 +145,6 @@ def _help(words: list[str]) -> int:
         return _dispatch([words[0], "--help"])
     print(general_help())
     return exit_codes.DONE
-
-
-OTHERS_CALL_IT = {
-    "list": "ps",
-    "ls": "ps",
-    "top": "ps",
-    "kill": "stop",
-    "start": "up",
-    "run": "launch",
-    "attach": "jump",
-}
 
 
 def _unknown(name: str, verbs: list[str]) -> WrongCall:

@@ -34,6 +34,9 @@ from headcount.paths import Places
 CLAIMS = "/v1/claims"
 CHANCE_BYTES = 8
 
+_unconfirmed: dict[tuple[int, str], dict[str, tuple[Mapping[str, str], Question]]] = {}
+"""By process and socket, by request: a forked copy has its own, which is empty."""
+
 
 def new_request() -> str:
     """Nobody else's, and begun with the time: those of one hour lie together in the store, which writes them as few pages."""
@@ -140,10 +143,6 @@ def who_am_i(*, explain: bool = False) -> Question:
 
 def _of(item: str) -> str:
     return f"{CLAIMS}/{quoted(item_here(item))}"
-
-
-_unconfirmed: dict[tuple[int, str], dict[str, tuple[Mapping[str, str], Question]]] = {}
-"""By process and socket, by request: a forked copy has its own, which is empty."""
 
 
 def is_unconfirmed(socket: str) -> bool:

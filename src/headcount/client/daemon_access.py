@@ -33,6 +33,13 @@ Say = Callable[[str], None]
 
 VERSION_HEADER = "headcount-version"
 
+PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~")
+_QUOTED = {byte: f"%{byte:02X}" for byte in range(128) if byte not in PLAIN}
+
+VARIABLE = "HEADCOUNT_TOKEN_FILE"
+SCHEME = "Headcount-Session"
+TOKEN_MOST = 256
+
 
 def reach(
     env: Mapping[str, str],
@@ -298,10 +305,6 @@ def order(version: str) -> tuple[int, ...]:
     return tuple(numbers)
 
 
-PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~")
-_QUOTED = {byte: f"%{byte:02X}" for byte in range(128) if byte not in PLAIN}
-
-
 def quoted(text: str) -> str:
     """Percent-encoded for a path segment or a query value (urllib.parse costs 5 ms of import)."""
     if text.isascii():
@@ -309,11 +312,6 @@ def quoted(text: str) -> str:
     return "".join(
         chr(byte) if byte in PLAIN else f"%{byte:02X}" for byte in text.encode("utf-8", "surrogatepass")
     )
-
-
-VARIABLE = "HEADCOUNT_TOKEN_FILE"
-SCHEME = "Headcount-Session"
-TOKEN_MOST = 256
 
 
 def credential(env: Mapping[str, str]) -> str:

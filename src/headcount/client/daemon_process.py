@@ -57,6 +57,9 @@ LINE_MOST = 4_096
 
 Meanwhile = Callable[[], object] | None
 
+NAME = "headcount.service"
+MARK = "# Written by `headcount service install` for the state in "
+
 
 def start(places: Places, env: Mapping[str, str], meanwhile: Meanwhile = None) -> None:
     """A daemon that answers, started by us or by somebody at the same time; else `Unavailable`. `meanwhile` is
@@ -217,10 +220,6 @@ def _answers_soon(places: Places, until: float) -> bool:
         return False
     finally:
         connection.close()
-
-
-NAME = "headcount.service"
-MARK = "# Written by `headcount service install` for the state in "
 
 
 def unit_path(env: Mapping[str, str]) -> str:

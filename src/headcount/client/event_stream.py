@@ -36,6 +36,10 @@ WAITING = "The headcount daemon has stopped; waiting for its return. Start it: h
 KILLED = "The headcount daemon is gone without a farewell; starting it again."
 BACK = "The headcount daemon is back."
 
+log = logging.getLogger("headcount.client")
+
+Heard = Callable[["StreamEvent"], object]
+
 
 def follow(
     client: DaemonAccess,
@@ -107,11 +111,6 @@ class Absence:
 
 def _stopped(fault: Unavailable) -> Unavailable:
     return Unavailable(STOPPED, "Start it: headcount up") if isinstance(fault, NotRunning) else fault
-
-
-log = logging.getLogger("headcount.client")
-
-Heard = Callable[["StreamEvent"], object]
 
 
 class Listening:

@@ -24,6 +24,12 @@ if TYPE_CHECKING:
     from headcount.wire.views import Holder as HolderView
     from headcount.wire.views import Me as MeView
 
+NOT_AN_AGENT = "not-an-agent"
+HOW_TO_HOLD = (
+    "To hold it by this process itself: own=True. To act for a live session: acting_as=its name or id. "
+    "In a shell: headcount hold ITEM -- CMD"
+)
+
 
 class HeldByAnother(Refused):
     """The item was needed and not granted; `claim` says who has it."""
@@ -193,13 +199,6 @@ def _next_step(code: str | None) -> str | None:
 def is_over(refused: Refused) -> bool:
     """It was released, lost or handed on before: nothing is left to give back."""
     return refused.code in ("not-held", "stale", "not-yours")
-
-
-NOT_AN_AGENT = "not-an-agent"
-HOW_TO_HOLD = (
-    "To hold it by this process itself: own=True. To act for a live session: acting_as=its name or id. "
-    "In a shell: headcount hold ITEM -- CMD"
-)
 
 
 def check_wish(item: object, wait: object, acting_as: object, own: object, **texts: object) -> None:

@@ -51,6 +51,10 @@ RESTARTS = "HEADCOUNT_RESTARTS"
 RESTARTS_MOST = 3
 GARBAGE_AFTER = 10_000  # objects more than were freed; Python's own 700 is once for every few requests
 
+SIZE_MOST = 2 * 1024 * 1024
+KEPT = 3
+CAUSES_MOST = 8
+
 
 def main() -> int:
     build_and_namespaces.ours()  # before the code that it names is imported
@@ -179,11 +183,6 @@ def _start_anew(lock: "SingleInstance", word: ReadySignal, times: int) -> None:
     environment = {**os.environ, RESTARTS: str(times + 1)}
     command = [sys.executable, "-P", "-m", "headcount.daemon.main", "--foreground", *word.passed_on()]
     os.execve(sys.executable, command, environment)  # noqa: S606 (no shell is the point)
-
-
-SIZE_MOST = 2 * 1024 * 1024
-KEPT = 3
-CAUSES_MOST = 8
 
 
 class OwnFile(logging.handlers.RotatingFileHandler):

@@ -23,6 +23,14 @@ from headcount.core.values.item import BadItem, Item, overlaps, parse_item
 from headcount.mcp import tool_results
 from headcount.mcp.tool_results import ToolResult
 
+ITEM: dict[str, object] = {"type": "string", "minLength": 3, "maxLength": 1000,
+        "description": "kind:value, as task:AUTH-12, branch:api#main, port:5432, path:src/auth/**"}  # fmt: skip
+NOTE: dict[str, object] = {
+    "type": "string",
+    "maxLength": 500,
+    "description": "what for; other agents and people see it",
+}
+
 
 class McpArguments(TypedDict, total=False):
     """What a caller may give; each tool's schema says which of these."""
@@ -137,14 +145,6 @@ async def _session(client: AsyncClient, wanted: str | None) -> Session | None:
     except NotFound:
         return None
 
-
-ITEM: dict[str, object] = {"type": "string", "minLength": 3, "maxLength": 1000,
-        "description": "kind:value, as task:AUTH-12, branch:api#main, port:5432, path:src/auth/**"}  # fmt: skip
-NOTE: dict[str, object] = {
-    "type": "string",
-    "maxLength": 500,
-    "description": "what for; other agents and people see it",
-}
 
 TOOLS: dict[str, Tool] = {
     tool.name: tool

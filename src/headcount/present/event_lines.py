@@ -49,6 +49,14 @@ ABOUT_US = {
     "store.lost": "the store was lost: damaged and set aside, or removed; rebuilt from the living",
 }
 
+NAMES = {
+    "process": ("process", "processes"),
+    "second-writer": ("second writer", "second writers"),
+    "pane": ("pane", "panes"),
+    "worktree": ("dirty worktree", "dirty worktrees"),
+    "record": ("stale record", "stale records"),
+}
+
 
 def is_told(event: "EventRow") -> bool:
     return event.get("type") not in QUIET
@@ -175,15 +183,6 @@ def subject(result: "Signalled") -> str:
     if result.get("leftover"):
         return f"{what} (pid {pid}{f', left by {session}' if session else ''})"
     return f"{f'{session} {said(what)}'.strip()} (pid {pid})"
-
-
-NAMES = {
-    "process": ("process", "processes"),
-    "second-writer": ("second writer", "second writers"),
-    "pane": ("pane", "panes"),
-    "worktree": ("dirty worktree", "dirty worktrees"),
-    "record": ("stale record", "stale records"),
-}
 
 
 def text_of(event: "EventRow") -> str:

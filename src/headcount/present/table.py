@@ -58,6 +58,12 @@ PHRASES = {
 More = Mapping[str, Mapping[str, str]]  # further columns: by title, the text of each row by its full id
 NO_MORE: More = {}
 
+NOBODY = "No agents here. Start one, or see what it looks like: headcount demo"
+NOBODY_THERE = "No agents in that directory. All of them: headcount ps"
+
+THOUSAND = 1_000
+MILLION = 1_000_000
+
 
 class Column(NamedTuple):
     key: str
@@ -69,10 +75,6 @@ def _text(column: Column, row: Row) -> str:
     if column.texts is None:
         return str(getattr(row, column.key))
     return column.texts.get(row.full_id) or "-"
-
-
-NOBODY = "No agents here. Start one, or see what it looks like: headcount demo"
-NOBODY_THERE = "No agents in that directory. All of them: headcount ps"
 
 
 def draw(rows: Sequence[Row], screen: Screen, *, everything: bool = False, more: More = NO_MORE) -> list[str]:
@@ -202,10 +204,6 @@ def _folded_line(folded: list[Row], screen: Screen) -> str:
 
 def _within(text: str, screen: Screen) -> str:
     return text if screen.columns is None else cut(text, screen.columns, screen.dots)
-
-
-THOUSAND = 1_000
-MILLION = 1_000_000
 
 
 def context(raw: "SessionRow") -> str:

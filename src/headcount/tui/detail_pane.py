@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 
 STRIP_LABEL = "last 2 h  "
 
+LOUD = ("needs you", "stopped", "done", "working", "unknown", "idle")
+BLOCKS = {"needs you": "█", "stopped": "█", "done": "▆", "working": "▅", "unknown": "▂", "idle": "▁"}
+BLIND, EMPTY, GRANTED, DIED = "░", " ", "◆", "✗"
+
 
 class Detail(ScrollView):
     DEFAULT_CSS = "Detail { scrollbar-size-vertical: 1; overflow-x: hidden; }"
@@ -140,11 +144,6 @@ def _spent(raw: "SessionRow") -> str:
     if isinstance(cost, int | float):
         parts.append(f"${cost:.2f}")
     return "; ".join(parts)
-
-
-LOUD = ("needs you", "stopped", "done", "working", "unknown", "idle")
-BLOCKS = {"needs you": "█", "stopped": "█", "done": "▆", "working": "▅", "unknown": "▂", "idle": "▁"}
-BLIND, EMPTY, GRANTED, DIED = "░", " ", "◆", "✗"
 
 
 def strip_of_lane(timeline: "Timeline", session: str, cells: int) -> Line:

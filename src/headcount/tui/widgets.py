@@ -51,6 +51,16 @@ CHOSEN = Style(bgcolor="#2b4b6f", bold=True)
 Piece = tuple[str, str]  # text, name of a style
 Line = list[Piece]
 
+TABS = ("agents", "claims", "leftovers")
+OTHERS = "j/k move  n needs you  1-3 tabs  ? help  q quit"
+KEYS = {
+    "agents": "j/k move  n needs you  Enter go there  / find  s stop  1-3 tabs  ? help  q quit",
+    "claims": OTHERS,
+    "leftovers": OTHERS,
+}
+
+Draw = Callable[[int], Line]
+
 
 def plain(text: str) -> Line:
     return [(text, "plain")]
@@ -61,15 +71,6 @@ def strip_of(line: Line, cells: int, base: Style, *, chosen: bool = False) -> St
     over = base + CHOSEN if chosen else base
     pieces = [Segment(clean(text), over + STYLES[name]) for text, name in line if text]
     return Strip(pieces).adjust_cell_length(cells, over)
-
-
-TABS = ("agents", "claims", "leftovers")
-OTHERS = "j/k move  n needs you  1-3 tabs  ? help  q quit"
-KEYS = {
-    "agents": "j/k move  n needs you  Enter go there  / find  s stop  1-3 tabs  ? help  q quit",
-    "claims": OTHERS,
-    "leftovers": OTHERS,
-}
 
 
 class Bar(Widget):
@@ -136,9 +137,6 @@ def bottom(
     if not note:
         return [(keys, "head")]
     return [(keys, "head"), (" " * (cells - width(keys) - width(note)), "plain"), (note, "plain")]
-
-
-Draw = Callable[[int], Line]
 
 
 class Listing(ScrollView, can_focus=True):

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 Live = dict[str, list[str]]
 
+FIRST = "claude-code"
+
 
 def outcome_lines(
     action: str, outcomes: "list[tuple[Agent, FileChange | Refusal]]", live: Live, *, dry: bool
@@ -134,9 +136,6 @@ def document(agent: "Agent", outcome: "FileChange | Refusal") -> dict[str, objec
 def home(path: Path) -> str:
     above, shown = str(Path.home()), str(path)
     return clean("~" + shown[len(above) :] if shown.startswith(above + "/") else shown)
-
-
-FIRST = "claude-code"
 
 
 class HookTarget(NamedTuple):

@@ -24,6 +24,8 @@ STARTS_MOST = 5
 NAMED = ("HEADCOUNT_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME")
 """What decides where files are and is not in systemd's own environment."""
 
+ASKED = ("ActiveState", "UnitFileState", "MainPID", "NRestarts")
+
 
 class Unwritable(ValueError):
     """A path that cannot stand in a unit."""
@@ -65,9 +67,6 @@ def _word(text: str, *, command: bool = False) -> str:
         escaped = escaped.replace("$", "$$")
     plain = all(sign.isalnum() or sign in "/-_.=:+@" for sign in text)
     return escaped if plain else f'"{escaped}"'
-
-
-ASKED = ("ActiveState", "UnitFileState", "MainPID", "NRestarts")
 
 
 def standing(places: Places) -> dict[str, object]:

@@ -19,6 +19,12 @@ from typing import NamedTuple
 
 from headcount.client.faults import Broken, Unavailable
 
+HEAD_MOST = 65_536
+HEADS_KEPT = 64
+
+Receive = Callable[[], bytes]
+"""Gives the next bytes that came; empty at the end of the connection."""
+
 
 class ServerSentEvent(NamedTuple):
     type: str
@@ -68,13 +74,6 @@ class EventParser:
         if not data:
             return None
         return ServerSentEvent(kind or "message", "\n".join(data), self._id)
-
-
-HEAD_MOST = 65_536
-HEADS_KEPT = 64
-
-Receive = Callable[[], bytes]
-"""Gives the next bytes that came; empty at the end of the connection."""
 
 
 class ResponseHead(NamedTuple):

@@ -22,6 +22,11 @@ from headcount.core.values.fast_enum import FastEnum
 from headcount.core.values.process import ProcessIdentity
 from headcount.times import CLOCK_SLACK
 
+_SLUG = re.compile(r".*[^0-9a-f](?=[0-9a-f]{8,}\Z)")
+
+ALONE = " alone"
+"""Ends the source of an anchor whose process no adapter recognises: `registry alone`."""
+
 
 class Turn(FastEnum):
     """What a report says of the main turn. The order is the order inside one moment: of two reports
@@ -57,9 +62,6 @@ class Opening(FastEnum):
     FORK = "fork"
 
 
-_SLUG = re.compile(r".*[^0-9a-f](?=[0-9a-f]{8,}\Z)")
-
-
 def bare_id(id: str) -> str:
     """A subagent's id without the words before its number, which may be the first of its prompt:
     `afix-the-login-547a8bc07c0221d4`."""
@@ -72,10 +74,6 @@ class Background(Struct, frozen=True):
     id: str
     kind: str  # "subagent", "shell", ...
     label: str = ""
-
-
-ALONE = " alone"
-"""Ends the source of an anchor whose process no adapter recognises: `registry alone`."""
 
 
 class Anchor(Struct, frozen=True):

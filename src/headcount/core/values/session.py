@@ -25,6 +25,18 @@ from headcount.core.values.process import ProcessIdentity
 from headcount.core.values.report import ALONE, Background
 from headcount.core.values.terminal import TerminalPlace
 
+TRACED = frozenset({
+    "cwd", "name", "title", "model", "context_tokens", "context_window", "transcript", "permission_mode", "entrypoint",
+    "version", "spent", "checkout",
+})  # fmt: skip
+
+Changes = dict[str, Any]
+"""Fields of a session by name, with their new values. The store's codec compares them with the types of Session."""
+
+SessionId = NewType("SessionId", str)
+ID_DIGITS = 12
+_LIKE_AN_ID = re.compile("[0-9a-fA-F]{4,}")
+
 
 class Origin(Struct, frozen=True, omit_defaults=True):
     field: str
@@ -57,16 +69,6 @@ class Stall(Struct, frozen=True, omit_defaults=True):
     transcript_at: float | None = None
 
 
-TRACED = frozenset({
-    "cwd", "name", "title", "model", "context_tokens", "context_window", "transcript", "permission_mode", "entrypoint",
-    "version", "spent", "checkout",
-})  # fmt: skip
-
-
-Changes = dict[str, Any]
-"""Fields of a session by name, with their new values. The store's codec compares them with the types of Session."""
-
-
 def traced(known: tuple[Origin, ...], changes: Changes, source: str, at: float) -> Changes:
     """The origins after those changes, as a change of its own; nothing when none of them is traced."""
     fresh = [Origin(name, source, at) for name in changes if name in TRACED]
@@ -74,11 +76,6 @@ def traced(known: tuple[Origin, ...], changes: Changes, source: str, at: float) 
         return {}
     replaced = {each.field for each in fresh}
     return {"origins": (*(each for each in known if each.field not in replaced), *fresh)}
-
-
-SessionId = NewType("SessionId", str)
-ID_DIGITS = 12
-_LIKE_AN_ID = re.compile("[0-9a-fA-F]{4,}")
 
 
 def looks_like_an_id(text: str) -> bool:

@@ -25,6 +25,10 @@ from pathlib import Path
 from headcount.private_files import open_anew
 from headcount.times import WATCHDOG_EVERY, WATCHDOG_STRIKES
 
+log = logging.getLogger("headcount.watchdog")
+
+DEAF = 70  # exit code of a daemon that ended itself
+
 
 def notify(state: str) -> None:
     address = os.environ.get("NOTIFY_SOCKET", "")
@@ -35,11 +39,6 @@ def notify(state: str) -> None:
             sock.sendto(state.encode(), address.replace("@", "\0", 1))
         except OSError:
             return  # a supervisor that does not listen must not hurt the supervised
-
-
-log = logging.getLogger("headcount.watchdog")
-
-DEAF = 70  # exit code of a daemon that ended itself
 
 
 class Watchdog:

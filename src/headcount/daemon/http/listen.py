@@ -44,6 +44,10 @@ NOBODY_CAME = (BlockingIOError, InterruptedError, ConnectionAbortedError)
 
 log = logging.getLogger("headcount.listen")
 
+BACKLOG = 512
+PATH_MOST = 100  # of the kernel's 108
+A_CALLER_NEEDS = 8  # descriptors: its connection, its pidfd, and looks at it and those above it
+
 
 class MakeRoom(Protocol):
     def __call__(self, *, none_left: bool = False) -> int:
@@ -150,11 +154,6 @@ class Accepting:
             log.error("callers cannot be taken in now, and wait: %s", error.strerror)
         self._loop.remove_reader(self._sock)
         self._again = self._loop.call_later(ACCEPT_AGAIN_AFTER, self._begin)
-
-
-BACKLOG = 512
-PATH_MOST = 100  # of the kernel's 108
-A_CALLER_NEEDS = 8  # descriptors: its connection, its pidfd, and looks at it and those above it
 
 
 def open_unix_socket(path: Path) -> socket.socket:

@@ -36,6 +36,8 @@ CREDENTIALS_MOST = 64  # tabs; the oldest gives way
 TEXT_MOST = 256
 SCHEME = "bearer "
 
+NONCE_BYTES = 16
+
 
 class Credentials:
     def __init__(self, clock: Clock) -> None:
@@ -81,9 +83,6 @@ class Credentials:
 
 def _is_plausible(text: str) -> bool:
     return 0 < len(text) <= TEXT_MOST and text.isascii()
-
-
-NONCE_BYTES = 16
 
 
 class ClosableSocket(Protocol):

@@ -57,6 +57,8 @@ CONFINED: Headers = (
 )
 """What every answer on loopback says to a browser: nothing from elsewhere, nothing inline, nothing kept."""
 
+T = TypeVar("T", bound=HttpAnswer | HttpStream)
+
 
 class HttpRefusal(Exception):
     def __init__(self, status: int, code: str, message: str, hint: str | None = None) -> None:
@@ -71,9 +73,6 @@ def not_you() -> HttpRefusal:
 
 def too_large() -> HttpRefusal:
     return HttpRefusal(413, "too-large", f"A body may have {BODY_MOST} bytes.")
-
-
-T = TypeVar("T", bound=HttpAnswer | HttpStream)
 
 
 class Gate:

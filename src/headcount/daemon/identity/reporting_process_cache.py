@@ -30,6 +30,8 @@ Key = tuple[str, str, int, int]  # agent, rung, pid, start or inode
 
 MOST = 4096
 
+ABOVE_MOST = 4096
+
 
 class AnchorCache:
     def __init__(self, clock: Clock) -> None:
@@ -68,9 +70,6 @@ class AnchorCache:
 
 def _pids(key: Key, anchor: Anchor) -> set[int]:
     return {key[2]} if anchor.process is None else {key[2], anchor.process.pid}
-
-
-ABOVE_MOST = 4096
 
 
 class AgentAbove(Struct, frozen=True):

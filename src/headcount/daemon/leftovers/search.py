@@ -46,6 +46,14 @@ from headcount.system.processes.interface import Processes, ProcessGone
 from headcount.system.processes.procfs import TICKS
 from headcount.times import CALM_AFTER, CALM_ROUNDS, SEARCH_WAITED_FOR, SEARCH_WITHIN
 
+log = logging.getLogger("headcount.search")
+
+NOBODY: SessionId | None = None
+
+Finds = dict[SessionId | None, list[Find]]
+Ends = dict[ProcessIdentity, int]
+Tokens = Mapping[str, ProcessIdentity]
+
 
 async def calm(count: Callable[[], int]) -> None:
     """Returns once the count has stood still for a moment, or has not for too long."""
@@ -54,15 +62,6 @@ async def calm(count: Callable[[], int]) -> None:
         await asyncio.sleep(CALM_AFTER)
         if count() <= before:
             return
-
-
-log = logging.getLogger("headcount.search")
-
-NOBODY: SessionId | None = None
-
-Finds = dict[SessionId | None, list[Find]]
-Ends = dict[ProcessIdentity, int]
-Tokens = Mapping[str, ProcessIdentity]
 
 
 class LeftoverSearch(Part):

@@ -39,6 +39,12 @@ TYPES = {
 
 File = tuple[bytes, str]
 
+ROUTES_KEPT = 512  # paths whose route is remembered: the same few are asked for again and again
+PATH_KEPT = 256  # characters
+
+PLAIN = {(route.method, route.path): route for route in ROUTES if "{" not in route.path}
+TEMPLATES = tuple((route, route.path.split("/")) for route in ROUTES)
+
 
 @cache
 def files() -> dict[str, File]:
@@ -50,10 +56,6 @@ def files() -> dict[str, File]:
     }
     found["/"] = found["/index.html"]
     return found
-
-
-ROUTES_KEPT = 512  # paths whose route is remembered: the same few are asked for again and again
-PATH_KEPT = 256  # characters
 
 
 def build_app(parts: Components) -> Gate:
@@ -116,9 +118,6 @@ def _find(method: str, path: str) -> tuple[Route, Mapping[str, str]]:
 
 
 _find_known = lru_cache(maxsize=ROUTES_KEPT)(_find)
-
-PLAIN = {(route.method, route.path): route for route in ROUTES if "{" not in route.path}
-TEMPLATES = tuple((route, route.path.split("/")) for route in ROUTES)
 
 
 def _named(template: list[str], pieces: list[str]) -> dict[str, str] | None:

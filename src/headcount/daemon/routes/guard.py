@@ -33,6 +33,9 @@ from headcount.daemon.views.session_row import LIVENESS_WORDS, hosted_by, time_t
 from headcount.system.mount_namespaces import is_ours
 from headcount.wire.claims import Conflict, Conflicts, GitIntent
 
+WAIT_SUGGESTED = 600
+TOUCHES_MOST = 20
+
 
 def own_processes(actor: Actor, chain: Iterable[ProcessIdentity] = ()) -> list[ProcessIdentity]:
     """On whose claims the caller may work: its agent's, its own, and those of whoever is above."""
@@ -89,10 +92,6 @@ def _covering(path: str) -> Iterator[Item]:
         yield Item(f"path:{value}{TREE}")
         value = value.rpartition("/")[0]
     yield Item(f"path:{TREE}")
-
-
-WAIT_SUGGESTED = 600
-TOUCHES_MOST = 20
 
 
 async def guard_edit(call: Call) -> object:

@@ -43,6 +43,9 @@ from headcount.wire import web_page as page_messages
 from headcount.wire.daemon import NotifyTest
 from headcount.wire.terminals import Resumption, Whereabouts
 
+LOGIN = "/v1/web/login"
+NOTHING_TO_SAY = ((204, None),)
+
 
 async def openapi(call: Call) -> object:
     return HttpAnswer(200, _openapi())
@@ -53,9 +56,6 @@ def _openapi() -> bytes:
     """The same for every caller: made once, since it takes milliseconds."""
     return msgspec.json.encode(document(ROUTES))
 
-
-LOGIN = "/v1/web/login"
-NOTHING_TO_SAY = ((204, None),)
 
 ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes first
     Route(

@@ -43,6 +43,9 @@ LIVENESS_WORDS = {
     Liveness.ENDED: "ended",
 }
 
+SHOWN_AS = {"spent": ("tokens", "cost_usd"), "checkout": ("repo", "branch", "worktree")}
+"""Fields of a session that a row shows under other names."""
+
 
 def session_row(session: Session, world: World) -> sessions.SessionRow:
     activity = session.activity
@@ -211,10 +214,6 @@ def _shown(session: Session, now: float) -> bool:
     if not session.is_open or session.provisional:
         return False
     return session.liveness is not Liveness.LOST or now - session.last_event_at < HIDDEN_AFTER
-
-
-SHOWN_AS = {"spent": ("tokens", "cost_usd"), "checkout": ("repo", "branch", "worktree")}
-"""Fields of a session that a row shows under other names."""
 
 
 def session_detail(session: Session, world: World) -> SessionDetail:
