@@ -1,19 +1,17 @@
-"""The table: rows in columns that fit the screen.
-
-The wide table: what `ps --wide` adds to each row.
+"""Draw the table of `ps`: columns that fit the screen, the summary, and the columns that `--wide` adds.
 
 Rules
-  1. NAME and DOING share the slack. Names are cut in the middle, the rest at its end; ids, FOR and AGENT
-     never.
-  2. Below 100 columns WHERE goes, then REPO when it does not fit; below 60 only mark, NAME, STATE and FOR are
-     left. No line is wider than the screen. A pipe gets everything, uncut and uncoloured.
-  3. Colour is on the mark and on STATE only. An alarm is a red line of its own.
+  1. NAME and DOING share the spare width. Names are cut in the middle, other texts at their end; ids, FOR and
+     AGENT are never cut.
+  2. Below 100 columns WHERE is dropped, then REPO if it does not fit; below 60 only the mark, NAME, STATE and
+     FOR are left. No line is wider than the screen. A pipe gets everything, uncut and without colour.
+  3. Only the mark and STATE are coloured. An alarm is a red line of its own.
   4. More than eight idle rows fold into one, except in pipes and when everything was asked for.
-  5. A figure that the agent's files do not give is a dash; a column that is nothing but dashes is left out.
-  6. The context is a share where its size is known, else a count: no size is guessed from a model's name.
+  5. A figure that the agent's files do not give is a dash. A column of dashes only is left out.
+  6. The context is a percentage where its size is known, else a count. No size is guessed from a model's name.
 
-Not here: words and order (session_words.py), what a terminal can do (screen.py); the columns that everybody
-  sees (present/table.py), where a figure comes from (`show`).
+Not here: words and order (present/session_words.py), what a terminal can do (present/screen.py), where a
+  figure comes from (`show`).
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,12 +1,10 @@
-"""The daemon about itself: health, status, metrics, and its orderly end.
-
-Notifications, tried out: one notice by every channel, and what came of each.
-
-Metrics: what others never measured, in Prometheus' text format.
+"""Routes about the daemon itself: health, status, metrics, a test of the notification channels, and its stop.
 
 Rules
-  1. Counting is an integer added where the thing happens; this file only collects.
-  2. The client library is imported when somebody asks: it costs more than the whole daemon's start.
+  1. A metric is an integer that is counted where the thing happens. This module only collects.
+  2. The Prometheus client library is imported when somebody asks: it costs more than the daemon's whole start.
+
+Not here: collecting the status (daemon/api/status.py), sending notices (daemon/observers/notifications.py).
 """
 
 import os

@@ -1,16 +1,15 @@
-"""The application: from a request to its route, through the one gate.
-
-The page's own files, as they came with the package: served at the page's own names, without a credential.
+"""Pass each request through the gate to its route, and serve the web page's own files.
 
 Rules
-  1. The gate first, then who is calling where the route needs it, then the handler.
-  2. A path is taken as it was sent: an encoded slash belongs to the name that it is in.
-  3. A path is looked up in a table of the files that exist. No path is ever opened because somebody asked for
-     it.
-  4. They hold nothing of anybody's: what a page shows comes over the wire, behind a credential.
+  1. The gate comes first, then the caller's identity where the route needs it, then the handler.
+  2. A path is used as it was sent: an encoded slash belongs to the name that it is in.
+  3. A page file is looked up in a table of the files that exist. No path is ever opened because somebody
+     asked for it.
+  4. Page files need no credential because they contain no user data. What the page shows comes over the wire,
+     behind a credential.
 
-Not here: which routes there are (table.py), what they need (authority.py), what is let in at all (gate.py);
-  who gets in (daemon/http/request_checks.py), headers that confine the page (daemon/http/request_checks.py).
+Not here: which routes there are (daemon/routes/table.py), what they need (daemon/api/permissions.py), the
+  gate and the headers that confine the page (daemon/http/request_checks.py).
 """
 
 from collections.abc import Mapping
