@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from headcount.agents.installing.hook_line_query import CONTEXT, GUARD, line
+from headcount.agents.installing.hook_line_asks_daemon import CONTEXT, GUARD, line
 from tests.rig.agents import seccomp
 from tests.rig.agents.commands_inside import command, environment
 from tests.rig.daemon.real_daemon import Daemon

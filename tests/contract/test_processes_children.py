@@ -11,7 +11,7 @@ from headcount.system.processes.interface import Processes
 from headcount.system.processes.linux import LinuxProcesses
 from headcount.system.processes.pidfds.handle import NotHeld, ProcessHandle
 from headcount.system.processes.portable import PortableProcesses
-from headcount.system.signals import Sent, send
+from headcount.system.send_signal import Sent, send
 from tests.rig.kernel.real_and_fake_processes import WORLDS
 from tests.rig.kernel.spawner import Spawner
 

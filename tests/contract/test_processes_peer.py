@@ -14,7 +14,7 @@ import pytest
 
 from headcount.core.values.process import ProcessFacts
 from headcount.system.processes.linux import LinuxProcesses
-from headcount.system.signals import NotSent, Sent, send, terminate_listener
+from headcount.system.send_signal import NotSent, Sent, send, terminate_listener
 from headcount.system.unix_peer import Peer
 from tests.rig.kernel.fake_kernel import FakeKernel
 

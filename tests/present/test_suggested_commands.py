@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from headcount.agents.installing.hook_line_query import GUARD
+from headcount.agents.installing.hook_line_asks_daemon import GUARD
 from headcount.clean_text import command, said
 from headcount.cli import reboot_notice
 from headcount.cli.actions import confirm_and_request

@@ -22,9 +22,9 @@ def _codes(node: ast.Call) -> Iterator[tuple[str, int | None]]:
     called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
     constants = [each.value if isinstance(each, ast.Constant) else None for each in node.args[:2]]
     match called, constants:
-        case "Refused", [int(status), str(code)]:
+        case "HttpRefusal", [int(status), str(code)]:
             yield code, status
-        case "Refused" | "JoinRefused" | "TurnedAway", [str(code), *_]:
+        case "ClaimRefused" | "JoinRefused" | "TurnedAway", [str(code), *_]:
             yield code, 409 if called == "JoinRefused" else None
         case "TurnedAway", [_, str(code)]:
             yield code, 409

@@ -1,7 +1,7 @@
 """No signal but through a handle, no process found by its text, no shell (G5).
 
 Rules of this file
-  1. A pid is never signalled. Two files may signal: system/signals.py, through a pidfd, and the two places
+  1. A pid is never signalled. Two files may signal: system/send_signal.py, through a pidfd, and the two places
      that end children of their own, whose pid cannot be given away before they reap it. A thread of the command may
      wake its own main thread.
 """
@@ -20,14 +20,16 @@ FORBIDDEN = frozenset({
 TEXT_MATCHERS = ("pkill", "pgrep", "killall")
 OWN_CHILDREN = frozenset({
     "src/headcount/agents/installing/hook_line_mailbox.py",  # a trial of the hook line that does not end
-    "src/headcount/agents/installing/hook_line_query.py",  # the same of the lines that ask
+    "src/headcount/agents/installing/hook_line_asks_daemon.py",  # the same of the lines that ask
     "src/headcount/cli/actions/demo_sandbox.py",  # the demo's cast
     "src/headcount/cli/actions/claim_keeper.py",  # the command of `hold`, when its claim is lost
     "src/headcount/cli/actions/remote_hosts.py",  # ssh to other hosts, when watching them ends
     "src/headcount/cli/commands/hold.py",  # the same, when hold itself is told to end
 })  # fmt: skip
 OWN_THREAD = frozenset({"src/headcount/cli/output.py"})  # a stream that nobody reads any more
-THROUGH_A_HANDLE = frozenset({"src/headcount/system/signals.py", "src/headcount/cli/actions/demo_sandbox.py"})
+THROUGH_A_HANDLE = frozenset(
+    {"src/headcount/system/send_signal.py", "src/headcount/cli/actions/demo_sandbox.py"}
+)
 
 
 def offences(source: ast.AST, where: str) -> Iterator[tuple[int, str]]:

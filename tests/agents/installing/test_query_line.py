@@ -8,10 +8,18 @@ import pytest
 
 from headcount.agents.claude_code.hooks import HOOKS, QUESTIONS
 from headcount.agents.claude_code.reports import EVENTS
-from headcount.agents.installing import hook_line_query
+from headcount.agents.installing import hook_line_asks_daemon
 from headcount.agents.installing.file_change import FileChange
+from headcount.agents.installing.hook_line_asks_daemon import (
+    CONTEXT,
+    GUARD,
+    KINDS,
+    Asking,
+    kind_of,
+    line,
+    why_not,
+)
 from headcount.agents.installing.hook_line_mailbox import Unquotable, is_ours
-from headcount.agents.installing.hook_line_query import CONTEXT, GUARD, KINDS, Asking, kind_of, line, why_not
 from headcount.agents.installing.settings_file import Refusal
 
 USERS = '{"model": "opus", "hooks": {"PreToolUse": [{"matcher": "Edit", "hooks": [{"type": "command", "command": "mine.sh"}]}]}}\n'
@@ -136,7 +144,7 @@ def test_uninstall_takes_the_questions_out_also_when_the_file_was_changed_since(
 
 
 def test_a_line_that_does_not_work_here_is_not_installed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hook_line_query, "why_not", lambda kind, agent: "the line printed something")
+    monkeypatch.setattr(hook_line_asks_daemon, "why_not", lambda kind, agent: "the line printed something")
     state = root.parent / "state"
     asking = Asking(state / "headcount.sock", frozenset({GUARD}))
     refused = HOOKS.install(root, state / "mailbox", state, asking)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from headcount.agents.installing.hook_line_query import GUARD
+from headcount.agents.installing.hook_line_asks_daemon import GUARD
 from tests.daemon.intake.test_collisions import alarms, edits
 from tests.daemon.routes.test_guard_and_context import asked, edit
 from tests.rig.agents.commands_inside import inside, outside, settled, shell

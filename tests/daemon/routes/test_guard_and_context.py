@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from headcount.agents.installing.hook_line_query import CONTEXT, GUARD, line
+from headcount.agents.installing.hook_line_asks_daemon import CONTEXT, GUARD, line
 from tests.rig.agents.commands_inside import inside, outside, settled
 from tests.rig.agents.stand_in import Agent
 from tests.rig.daemon.real_daemon import Daemon, eventually

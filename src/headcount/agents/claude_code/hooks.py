@@ -6,7 +6,7 @@ Rules
      and the tools it is for. The installer and the docs read it.
 
 Not here: the events (reports.py), installing (agents/installing/json_hooks.py), the lines of questions
-(agents/installing/hook_line_query.py), their answers (daemon/routes/guard.py, session_context.py).
+(agents/installing/hook_line_asks_daemon.py), their answers (daemon/routes/guard.py, session_context.py).
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from pathlib import Path
 from headcount.agents.claude_code import NAME
 from headcount.agents.claude_code.registry import ClaudeRegistry
 from headcount.agents.claude_code.reports import EDITING_TOOLS, EVENTS
-from headcount.agents.installing.hook_line_query import CONTEXT, GUARD, Questions
+from headcount.agents.installing.hook_line_asks_daemon import CONTEXT, GUARD, Questions
 from headcount.agents.installing.json_hooks import JsonHooks
 
 QUESTIONS: Questions = {

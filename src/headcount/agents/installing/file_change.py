@@ -16,7 +16,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from headcount.agents.installing import settings_file
-from headcount.agents.installing.hook_line_query import AS_IT_IS, Asking
+from headcount.agents.installing.hook_line_asks_daemon import AS_IT_IS, Asking
 from headcount.agents.installing.json_edit import Invalid
 from headcount.agents.installing.settings_file import OriginalFile, Refusal
 

@@ -8,21 +8,21 @@ Rules
      file: accident H8).
 
 Claude Code, Codex and Gemini share the shape: `hooks: {event: [{matcher?, hooks: [{type, command, timeout}]}]}`.
-Not here: files (settings_file.py), the lines (hook_line_mailbox.py, hook_line_query.py).
+Not here: files (settings_file.py), the lines (hook_line_mailbox.py, hook_line_asks_daemon.py).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from headcount.agents.installing import hook_line_mailbox, hook_line_query, json_edit
-from headcount.agents.installing.hook_line_query import AskLine
+from headcount.agents.installing import hook_line_asks_daemon, hook_line_mailbox, json_edit
+from headcount.agents.installing.hook_line_asks_daemon import AskLine
 from headcount.agents.installing.json_edit import Invalid, Node, parse
 from headcount.times import HOOK_WITHIN
 
 Wanted = Mapping[str, str]  # event -> line
 
 OBSERVE = "observe"
-KINDS = (OBSERVE, *hook_line_query.KINDS)
+KINDS = (OBSERVE, *hook_line_asks_daemon.KINDS)
 """Of each kind an event has at most one entry of ours."""
 
 Group = dict[str, Any]
@@ -32,7 +32,7 @@ Entries = Mapping[tuple[str, str], Group]  # event and kind -> the group that ho
 
 def kind_of(command: object) -> str | None:
     """Which kind of line of ours that is; None: somebody else's."""
-    return OBSERVE if hook_line_mailbox.is_ours(command) else hook_line_query.kind_of(command)
+    return OBSERVE if hook_line_mailbox.is_ours(command) else hook_line_asks_daemon.kind_of(command)
 
 
 class NotMergeable(Exception):

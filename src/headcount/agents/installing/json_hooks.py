@@ -14,10 +14,10 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from headcount.agents.installing import hook_entries, hook_line_mailbox, hook_line_query, settings_file
+from headcount.agents.installing import hook_entries, hook_line_asks_daemon, hook_line_mailbox, settings_file
 from headcount.agents.installing.file_change import FileChange, HookState, Installed, refusal_of, written
+from headcount.agents.installing.hook_line_asks_daemon import AS_IT_IS, Asking, Questions
 from headcount.agents.installing.hook_line_mailbox import Unquotable
-from headcount.agents.installing.hook_line_query import AS_IT_IS, Asking, Questions
 from headcount.agents.installing.json_edit import Invalid
 from headcount.agents.installing.settings_file import OriginalFile, Refusal
 from headcount.agents.kit.hook_events import HookEvent, Use
@@ -65,7 +65,7 @@ class JsonHooks(Struct, frozen=True):
         try:
             trouble = hook_line_mailbox.why_not(mailbox)
             for kind in sorted(asking.add & self.questions.keys()):
-                trouble = trouble or hook_line_query.why_not(kind, self.agent)
+                trouble = trouble or hook_line_asks_daemon.why_not(kind, self.agent)
         except (OSError, Unquotable) as error:
             trouble = str(error)
         if trouble is not None:
@@ -186,12 +186,14 @@ def _leads(kind: str, command: str, mailbox: Path, asking: Asking) -> bool:
     """Whether a line that is there leads where we would have it lead."""
     if kind == hook_entries.OBSERVE:
         return hook_line_mailbox.leads_to(command, mailbox)
-    return asking.socket is None or hook_line_query.leads_to(command, asking.socket)
+    return asking.socket is None or hook_line_asks_daemon.leads_to(command, asking.socket)
 
 
 def _asked(text: str) -> dict[str, str]:
     """The opt-in questions that are there: kind -> line."""
-    return {kind: lines[0] for (_, kind), lines in _all_lines(text).items() if kind in hook_line_query.KINDS}
+    return {
+        kind: lines[0] for (_, kind), lines in _all_lines(text).items() if kind in hook_line_asks_daemon.KINDS
+    }
 
 
 def _state(there: dict[str, list[str]], lines: dict[str, str]) -> Installed:

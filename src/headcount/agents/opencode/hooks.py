@@ -15,7 +15,7 @@ from pathlib import Path
 
 from headcount.agents.installing import settings_file
 from headcount.agents.installing.file_change import FileChange, HookState, Installed, written
-from headcount.agents.installing.hook_line_query import AS_IT_IS, Asking
+from headcount.agents.installing.hook_line_asks_daemon import AS_IT_IS, Asking
 from headcount.agents.installing.settings_file import OriginalFile, Refusal
 from headcount.agents.opencode import NAME
 from headcount.agents.opencode.reports import EVENTS

@@ -95,8 +95,8 @@ def _make(places: Places, targets: list[HookTarget]) -> None:
 def _change(
     action: str, target: HookTarget, places: Places, asks: frozenset[str], *, dry: bool
 ) -> "FileChange | Refusal":
+    from headcount.agents.installing.hook_line_asks_daemon import Asking
     from headcount.agents.installing.hook_line_mailbox import directory_of
-    from headcount.agents.installing.hook_line_query import Asking
 
     hooks, root, state = target.hooks, target.root, Path(places.state)
     mailbox = directory_of(Path(places.mailbox), target.agent.name)

@@ -125,7 +125,7 @@ class Connection:
     def terminate_listener(self) -> None:
         """Ask whoever listens to end, by a signal through the kernel's handle of that very process."""
         from headcount.clean_text import command
-        from headcount.system.signals import Sent, terminate_listener  # lazy import: rarely used, slow
+        from headcount.system.send_signal import Sent, terminate_listener  # lazy import: rarely used, slow
 
         assert self._socket is not None
         sent = terminate_listener(self._socket)

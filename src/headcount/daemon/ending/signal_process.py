@@ -10,7 +10,7 @@ Rules
   3. SIGTERM, and SIGCONT after it for one that is stopped. SIGKILL only when a time for it was named.
   4. A survivor is an answer, not an error. What was signalled is told and recorded, whatever fails after it.
 
-Not here: who may ask (daemon/api/permissions.py), what is to be ended (stop_close_reap.py), sending itself (system/signals.py).
+Not here: who may ask (daemon/api/permissions.py), what is to be ended (stop_close_reap.py), sending itself (system/send_signal.py).
 """
 
 import asyncio
@@ -32,7 +32,7 @@ from headcount.system.clock import Clock
 from headcount.system.processes.ancestry import ancestors
 from headcount.system.processes.interface import Processes
 from headcount.system.processes.pidfds.handle import NotHeld, ProcessHandle
-from headcount.system.signals import NotSent, send
+from headcount.system.send_signal import NotSent, send
 from headcount.times import END_WITHIN, KILLED_WITHIN
 
 INIT = 1

@@ -8,7 +8,7 @@ Rules
   5. A holder in doubt still holds.
   6. A path is looked up by itself and by the trees above it, so the number of claims does not matter.
 
-Not here: the hook line that asks (agents/installing/hook_line_query.py), who is calling
+Not here: the hook line that asks (agents/installing/hook_line_asks_daemon.py), who is calling
   (daemon/identity/caller.py), the claims themselves (core/claims/ledger.py).
 """
 

@@ -13,7 +13,7 @@ Rules
      asked.
 
 Not here: reading git's files (daemon/intake/edited_paths.py), the hook line that asks
-  (agents/installing/hook_line_query.py).
+  (agents/installing/hook_line_asks_daemon.py).
 """
 
 from collections.abc import Sequence

@@ -15,7 +15,7 @@ Rules
      process alive, the pid would be its own.
 
 Not here: making handles and asking whether the pinned process lives (linux.py), sending signals
-(system/signals.py), other boots and namespaces (core/values/verdict.py).
+(system/send_signal.py), other boots and namespaces (core/values/verdict.py).
 """
 
 import asyncio
