@@ -1,6 +1,6 @@
 """Headcount: which coding agents on this machine are alive, and what each is doing.
 
-Rules of this file
+Rules
   1. Importing the package costs nothing: the clients are imported when they are first named.
 """
 

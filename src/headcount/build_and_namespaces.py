@@ -1,6 +1,6 @@
 """Where a Headcount process comes from: its installation, the state of its code, its namespaces.
 
-Rules of this file
+Rules
   1. An installation is the directory of the package. Its build changes with any of its files (name, size, time of
      change), so that an upgrade in a checkout shows although the version stays the same.
   2. The daemon takes its build before it imports the rest, so that it never claims newer code than it runs. A client

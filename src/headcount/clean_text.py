@@ -1,24 +1,18 @@
-"""Plain text: every foreign string goes through here before anybody is shown it.
-
-The one sanitizer of terminals: cleaned text, measured and cut by the cells that it takes.
+"""Make foreign text safe to show, to quote and to paste, and measure it in terminal cells.
 
 Rules
-  1. What comes out is one line of visible characters: no C0 or C1, no escape sequence, no bidi control,
-     nothing of zero width that hides or reorders, no lone surrogate. (Accident: a session title that is an
-     escape sequence sets the clipboard of whoever lists sessions.)
-  2. Formatting that nobody can see is dropped; a control character leaves a `?`, so that one sees that
-     something was there; white space becomes a space.
-  3. Inside a sentence of ours, `said` (an item: `said_item`): a word stays as it is, anything longer stands
-     in quotes, so that nobody takes it for our advice. Inside a command that somebody may paste, `command`:
-     every word reaches the program as it is, whatever it holds. Every face uses these; the page has its own
-     of the same rules (words.js).
-  4. `clean`, `said` and `said_item` are core's own, so that whoever shows foreign text, terminal or not,
-     cleans it alike.
-  5. Widths are terminal cells, not characters.
+  1. The result is one line of visible characters: no C0 or C1, no escape sequence, no bidi control, nothing
+     of zero width that hides or reorders, no lone surrogate. (Accident: a session title that is an escape
+     sequence sets the clipboard of whoever lists sessions.)
+  2. Invisible formatting is dropped. A control character becomes `?`, so that it is noticed. White space
+     becomes a space.
+  3. Inside our own sentence use `said` (for an item: `said_item`): one word stays as it is, anything longer
+     is quoted, so that nobody takes it for our advice.
+  4. Inside a command that somebody may paste use `command`: every word reaches the program unchanged.
+  5. All faces use these functions. The web page has its own with the same rules (web/static/words.js).
+  6. Widths are terminal cells, not characters.
 
-Not here: widths of terminals (clean_text.py), which strings are foreign (all that came over the wire are);
-  what is cleaned away (clean_text.py), colours (present/screen.py), which strings are foreign (all
-  that came over the wire are).
+Not here: colours (present/screen.py), which strings are foreign (all that came over the wire are).
 """
 
 REPLACEMENT = "?"

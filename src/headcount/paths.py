@@ -1,6 +1,6 @@
 """Places: where Headcount's files sit.
 
-Rules of this file
+Rules
   1. `$HEADCOUNT_HOME` holds everything when it is set; else the XDG places. Nothing else decides.
   2. Every place is absolute: the daemon runs in `/` and must mean the same files as its clients.
   3. Directories are made 0700; nobody else's business is in them, and one that another user owns is refused.

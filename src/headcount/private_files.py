@@ -1,6 +1,6 @@
 """Own files: nothing is written or read through what somebody planted in the place of a file of ours.
 
-Rules of this file
+Rules
   1. A link, a pipe, a device, another user's file, or one that has a second name is not ours. Where we are to write, it is
      taken away (what it leads to is left alone); where we are to read, it is refused.
   2. Opening never waits: a pipe in the place of a file does not hold anybody up.

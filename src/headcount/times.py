@@ -1,6 +1,6 @@
 """Every constant of time, in seconds, each with its reason.
 
-Rules of this file
+Rules
   1. No other module holds a literal of time; `tests/rules/test_times.py` looks.
   2. A constant says why it has its value, not only what it is.
 """

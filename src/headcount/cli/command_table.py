@@ -1,6 +1,6 @@
 """The verbs: which there are, what each is for, and the help that lists them.
 
-Rules of this file
+Rules
   1. A verb is a line here and a file in commands/; nothing else knows the list.
   2. Imports nothing of the verbs: one call pays for one verb.
 

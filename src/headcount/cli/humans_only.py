@@ -1,6 +1,6 @@
 """Verbs for people: refused to a caller inside an agent, also where no daemon can be asked.
 
-Rules of this file
+Rules
   1. The daemon's rule (daemon/identity/caller.py) is applied here as well: with another HEADCOUNT_HOME there may be no
      daemon, or one that knows nothing. An agent is above us if a recognised program is an ancestor, or if its marks are in
      our environment or in an ancestor's.

@@ -1,6 +1,6 @@
 """The command `headcount`: find the verb, run it, turn every end into an exit code.
 
-Rules of this file
+Rules
   1. Only the verb's own module is imported, and argparse only if the quick parser passes (options.py).
   2. An expected fault is a sentence and a next step on stderr. An unexpected one is a sentence, and its
      traceback goes to a file. What was done decides the exit code: output that nobody can read changes it only
@@ -35,6 +35,16 @@ DO = frozenset({
 
 INTERRUPTED = 130  # as shells report a death by SIGINT
 WRITE_IN_HOME = ("hooks", "mcp", "service")  # wherever our own files are
+
+OTHERS_CALL_IT = {
+    "list": "ps",
+    "ls": "ps",
+    "top": "ps",
+    "kill": "stop",
+    "start": "up",
+    "run": "launch",
+    "attach": "jump",
+}
 
 
 class NotAsRoot(ClientFault):
@@ -135,17 +145,6 @@ def _help(words: list[str]) -> int:
         return _dispatch([words[0], "--help"])
     print(general_help())
     return exit_codes.DONE
-
-
-OTHERS_CALL_IT = {
-    "list": "ps",
-    "ls": "ps",
-    "top": "ps",
-    "kill": "stop",
-    "start": "up",
-    "run": "launch",
-    "attach": "jump",
-}
 
 
 def _unknown(name: str, verbs: list[str]) -> WrongCall:

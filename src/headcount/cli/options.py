@@ -1,6 +1,6 @@
 """Parse the words of a verb: the usual calls by a small table, everything else by argparse.
 
-Rules of this file
+Rules
   1. argparse takes a tenth of a `ps` to import. So the quick parser takes the calls that the table QUICK describes and
      returns None for all others: help, mistakes, `--wait=5m`. Then argparse decides, and writes the error.
   2. Both give the same arguments. What a verb accepts is in its own add_arguments; the table only repeats names.

@@ -27,6 +27,12 @@ from headcount.clean_text import clean
 from headcount.client.daemon_access import DaemonAccess, reach
 from headcount.paths import Places
 
+NO_SUCH_COMMAND = 127
+CANNOT_RUN = 126
+
+NAME = "command.log"
+MOST = 1_000_000
+
 
 def client(*, autostart: bool = True) -> DaemonAccess:
     return reach(os.environ, autostart=autostart, say=note)
@@ -56,10 +62,6 @@ def print_lines(lines: list[str]) -> None:
     print("\n".join(lines))
 
 
-NO_SUCH_COMMAND = 127
-CANNOT_RUN = 126
-
-
 def no_such(name: str) -> int:
     print(
         f"headcount: there is no command {clean(name)}. Is it installed, and on your PATH?", file=sys.stderr
@@ -73,10 +75,6 @@ def cannot_run(name: str, error: OSError) -> int:
         file=sys.stderr,
     )
     return CANNOT_RUN
-
-
-NAME = "command.log"
-MOST = 1_000_000
 
 
 def write_traceback(error: Exception) -> str:

@@ -1,6 +1,6 @@
 """Report once which sessions a reboot ended, and how to continue each.
 
-Rules of this file
+Rules
   1. On stderr, beside the answer: a pipe gets the table alone.
   2. Told to a person once. Inside an agent nothing is told: the news is for whoever may say that it was heard.
 

@@ -1,6 +1,6 @@
 """`headcount.AsyncClient`: the daemon for asyncio programs. The same calls as `headcount.Client`, awaited.
 
-Rules of this file
+Rules
   1. Calls run side by side: one that waits in line holds up no other.
   2. Starting a daemon and comparing versions is the plain client's work, done once, in a thread.
   3. A cancelled claim is withdrawn, whether it waits or was granted in that moment.

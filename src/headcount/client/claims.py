@@ -1,23 +1,20 @@
-"""The ledger as a client speaks to it: ask for an item, give it back, check a fence.
-
-Giving up: withdraw a request whose answer its caller will not get.
+"""Requests about claims: ask for an item, give it back, check a fence, and withdraw an unanswered request.
 
 Rules
-  1. Asking carries a request id, so that a call cut off by a restart of the daemon is asked again without
-     harm.
+  1. A request carries an id, so a call that a restart of the daemon cut off can be repeated without harm.
   2. A refusal is an answer: the same fields with `granted` false. A fault is an exception.
-  3. A relative path means the caller's directory: the daemon stands in `/`. `~` is the caller's home, which
-     no shell puts in behind a colon.
-  4. Imports next to nothing: `headcount claim` may cost no more than `headcount ps`.
+  3. A relative path is made absolute from the caller's directory, since the daemon works in `/`. `~` is the
+     caller's home, which no shell expands behind a colon.
+  4. This module imports next to nothing: `headcount claim` may cost no more than `headcount ps`.
   5. A caller that leaves without its answer (cancelled, interrupted, out of time) withdraws the request: the
      daemon gives back what it granted for it, and never grants that id afterwards.
-  6. It is sent at once, on a connection of its own, for at most GIVE_UP_WITHIN. What the daemon did not
-     confirm is sent again before this process asks anything else, by whichever client: a later claim must not
-     be told `again`.
-  7. A refusal by the daemon, or nobody listening, means that nothing was granted.
+  6. A withdrawal is sent at once, on its own connection, for at most GIVE_UP_WITHIN. If the daemon did not
+     confirm it, any client of this process sends it again before it asks anything else: a later claim must not
+     be answered with `again`.
+  7. If the daemon refuses the withdrawal, or nobody listens, nothing was granted.
 
-Not here: who gets what (the daemon decides), words for people (cli/), typed results (sync.py); what the
-  daemon does about it (core/claims/queue.py), the questions (claims.py).
+Not here: who gets what (core/claims/ledger.py), what a withdrawal does (core/claims/queue.py), words for
+  people (present/holders.py), typed results (client/values.py).
 """
 
 import os
@@ -33,6 +30,9 @@ from headcount.paths import Places
 
 CLAIMS = "/v1/claims"
 CHANCE_BYTES = 8
+
+_unconfirmed: dict[tuple[int, str], dict[str, tuple[Mapping[str, str], Question]]] = {}
+"""By process and socket, by request: a forked copy has its own, which is empty."""
 
 
 def new_request() -> str:
@@ -140,10 +140,6 @@ def who_am_i(*, explain: bool = False) -> Question:
 
 def _of(item: str) -> str:
     return f"{CLAIMS}/{quoted(item_here(item))}"
-
-
-_unconfirmed: dict[tuple[int, str], dict[str, tuple[Mapping[str, str], Question]]] = {}
-"""By process and socket, by request: a forked copy has its own, which is empty."""
 
 
 def is_unconfirmed(socket: str) -> bool:

@@ -1,21 +1,19 @@
-"""Reaching the daemon: ask, start it when nobody listens, replace it when its code is older than ours.
-
-The token of a launched session: read from its file, sent in a header, shown nowhere.
+"""Reach the daemon: send requests, start it when nobody listens, replace it when its code is older than ours.
 
 Rules
   1. A real request decides whether there is a daemon, never a file (accident H3).
   2. Version and build are compared at the first answer (H10). A daemon of this installation that runs older
-     code is restarted; a newer one, and one of another installation, is used as it is; each is said in one
-     line.
-  3. One question, one round trip: the first answer is the version check.
-  4. A daemon inside a sandbox or a container does not see our agents and cannot see us. Whoever meets it from
-     outside says so; `up` and `down` end it through the kernel's handle of whoever listens.
-  5. The environment names a file (`HEADCOUNT_TOKEN_FILE`); the token itself is in no argument, variable,
-     listing or log.
-  6. A file that is gone or strange is no token: the kernel's word on the caller is what counts anyway.
+     code is restarted. A newer one, or one of another installation, is used as it is. One line says which.
+  3. One question is one round trip: the first answer is also the version check.
+  4. A daemon inside a sandbox or a container sees neither our agents nor us. A client that meets it from
+     outside says so; `up` and `down` end it through the kernel's handle of the listening process.
+  5. The environment names the file of a launched session's token (`HEADCOUNT_TOKEN_FILE`). The token is sent in
+     a header and appears in no argument, variable, listing or log.
+  6. A token file that is missing or malformed counts as no token: the kernel's evidence on the caller decides
+     anyway.
 
-Not here: HTTP (client/transport/connection.py), how a daemon is started (daemon_process.py); making tokens and
-  what they allow (daemon/).
+Not here: HTTP (client/transport/connection.py), how a daemon is started (client/daemon_process.py), making
+  tokens and what they allow (daemon/identity/tokens.py).
 """
 
 import os
@@ -32,6 +30,13 @@ from headcount.paths import Places
 Say = Callable[[str], None]
 
 VERSION_HEADER = "headcount-version"
+
+PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~")
+_QUOTED = {byte: f"%{byte:02X}" for byte in range(128) if byte not in PLAIN}
+
+VARIABLE = "HEADCOUNT_TOKEN_FILE"
+SCHEME = "Headcount-Session"
+TOKEN_MOST = 256
 
 
 def reach(
@@ -298,10 +303,6 @@ def order(version: str) -> tuple[int, ...]:
     return tuple(numbers)
 
 
-PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~")
-_QUOTED = {byte: f"%{byte:02X}" for byte in range(128) if byte not in PLAIN}
-
-
 def quoted(text: str) -> str:
     """Percent-encoded for a path segment or a query value (urllib.parse costs 5 ms of import)."""
     if text.isascii():
@@ -309,11 +310,6 @@ def quoted(text: str) -> str:
     return "".join(
         chr(byte) if byte in PLAIN else f"%{byte:02X}" for byte in text.encode("utf-8", "surrogatepass")
     )
-
-
-VARIABLE = "HEADCOUNT_TOKEN_FILE"
-SCHEME = "Headcount-Session"
-TOKEN_MOST = 256
 
 
 def credential(env: Mapping[str, str]) -> str:

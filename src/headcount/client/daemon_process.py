@@ -1,29 +1,21 @@
-"""Starting the daemon, detached: nobody's child, in no terminal, with nobody's secrets.
-
-  4. Where our systemd unit is installed, it is systemd that starts it (daemon_process.py).
-
-The systemd user unit: where it is, whether it is of this home, and starting the daemon through it.
-
-Waiting until a daemon is gone: its process, not only its socket.
+"""Start the daemon as a detached process or through its systemd unit, and wait until a stopped one has ended.
 
 Rules
-  1. The environment is an allow-list. A daemon started inside an agent must carry neither its API key nor its
-     marks, or it would outlive the agent as one of its leftovers (accident H16).
-  2. The daemon itself says when it is ready, on a pipe; a file that appeared proves nothing (H3).
-  3. One who lost the race for the lock waits for the winner.
-  4. A unit belongs to one state directory; its first line says which. Another home's daemon is not started by
-     it.
-  5. Where our unit is installed it starts the daemon, so that it stays supervised over an upgrade or a
-     `down`. A systemd that cannot be asked (a sandbox, a container) is no fault: the daemon is started as
-     everywhere.
-  6. Nothing is run unless the file is there: one failed `open` is all that others pay.
-  7. A daemon that no longer listens may still hold the lock and be putting its files away. Where the kernel
-     gives a handle, its exit is what is waited for.
-  8. The handle is opened before the stop is asked for, while the daemon answers: it is that very process.
+  1. The daemon's environment is an allow-list. A daemon started inside an agent must carry neither its API key
+     nor its marks, or it would outlive the agent as one of its leftovers (accident H16).
+  2. The daemon itself says on a pipe when it is ready. A file that appeared proves nothing (H3).
+  3. A starter that lost the race for the lock waits for the winner.
+  4. A unit belongs to one state directory, named in its first line. It does not start another home's daemon.
+  5. If our unit is installed it starts the daemon, which so stays supervised over an upgrade or a `down`. If
+     systemd cannot be asked (a sandbox, a container), the daemon is started as everywhere else.
+  6. systemctl runs only if the unit's file exists: without a unit the cost is one failed `open`.
+  7. A daemon that no longer listens may still hold the lock and close its files. Where the kernel gives a
+     handle, we wait for the process to exit.
+  8. That handle is opened before the stop is requested, while the daemon answers, so it is the right process.
 
-Not here: what the daemon does with the pipe (daemon/main.py), when to start one (daemon_access.py); the
-  unit's text (cli/actions/systemd_service.py), installing it (cli/commands/service.py); asking it to stop
-  (daemon_access.py).
+Not here: what the daemon does with the pipe (daemon/main.py), when to start or stop one
+  (client/daemon_access.py), the unit's text (cli/actions/systemd_service.py), installing it
+  (cli/commands/service.py).
 """
 
 import fcntl
@@ -56,6 +48,9 @@ LINE_MOST = 4_096
 
 
 Meanwhile = Callable[[], object] | None
+
+NAME = "headcount.service"
+MARK = "# Written by `headcount service install` for the state in "
 
 
 def start(places: Places, env: Mapping[str, str], meanwhile: Meanwhile = None) -> None:
@@ -217,10 +212,6 @@ def _answers_soon(places: Places, until: float) -> bool:
         return False
     finally:
         connection.close()
-
-
-NAME = "headcount.service"
-MARK = "# Written by `headcount service install` for the state in "
 
 
 def unit_path(env: Mapping[str, str]) -> str:

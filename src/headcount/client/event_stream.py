@@ -1,18 +1,16 @@
-"""Following the event stream across a restart of the daemon.
-
-Listening: a thread that follows the event stream and calls back.
+"""Follow the event stream across restarts of the daemon, as an iterator or in a thread with a callback.
 
 Rules
-  1. Events are given once, in order; after a break the stream is resumed by the last number seen.
-  2. A daemon that was stopped is not started again by somebody who only watches: he is told. Whoever stays
-     waits for its return. One that was killed is started again: nobody wanted it to end.
-  3. When it was made, it listens: nothing that happens afterwards is missed, also across a restart of the
-     daemon.
-  4. A callback that raises is logged and not called again; whoever else listens is not hurt.
+  1. Events are given once and in order. After a break the stream resumes from the last number seen.
+  2. A watcher does not restart a daemon that was stopped: it gets a fault, or with `stay` it is told and waits
+     until the daemon is back. With `stay` a daemon that was killed is started again, since nobody wanted it to
+     end.
+  3. Once `Listening` has been constructed, it misses no later event, also across a restart of the daemon.
+  4. A callback that raises is logged and not called again. Other listeners are not affected.
   5. `close` ends it at once, also while it waits.
 
-Not here: the stream itself (client/transport/connection.py), what is made of an event (the faces,
-  event_stream.py); which events are wanted (sync.py), resuming (event_stream.py).
+Not here: the connection (client/transport/connection.py), which events are wanted (client/sync.py), showing
+  an event (present/event_lines.py).
 """
 
 import json
@@ -35,6 +33,10 @@ STOPPED = "The headcount daemon has stopped; nothing is seen any more."
 WAITING = "The headcount daemon has stopped; waiting for its return. Start it: headcount up"
 KILLED = "The headcount daemon is gone without a farewell; starting it again."
 BACK = "The headcount daemon is back."
+
+log = logging.getLogger("headcount.client")
+
+Heard = Callable[["StreamEvent"], object]
 
 
 def follow(
@@ -107,11 +109,6 @@ class Absence:
 
 def _stopped(fault: Unavailable) -> Unavailable:
     return Unavailable(STOPPED, "Start it: headcount up") if isinstance(fault, NotRunning) else fault
-
-
-log = logging.getLogger("headcount.client")
-
-Heard = Callable[["StreamEvent"], object]
 
 
 class Listening:

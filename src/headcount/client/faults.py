@@ -1,6 +1,6 @@
 """Faults: what can go wrong between a client and the daemon, each with its exit code.
 
-Rules of this file
+Rules
   1. A fault has one sentence for people and, where there is one, the next step.
   2. What the daemon refused keeps the daemon's words; nothing is reworded on the way.
   3. A fault can be sent to another process as it is: a pool of workers hands on what its workers raise.

@@ -1,6 +1,6 @@
 """`headcount.Client`: the daemon for Python programs, in plain calls.
 
-Rules of this file
+Rules
   1. A refusal is a value: `claim` returns a claim whose `granted` is false. Only entering it raises.
   2. Who is calling is the kernel's answer about this process: inside an agent it acts for that agent. With
      `own=True` this process itself holds, as `headcount hold` does.

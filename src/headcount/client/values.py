@@ -1,15 +1,13 @@
-"""What the Python client gives back: typed values of what the wire says.
-
-Wishes: what a Python program asks for, looked at before anything is sent, and what it is told in its own words.
+"""Typed values that the Python client returns, and the checks of its arguments before anything is sent.
 
 Rules
-  1. Frozen. Field names are the wire's; `raw` has all of it, also what a newer daemon added.
-  2. A refusal is a value; `need()` turns it into an exception for those who cannot go on without.
-  3. What makes no sense is refused as `WrongCall` here: not as whatever fails first somewhere inside.
-  4. The next step of a refusal is a call or an argument, not a shell's command.
+  1. Values are frozen. Field names are the wire's; `raw` has everything, also what a newer daemon added.
+  2. A refusal is a value. `need()` turns it into an exception for callers that cannot go on without the item.
+  3. Arguments that make no sense raise `WrongCall` here, not whatever fails first somewhere inside.
+  4. The next step of a refusal is a call or an argument, not a shell command.
 
-Not here: asking (sync.py, aio.py); what an item is (core/values/item.py: the daemon says what is wrong with
-  one), the command line's words (cli/).
+Not here: requests (client/sync.py, client/aio.py), what an item is (core/values/item.py: the daemon says what
+  is wrong with one), the command line's words (cli/).
 """
 
 import os
@@ -23,6 +21,12 @@ if TYPE_CHECKING:
     from headcount.wire.views import ClaimAnswer, ClaimRow, Claims, Ended, SessionRow, StreamEvent
     from headcount.wire.views import Holder as HolderView
     from headcount.wire.views import Me as MeView
+
+NOT_AN_AGENT = "not-an-agent"
+HOW_TO_HOLD = (
+    "To hold it by this process itself: own=True. To act for a live session: acting_as=its name or id. "
+    "In a shell: headcount hold ITEM -- CMD"
+)
 
 
 class HeldByAnother(Refused):
@@ -193,13 +197,6 @@ def _next_step(code: str | None) -> str | None:
 def is_over(refused: Refused) -> bool:
     """It was released, lost or handed on before: nothing is left to give back."""
     return refused.code in ("not-held", "stale", "not-yours")
-
-
-NOT_AN_AGENT = "not-an-agent"
-HOW_TO_HOLD = (
-    "To hold it by this process itself: own=True. To act for a live session: acting_as=its name or id. "
-    "In a shell: headcount hold ITEM -- CMD"
-)
 
 
 def check_wish(item: object, wait: object, acting_as: object, own: object, **texts: object) -> None:

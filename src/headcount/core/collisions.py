@@ -1,6 +1,6 @@
 """Collisions without claims: two live sessions that edit one file, or work in one worktree and branch.
 
-Rules of this file
+Rules
   1. What was edited is kept in memory only, for COLLISION_WITHIN (core/state/recent_edits.py); the journal hears of a path
      only in an alarm.
   2. An alarm stands on both rows and names the other session and the place. It is cleared when one of the two

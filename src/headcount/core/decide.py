@@ -1,6 +1,6 @@
 """The decision: a batch of evidence and the time in, events and effects out.
 
-Rules of this file
+Rules
   1. Pure: the same world, batch and time give the same decision.
   2. DEAD ends every session its process hosts, each with its own event; UNKNOWN ends nothing, ever.
   3. Time touches only sessions without a process.

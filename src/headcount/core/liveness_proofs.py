@@ -1,6 +1,6 @@
 """Proving: those on whose liveness a batch turns are asked before it is decided.
 
-Rules of this file
+Rules
   1. Whoever asks, whoever is in the way and whoever waits for the same is asked first: a dead holder is in nobody's
      way. A batch of mere reports asks nobody.
   2. What that brings to light may turn on others: a death that shows by asking frees all that the dead one held, and

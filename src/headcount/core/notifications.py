@@ -1,6 +1,6 @@
 """Notices: what a person wants to be told of, once a transition.
 
-Rules of this file
+Rules
   1. A notice is of a transition: a session began to wait, ended a long turn, died holding something, stands still,
      met another. The same state told again, by a label or a second source, is no transition.
   2. What was told is remembered (`Memory`) by the state's own beginning, so that a replay of the journal after a

@@ -1,6 +1,6 @@
 """Lanes: what each session did over a stretch of time, read off the journal.
 
-Rules of this file
+Rules
   1. A span is what was believed then; it ends where the belief changed. Nothing is filled in between.
   2. While headcount was not running nothing was seen: such a stretch is blind, and no span goes through it. What
      lies before its very first start is blind too.

@@ -1,8 +1,10 @@
 """The parts of a running daemon, as its routes see them.
 
 Rules
-  1. It only holds them: the composition root constructs them, the core decides.
-  2. For routes alone. A part gets the parts that it needs, never all of them.
+  1. It only holds the parts: daemon/composition.py constructs them, core/ decides.
+  2. Only routes get it. A part gets the parts that it needs, never all of them.
+
+Not here: constructing and starting the parts (daemon/composition.py).
 """
 
 from collections.abc import Callable

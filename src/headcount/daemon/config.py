@@ -1,11 +1,12 @@
-"""Settings: one table (`Config`), read from `config.toml` and a few environment variables.
+"""The daemon's settings: one table (`Config`), read from `config.toml` and a few environment variables.
 
 Rules
-  1. Read once, at the start. An unknown or wrong setting is a clear error, not a guess.
+  1. Settings are read once, at the start. An unknown or wrong setting is a clear error, not a guess.
   2. Every setting has a default that suits nearly everybody: no file is needed.
-  3. A setting can name a command that we run: the file is refused where another user could have written it.
-  4. A new setting is one row of `Config`. Reading, errors, the table in docs/cli.md and the note that the file was
-     changed follow from it.
+  3. A setting can name a command that the daemon runs. So a file that another user could have written is
+     refused.
+  4. A new setting is one row of `Config`. Reading, errors, the table in docs/cli.md and the note that the file
+     was changed follow from it.
 
 Not here: where the file is (paths.py), who may own it (private_files.py).
 """

@@ -1,18 +1,16 @@
-"""The composition root: the only place that constructs.
-
-The log: one JSON object a line, rotated, without secrets.
+"""Entry point of the daemon process: detach, take the lock, open the log, run, and report readiness.
 
 Rules
-  1. Order of a start: lock, log, store, world, proofs, first commit, listeners, ready. Recovery reads before
-     anything writes.
-  2. Detached: forked once more, in no terminal, in `/`, with umask 077.
-  3. An orderly stop answers within two seconds, also with streams open.
-  4. Lines are machine-readable: at, level, from, message, and the trace of a fault.
-  5. It is a plain file of ours; a link or a pipe in its place is taken away.
-  6. No prompt, payload, header or token is ever logged; callers log kinds, counts and pids. A trace names the
-     places and the kinds of its faults, not their messages: those may quote what was being read.
+  1. The process detaches: it forks once more, has no terminal, works in `/` and with umask 077.
+  2. A start goes in this order: lock, log, store, world, proofs, first commit, listeners, ready. Recovery
+     reads before anything writes.
+  3. An orderly stop answers within two seconds, also with open streams.
+  4. Each log line is one JSON object: at, level, from, message, and the trace of a fault. The log is rotated.
+  5. The log is a plain file of ours. A link or a pipe in its place is removed.
+  6. No prompt, payload, header or token is ever logged. Callers log kinds, counts and pids. A trace names the
+     places and kinds of its faults, not their messages, which may quote what was being read.
 
-Not here: what the parts do.
+Not here: constructing the parts (daemon/composition.py), starting the process (client/daemon_process.py).
 """
 
 import asyncio
@@ -50,6 +48,10 @@ USAGE = (
 RESTARTS = "HEADCOUNT_RESTARTS"
 RESTARTS_MOST = 3
 GARBAGE_AFTER = 10_000  # objects more than were freed; Python's own 700 is once for every few requests
+
+SIZE_MOST = 2 * 1024 * 1024
+KEPT = 3
+CAUSES_MOST = 8
 
 
 def main() -> int:
@@ -179,11 +181,6 @@ def _start_anew(lock: "SingleInstance", word: ReadySignal, times: int) -> None:
     environment = {**os.environ, RESTARTS: str(times + 1)}
     command = [sys.executable, "-P", "-m", "headcount.daemon.main", "--foreground", *word.passed_on()]
     os.execve(sys.executable, command, environment)  # noqa: S606 (no shell is the point)
-
-
-SIZE_MOST = 2 * 1024 * 1024
-KEPT = 3
-CAUSES_MOST = 8
 
 
 class OwnFile(logging.handlers.RotatingFileHandler):

@@ -1,17 +1,15 @@
-"""The server: our tools in the words of the MCP SDK, over stdio.
-
-The skill: what an agent is told about when to claim. Sent as the server's instructions, printed by `mcp skill`.
+"""The MCP server over stdio: offers our tools through the MCP SDK, and tells agents when to claim.
 
 Rules
-  1. One process for one agent, its child; it ends when the agent closes the pipe.
-  2. Nothing but the protocol is written to stdout: it gets the descriptor, and whatever else prints goes to
-     stderr.
-  3. A call that the agent cancels is cancelled here, and its place in line is given up.
-  4. What the SDK has to complain of is a line on stderr, not a page: agents show it to their users.
-  5. Short: it is in every conversation. It says when, not how; the tools say how.
-  6. It teaches waiting and picking other work, never taking from another.
+  1. Each agent has one server process, its child. It ends when the agent closes the pipe.
+  2. Only the protocol is written to stdout. Whatever else prints goes to stderr.
+  3. If the agent cancels a call, it is cancelled here and its place in the queue is given up.
+  4. A complaint of the SDK is one line on stderr, not a page: agents show it to their users.
+  5. `SKILL` is sent as the server's instructions and printed by `mcp skill`. It is short, because it is in
+     every conversation: it says when to claim, and the tools say how.
+  6. `SKILL` teaches waiting and picking other work, never taking from another.
 
-Not here: what a tool does (tools.py), what it says (tool_results.py).
+Not here: what a tool does (mcp/tools.py), what it answers (mcp/tool_results.py).
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """Answers: what a tool gives back, as text for the model and as data, both cleaned.
 
-Rules of this file
+Rules
   1. A refusal is an answer, not an error: it says who holds it and that one may wait, never to take it.
   2. Every foreign string is cleaned and cut here: a title is shown to a model, and may not draw, hide or flood.
   3. Pure: what the client gave back in, answer out. Words are those of the command line.

@@ -1,6 +1,6 @@
 """The tools: what an agent may ask and do through MCP.
 
-Rules of this file
+Rules
   1. No tool takes a session to act as. Who is calling is the kernel's answer about this process, which is a child
      of the agent: nothing that a model writes changes it.
   2. A tool is a line in TOOLS; its schema is what it accepts, and nothing else is.
@@ -22,6 +22,14 @@ from headcount.client.values import Claim, Session
 from headcount.core.values.item import BadItem, Item, overlaps, parse_item
 from headcount.mcp import tool_results
 from headcount.mcp.tool_results import ToolResult
+
+ITEM: dict[str, object] = {"type": "string", "minLength": 3, "maxLength": 1000,
+        "description": "kind:value, as task:AUTH-12, branch:api#main, port:5432, path:src/auth/**"}  # fmt: skip
+NOTE: dict[str, object] = {
+    "type": "string",
+    "maxLength": 500,
+    "description": "what for; other agents and people see it",
+}
 
 
 class McpArguments(TypedDict, total=False):
@@ -137,14 +145,6 @@ async def _session(client: AsyncClient, wanted: str | None) -> Session | None:
     except NotFound:
         return None
 
-
-ITEM: dict[str, object] = {"type": "string", "minLength": 3, "maxLength": 1000,
-        "description": "kind:value, as task:AUTH-12, branch:api#main, port:5432, path:src/auth/**"}  # fmt: skip
-NOTE: dict[str, object] = {
-    "type": "string",
-    "maxLength": 500,
-    "description": "what for; other agents and people see it",
-}
 
 TOOLS: dict[str, Tool] = {
     tool.name: tool

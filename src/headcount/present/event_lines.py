@@ -1,17 +1,15 @@
-"""The story: one event in one line, or two.
-
-The aftermath of a death in words: what it freed, what it left, and how to go on.
+"""Write each event as one line of text; a death has a second line with what it freed and left.
 
 Rules
   1. `14:02:11 ✗ 02b7 i18n killed (SIGKILL) after 2h06m`: time, mark, who, what became true.
-  2. Events that change nothing people look at (`heard`, `bound`, `changed`) are told only when asked for.
-  3. `freed task:I18N-4; left 2 processes, 1 dirty worktree. To go on: headcount resume 02b7`: only what there
-     is. Items of more than a word are in quotes, so that none looks like the command behind them.
-  4. In `watch` it is the death's second line: what happened in between to the same session is told there,
-     once.
+  2. Events that change nothing people look at (`heard`, `bound`, `changed`) are shown only when asked for.
+  3. `freed task:I18N-4; left 2 processes, 1 dirty worktree. To go on: headcount resume 02b7`: the second line
+     of a death names only what there is. Items longer than a word are quoted, so that none looks like the
+     command behind them.
+  4. In `watch` that second line also covers what happened to the same session in between. It is printed once.
 
-Not here: the rows' words (session_words.py), where events come from (client/); the other events
-  (present/event_lines.py), the list of leftovers (commands/leftovers.py).
+Not here: the words of a session's row (present/session_words.py), where events come from (client/), the list
+  of leftovers (present/leftovers.py).
 """
 
 from typing import TYPE_CHECKING
@@ -47,6 +45,14 @@ ABOUT_US = {
     "fleet.back": "the fleet is reached again",
     "host.silent": "not heard",
     "store.lost": "the store was lost: damaged and set aside, or removed; rebuilt from the living",
+}
+
+NAMES = {
+    "process": ("process", "processes"),
+    "second-writer": ("second writer", "second writers"),
+    "pane": ("pane", "panes"),
+    "worktree": ("dirty worktree", "dirty worktrees"),
+    "record": ("stale record", "stale records"),
 }
 
 
@@ -175,15 +181,6 @@ def subject(result: "Signalled") -> str:
     if result.get("leftover"):
         return f"{what} (pid {pid}{f', left by {session}' if session else ''})"
     return f"{f'{session} {said(what)}'.strip()} (pid {pid})"
-
-
-NAMES = {
-    "process": ("process", "processes"),
-    "second-writer": ("second writer", "second writers"),
-    "pane": ("pane", "panes"),
-    "worktree": ("dirty worktree", "dirty worktrees"),
-    "record": ("stale record", "stale records"),
-}
 
 
 def text_of(event: "EventRow") -> str:

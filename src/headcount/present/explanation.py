@@ -1,4 +1,7 @@
-"""The lines of `explain`: what is believed, and on which evidence."""
+"""Write the lines of `explain`: what Headcount believes about a session, and on which evidence.
+
+Not here: weighing the evidence (daemon/views/explain.py), asking for it (cli/commands/explain.py).
+"""
 
 from typing import TYPE_CHECKING
 

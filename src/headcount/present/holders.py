@@ -1,12 +1,12 @@
-"""Holders: who has an item, in the words that people and agents read.
+"""Describe the holder of an item in the words that people and agents read.
 
-Rules of this file
-  1. `7f3a auth-refactor since 13:20 (alive, working: Edit: f.py), for "login form"`: who, since when, doing what,
-     and what for, where that is known.
-  2. A refusal names waiting, never releasing: agents copy what they read.
-  3. The row of the holder is asked for only when somebody is to be told of it.
+Rules
+  1. `7f3a auth-refactor since 13:20 (alive, working: Edit: f.py), for "login form"`: who, since when, doing
+     what, and what for, where that is known.
+  2. A refusal suggests waiting, never releasing, because agents copy what they read.
+  3. The holder's row is requested only when somebody will read about it.
 
-Not here: asking for an item (client/claims.py), who gets it (the daemon).
+Not here: asking for an item (client/claims.py), who gets it (core/claims/ledger.py).
 """
 
 import time

@@ -1,4 +1,7 @@
-"""Leftovers in a table: whose, what, how old, on which evidence."""
+"""Draw the table of leftovers: whose, what, how old, and on which evidence.
+
+Not here: asking for them (cli/commands/leftovers.py), finding them (daemon/leftovers).
+"""
 
 from typing import TYPE_CHECKING
 

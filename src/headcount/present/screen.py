@@ -1,6 +1,6 @@
 """The screen: what the place we print to can show.
 
-Rules of this file
+Rules
   1. A pipe gets no colour and no cut. `NO_COLOR` and TERM=dumb are obeyed.
   2. Without UTF-8 the marks are ASCII. The locale's word counts, not only Python's encoding, which calls
      itself UTF-8 under LC_ALL=C.

@@ -1,6 +1,6 @@
 """Rows: a session of the wire in the words that people see.
 
-Rules of this file
+Rules
   1. The words and the order are those of the table below; JSON never sees them.
   2. Every foreign string is cleaned here, once; what leaves this file may be printed.
   3. A trailing `?` is an inference: no process vouches for that session, or nothing stirs in one that works.

@@ -1,6 +1,6 @@
 """A glance: how many agents need you, are done, work, in a few characters.
 
-Rules of this file
+Rules
   1. Numbers and marks only, nothing that anybody wrote: it stands in prompts and status bars, which read
      escape sequences and formats.
   2. What is nought is left out; when nobody is there, it is empty.

@@ -1,19 +1,17 @@
-"""The table: rows in columns that fit the screen.
-
-The wide table: what `ps --wide` adds to each row.
+"""Draw the table of `ps`: columns that fit the screen, the summary, and the columns that `--wide` adds.
 
 Rules
-  1. NAME and DOING share the slack. Names are cut in the middle, the rest at its end; ids, FOR and AGENT
-     never.
-  2. Below 100 columns WHERE goes, then REPO when it does not fit; below 60 only mark, NAME, STATE and FOR are
-     left. No line is wider than the screen. A pipe gets everything, uncut and uncoloured.
-  3. Colour is on the mark and on STATE only. An alarm is a red line of its own.
+  1. NAME and DOING share the spare width. Names are cut in the middle, other texts at their end; ids, FOR and
+     AGENT are never cut.
+  2. Below 100 columns WHERE is dropped, then REPO if it does not fit; below 60 only the mark, NAME, STATE and
+     FOR are left. No line is wider than the screen. A pipe gets everything, uncut and without colour.
+  3. Only the mark and STATE are coloured. An alarm is a red line of its own.
   4. More than eight idle rows fold into one, except in pipes and when everything was asked for.
-  5. A figure that the agent's files do not give is a dash; a column that is nothing but dashes is left out.
-  6. The context is a share where its size is known, else a count: no size is guessed from a model's name.
+  5. A figure that the agent's files do not give is a dash. A column of dashes only is left out.
+  6. The context is a percentage where its size is known, else a count. No size is guessed from a model's name.
 
-Not here: words and order (session_words.py), what a terminal can do (screen.py); the columns that everybody
-  sees (present/table.py), where a figure comes from (`show`).
+Not here: words and order (present/session_words.py), what a terminal can do (present/screen.py), where a
+  figure comes from (`show`).
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -58,6 +56,12 @@ PHRASES = {
 More = Mapping[str, Mapping[str, str]]  # further columns: by title, the text of each row by its full id
 NO_MORE: More = {}
 
+NOBODY = "No agents here. Start one, or see what it looks like: headcount demo"
+NOBODY_THERE = "No agents in that directory. All of them: headcount ps"
+
+THOUSAND = 1_000
+MILLION = 1_000_000
+
 
 class Column(NamedTuple):
     key: str
@@ -69,10 +73,6 @@ def _text(column: Column, row: Row) -> str:
     if column.texts is None:
         return str(getattr(row, column.key))
     return column.texts.get(row.full_id) or "-"
-
-
-NOBODY = "No agents here. Start one, or see what it looks like: headcount demo"
-NOBODY_THERE = "No agents in that directory. All of them: headcount ps"
 
 
 def draw(rows: Sequence[Row], screen: Screen, *, everything: bool = False, more: More = NO_MORE) -> list[str]:
@@ -202,10 +202,6 @@ def _folded_line(folded: list[Row], screen: Screen) -> str:
 
 def _within(text: str, screen: Screen) -> str:
     return text if screen.columns is None else cut(text, screen.columns, screen.dots)
-
-
-THOUSAND = 1_000
-MILLION = 1_000_000
 
 
 def context(raw: "SessionRow") -> str:

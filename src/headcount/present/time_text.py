@@ -1,6 +1,6 @@
 """Moments and spans, as the wire writes them and as people read them.
 
-Rules of this file
+Rules
   1. RFC 3339 in UTC on the wire; local time of day and spans for people.
   2. A moment that cannot be read is None, never now.
 

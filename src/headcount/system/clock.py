@@ -10,6 +10,9 @@ Not here: constants of time (times.py), waiting.
 import time
 from typing import Protocol
 
+_STEADY = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+"""CLOCK_BOOTTIME is Linux's; where it is missing the monotonic clock is the nearest that never jumps."""
+
 
 class Clock(Protocol):
     def now(self) -> float: ...
@@ -23,7 +26,3 @@ class SystemClock:
 
     def boottime(self) -> float:
         return time.clock_gettime(_STEADY)
-
-
-_STEADY = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-"""CLOCK_BOOTTIME is Linux's; where it is missing the monotonic clock is the nearest that never jumps."""

@@ -1,6 +1,6 @@
 """The terminal UI: bare `headcount` on a terminal.
 
-Rules of this file
+Rules
   1. It draws what the stream says and decides nothing; a key that changes something runs the verb of that name.
   2. Drawing happens at most once a frame, asking only in threads: keys answer at once whatever the daemon does.
   3. Nothing moves under the cursor: the order freezes with the first move and thaws when nobody moves.

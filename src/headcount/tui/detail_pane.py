@@ -1,18 +1,16 @@
-"""The detail pane: of the chosen session everything that matters, and why it is believed.
-
-The strip: what a session did over the last two hours, in one line of cells.
+"""The detail pane: everything that matters about the chosen session, and a strip of its last two hours.
 
 Rules
   1. The explanation is that of `headcount explain`, word for word.
-  2. What has not been answered yet is not shown; what cannot be asked shows nothing.
-  3. Lines that do not fit are cut, and those beyond the pane can be scrolled to.
-  4. A cell shows the loudest of what happened in it: needs you before stopped, done, working, idle.
-  5. Where headcount was blind the cell is hatched, where nothing was known it is empty. Nothing is filled in.
-     The last cell is now: what is seen now is shown, however short that has been seen.
-  6. A claim that was granted and a death have marks of their own, on top.
+  2. An answer that has not arrived, or cannot be asked for, is not shown.
+  3. Lines that do not fit are cut. Lines beyond the pane can be scrolled to.
+  4. A cell of the strip shows the most urgent state in it: needs you, then stopped, done, working, unknown,
+     idle.
+  5. A cell is hatched where headcount was not running, and empty where nothing was known.
+     Nothing is filled in. The last cell is now, and shows what is seen now, for however short a time.
+  6. A granted claim and a death have marks of their own, drawn on top.
 
-Not here: asking (event_feed.py), the strip's cells (detail_pane.py); what happened (the daemon's timeline), its
-  spans (core/timeline.py).
+Not here: requests (tui/event_feed.py), the spans of a timeline (core/timeline.py).
 """
 
 from typing import TYPE_CHECKING
@@ -34,6 +32,10 @@ if TYPE_CHECKING:
     from headcount.wire.views import Blind, ClaimRow, Explanation, LeftoverRow, SessionRow, Span, Timeline
 
 STRIP_LABEL = "last 2 h  "
+
+LOUD = ("needs you", "stopped", "done", "working", "unknown", "idle")
+BLOCKS = {"needs you": "█", "stopped": "█", "done": "▆", "working": "▅", "unknown": "▂", "idle": "▁"}
+BLIND, EMPTY, GRANTED, DIED = "░", " ", "◆", "✗"
 
 
 class Detail(ScrollView):
@@ -140,11 +142,6 @@ def _spent(raw: "SessionRow") -> str:
     if isinstance(cost, int | float):
         parts.append(f"${cost:.2f}")
     return "; ".join(parts)
-
-
-LOUD = ("needs you", "stopped", "done", "working", "unknown", "idle")
-BLOCKS = {"needs you": "█", "stopped": "█", "done": "▆", "working": "▅", "unknown": "▂", "idle": "▁"}
-BLIND, EMPTY, GRANTED, DIED = "░", " ", "◆", "✗"
 
 
 def strip_of_lane(timeline: "Timeline", session: str, cells: int) -> Line:

@@ -1,6 +1,6 @@
 """The feed: the stream in a thread of its own, and the questions behind a row.
 
-Rules of this file
+Rules
   1. Events are put in a line and the screen is woken once; who draws takes all that is there.
   2. A lost connection is told at once, with the time of the last sign of life, and tried again for ever, ever
      slower: a screen that is left open must come back by itself. A daemon that hangs is lost too. It starts no

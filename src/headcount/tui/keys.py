@@ -1,15 +1,10 @@
-"""Keys: which key means what. The help (keys.py) tells them to people.
-
-The help: every key, and what the marks mean.
-
-Verbs from the keyboard: what a key does to a session is what the verb of that name does.
+"""The keys of the terminal UI, its help screen, and running a headcount command for a key.
 
 Rules
-  1. The verb itself runs, as a child with our environment: same rights, same checks, same words.
-  2. Its answer is one line, cleaned. It never reads the keyboard.
+  1. A key runs the real command as a child with our environment: same rights, same checks, same words.
+  2. The command's answer is one cleaned line. The command never reads the keyboard.
 
-Not here: what an action does (app.py); what a key does (app.py); keys and second presses (app.py), what the
-  verb does (cli/commands).
+Not here: what an action does, and second presses (tui/app.py), what a command does (cli/commands).
 """
 
 import subprocess

@@ -1,6 +1,6 @@
 """The board: the sessions as the stream tells of them, in the order and words of `ps`.
 
-Rules of this file
+Rules
   1. A snapshot replaces what is known, an event changes one row; nothing is decided here.
   2. The order is frozen while somebody moves through it: rows change in place, new ones come last, and nothing
      moves under the cursor. Thawed, it is the order of `ps` again.

@@ -1,6 +1,6 @@
 """The lines of each tab: agents as `ps` draws them, claims and leftovers as their verbs do.
 
-Rules of this file
+Rules
   1. Words, order and widths are those of the command line; here they only become lines with keys.
   2. A line is made by its number, so that what nobody sees is never made.
   3. Every foreign string is cleaned before it is measured.

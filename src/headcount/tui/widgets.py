@@ -1,21 +1,16 @@
-"""The listing: lines of which one is chosen, drawn only where they are seen.
-
-Paint: text and colours as pieces that Textual draws as they are.
-
-The bars above and below: tabs and the summary, the keys, and what must be said at once.
+"""Widgets of the terminal UI: the list with a chosen line, the bars above and below, and coloured text.
 
 Rules
-  1. A line is made when it is drawn: 500 rows cost what the screen shows of them.
-  2. The chosen one is known by its key, not by its number: it stays chosen when lines move.
-  3. The head stays while the rest scrolls.
-  4. Foreign text becomes a `Segment`, which has no markup to be interpreted: no other type of Rich or Textual
-     that reads text is used for what came over the wire.
-  5. The same colours as `ps`, on the mark and on STATE only; `NO_COLOR` leaves greys and weight.
-  6. One line each, cut at the screen's end. What is lost or wrong is red and comes before all else.
+  1. A line is made when it is drawn: 500 rows cost only what the screen shows of them.
+  2. The chosen line is known by its key, not by its number: it stays chosen when lines move.
+  3. The head stays in place while the rest scrolls.
+  4. Foreign text becomes a `Segment`, which interprets no markup. No other type of Rich or Textual that reads
+     text is used for what came over the wire.
+  5. Colours are those of `ps`, on the mark and on STATE only. `NO_COLOR` leaves greys and weight.
+  6. A bar is one line, cut at the screen's edge. Lost connections and errors are red and come first.
 
-Not here: which lines (tab_lines.py), what choosing means (app.py); which words (present/session_words.py),
-  where a piece is put (the widgets); the words of the summary (present/table.py), when something is said
-  (app.py).
+Not here: which lines (tui/tab_lines.py), what choosing means and when something is said (tui/app.py), words
+  of a session (present/session_words.py), words of the summary (present/table.py).
 """
 
 from collections.abc import Callable, Sequence
@@ -51,6 +46,16 @@ CHOSEN = Style(bgcolor="#2b4b6f", bold=True)
 Piece = tuple[str, str]  # text, name of a style
 Line = list[Piece]
 
+TABS = ("agents", "claims", "leftovers")
+OTHERS = "j/k move  n needs you  1-3 tabs  ? help  q quit"
+KEYS = {
+    "agents": "j/k move  n needs you  Enter go there  / find  s stop  1-3 tabs  ? help  q quit",
+    "claims": OTHERS,
+    "leftovers": OTHERS,
+}
+
+Draw = Callable[[int], Line]
+
 
 def plain(text: str) -> Line:
     return [(text, "plain")]
@@ -61,15 +66,6 @@ def strip_of(line: Line, cells: int, base: Style, *, chosen: bool = False) -> St
     over = base + CHOSEN if chosen else base
     pieces = [Segment(clean(text), over + STYLES[name]) for text, name in line if text]
     return Strip(pieces).adjust_cell_length(cells, over)
-
-
-TABS = ("agents", "claims", "leftovers")
-OTHERS = "j/k move  n needs you  1-3 tabs  ? help  q quit"
-KEYS = {
-    "agents": "j/k move  n needs you  Enter go there  / find  s stop  1-3 tabs  ? help  q quit",
-    "claims": OTHERS,
-    "leftovers": OTHERS,
-}
 
 
 class Bar(Widget):
@@ -136,9 +132,6 @@ def bottom(
     if not note:
         return [(keys, "head")]
     return [(keys, "head"), (" " * (cells - width(keys) - width(note)), "plain"), (note, "plain")]
-
-
-Draw = Callable[[int], Line]
 
 
 class Listing(ScrollView, can_focus=True):

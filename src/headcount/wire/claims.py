@@ -1,7 +1,9 @@
-"""The messages of guarding: what git is about to do, and what is in its way.
+"""Messages about claims: asking, answers, the list, checks, hand-offs, and what a guard finds in git's way.
 
-Rules of this file
-  1. As in sessions.py: names are only ever added.
+Rules
+  1. Field names are only ever added, times are text, absent facts are null (as in wire/sessions.py).
+
+Not here: filling the rows (daemon/views/claim_row.py), the history of an item (wire/events.py).
 """
 
 import msgspec

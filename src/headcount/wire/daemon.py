@@ -1,7 +1,9 @@
-"""The messages of notifications.
+"""Messages about the daemon itself: health, status, and the outcome of a notification test.
 
-Rules of this file
-  1. The rules of sessions.py: fields are only ever added, absent facts are null.
+Rules
+  1. Field names are only ever added, absent facts are null (as in wire/sessions.py).
+
+Not here: collecting the status (daemon/api/status.py).
 """
 
 from typing import Any

@@ -1,6 +1,6 @@
 """Exit codes of the command line, and the stable codes of refusals and faults.
 
-Rules of this file
+Rules
   1. A code is given once and never changes its meaning.
   2. Imports nothing: the command line's hot path reads it.
 """

@@ -1,6 +1,6 @@
 """The codes of refusals and faults, and the HTTP statuses each comes with.
 
-Rules of this file
+Rules
   1. A code is given once and never changes its meaning. A new refusal is a new line here, or tests/rules/test_refusals.py
      fails; the OpenAPI document and docs/protocol.md are made from this table.
   2. Imports nothing.

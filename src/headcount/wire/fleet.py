@@ -1,6 +1,6 @@
 """The messages of the wire about a fleet: hosts, joining, leaving, the roster.
 
-Rules of this file
+Rules
   1. As in sessions.py: field names are a contract, times are RFC 3339, absent facts are null.
   2. An address is only ever taken. No message gives one out.
 """

@@ -1,17 +1,11 @@
-"""The messages of the wire, as msgspec types. The OpenAPI document is made from them.
-
-The messages of a closer look: one session in full, its last lines, its declared silence, what a reboot ended.
-
-The messages of asking who one is: the answer, and every way that was tried.
+"""Messages about sessions: the list, one session in full, its explanation, its last lines, and who the caller is.
 
 Rules
   1. Field names are a contract: they are only ever added.
   2. Times are RFC 3339 in UTC with milliseconds. Absent facts are null, not missing.
-  3. Plain data only: no behaviour beyond what a field is called.
-  4. As in sessions.py: field names are only ever added, times are text, absent facts are null.
-  5. As in sessions.py: names are only ever added.
+  3. Plain data only, without behaviour. The OpenAPI document is generated from these types.
 
-Not here: rows, events and claims (sessions.py).
+Not here: events (wire/events.py), claims (wire/claims.py), filling the rows (daemon/views/session_row.py).
 """
 
 import msgspec

@@ -1,6 +1,6 @@
 """The messages of ending: stop, close and reap, and what came of each.
 
-Rules of this file
+Rules
   1. The rules of sessions.py: fields are only ever added, absent facts are null.
 """
 

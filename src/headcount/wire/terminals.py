@@ -1,6 +1,6 @@
 """The messages of places: where a session is, and how its conversation is gone on with.
 
-Rules of this file
+Rules
   1. The rules of sessions.py: fields are only ever added, absent facts are null.
 """
 

@@ -1,6 +1,6 @@
 """The messages of time: lanes of sessions, blind periods, and how long agents waited.
 
-Rules of this file
+Rules
   1. As in sessions.py: field names are only ever added, times are RFC 3339, and they are plain data.
 
 Not here: how lanes are made (core/timeline.py), everything else on the wire (sessions.py).

@@ -1,6 +1,6 @@
 """The messages of the page's door: a link, a login, an end.
 
-Rules of this file
+Rules
   1. As in sessions.py: field names are only ever added, and they are plain data.
 
 Not here: what a page reads once it is in (sessions.py, timeline.py).

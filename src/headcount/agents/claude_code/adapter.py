@@ -27,6 +27,24 @@ from headcount.core.values.evidence import Glimpse
 from headcount.core.values.process import OpenFiles, ProcessFacts
 from headcount.core.values.report import Report
 
+NAMES = frozenset({"claude", "claude.exe"})  # claude.exe is npm's file name, on Linux too
+
+VERSION_FILE = re.compile(r".*/versions/[0-9]+(?:\.[0-9]+)*(?:[-+][0-9A-Za-z.+-]+)?", re.DOTALL)
+"""The native installer keeps one executable a version, and swaps a link at an update."""
+
+SERVICES = frozenset({"bg-pty-host", "bg-spare", "daemon", "daemon-worker", "mcp"})
+"""Subcommands that stay running and are no session."""
+
+ERRANDS = frozenset({
+    "agents", "attach", "auth", "auto-mode", "config", "doctor", "gateway", "import", "install", "kill", "logs",
+    "migrate-installer", "plugin", "plugins", "project", "purge", "remote-control", "respawn", "rm", "setup-token",
+    "stop", "ultrareview", "update", "upgrade",
+})  # fmt: skip
+"""Subcommands that do something and leave. `attach` shows a background session that has a process of its own."""
+
+SERVICE_FLAGS = ("--bg-spare", "--bg-pty-host", "--daemon-worker", "--claude-in-chrome-mcp", "--chrome-native-host",
+                 "--computer-use-mcp", "--mcp-cli", "--ripgrep")  # fmt: skip
+
 
 class ClaudeCode(Adapter):
     name = NAME
@@ -70,25 +88,6 @@ class ClaudeCode(Adapter):
 
 
 CLAUDE_CODE = ClaudeCode()
-
-
-NAMES = frozenset({"claude", "claude.exe"})  # claude.exe is npm's file name, on Linux too
-
-VERSION_FILE = re.compile(r".*/versions/[0-9]+(?:\.[0-9]+)*(?:[-+][0-9A-Za-z.+-]+)?", re.DOTALL)
-"""The native installer keeps one executable a version, and swaps a link at an update."""
-
-SERVICES = frozenset({"bg-pty-host", "bg-spare", "daemon", "daemon-worker", "mcp"})
-"""Subcommands that stay running and are no session."""
-
-ERRANDS = frozenset({
-    "agents", "attach", "auth", "auto-mode", "config", "doctor", "gateway", "import", "install", "kill", "logs",
-    "migrate-installer", "plugin", "plugins", "project", "purge", "remote-control", "respawn", "rm", "setup-token",
-    "stop", "ultrareview", "update", "upgrade",
-})  # fmt: skip
-"""Subcommands that do something and leave. `attach` shows a background session that has a process of its own."""
-
-SERVICE_FLAGS = ("--bg-spare", "--bg-pty-host", "--daemon-worker", "--claude-in-chrome-mcp", "--chrome-native-host",
-                 "--computer-use-mcp", "--mcp-cli", "--ripgrep")  # fmt: skip
 
 
 def is_claude(facts: ProcessFacts) -> bool:

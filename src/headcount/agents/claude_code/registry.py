@@ -58,6 +58,9 @@ KNOWN = frozenset({
 
 _decoder = msgspec.json.Decoder(dict[str, object])
 
+FROM_PROMPT = re.compile(r"\(Branch(?: [0-9]+)?\)|⑂")
+"""Marks of a name that `/branch` or `/fork` made from a prompt, wherever a later name repeats it."""
+
 
 class ClaudeRegistry:
     """The registry port, for Claude Code."""
@@ -191,10 +194,6 @@ def _seconds(value: object) -> float | None:
     if not isinstance(value, int | float) or isinstance(value, bool):
         return None
     return value / 1000.0 if 0 < value < 1e14 else None
-
-
-FROM_PROMPT = re.compile(r"\(Branch(?: [0-9]+)?\)|⑂")
-"""Marks of a name that `/branch` or `/fork` made from a prompt, wherever a later name repeats it."""
 
 
 def name_of(value: object) -> str | None:

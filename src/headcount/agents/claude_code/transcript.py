@@ -36,6 +36,9 @@ COST_MOST = 1e9
 
 GOES_ON = frozenset({"tool_use", "pause_turn", ""})  # reasons after which the turn is not over
 
+MOST = 512 * 1024
+"""More than a glimpse takes: the newest CLI writes each request beside the conversation, in lines of 20 KB."""
+
 
 class Usage(msgspec.Struct):
     input_tokens: object = 0
@@ -195,10 +198,6 @@ def _spent(line: TranscriptLine) -> Spent | None:
 
 def label_of(tool: str, block: Block, cwd: object) -> str:
     return label(tool, safe_reading.decoded(_input, block.input) or ToolInput(), plain(cwd))
-
-
-MOST = 512 * 1024
-"""More than a glimpse takes: the newest CLI writes each request beside the conversation, in lines of 20 KB."""
 
 
 def peek(path: Path, conversation: str, lines: int) -> list[ConversationLine] | None:

@@ -25,6 +25,15 @@ from headcount.core.values.evidence import Glimpse
 from headcount.core.values.process import OpenFiles, ProcessFacts
 from headcount.core.values.report import Report
 
+RUNS = frozenset({"exec", "e", "review"})
+"""Subcommands that are one conversation from their start to their end."""
+
+WITH_VALUE = frozenset({
+    "-c", "--config", "--enable", "--disable", "--remote", "--remote-auth-token-env", "-i", "--image", "-m", "--model",
+    "--local-provider", "-p", "--profile", "-s", "--sandbox", "-a", "--ask-for-approval", "-C", "--cd", "--add-dir",
+})  # fmt: skip
+"""Options before the subcommand whose next word is their value."""
+
 
 class Codex(Adapter):
     name = NAME
@@ -62,16 +71,6 @@ class Codex(Adapter):
 
 
 CODEX = Codex()
-
-
-RUNS = frozenset({"exec", "e", "review"})
-"""Subcommands that are one conversation from their start to their end."""
-
-WITH_VALUE = frozenset({
-    "-c", "--config", "--enable", "--disable", "--remote", "--remote-auth-token-env", "-i", "--image", "-m", "--model",
-    "--local-provider", "-p", "--profile", "-s", "--sandbox", "-a", "--ask-for-approval", "-C", "--cd", "--add-dir",
-})  # fmt: skip
-"""Options before the subcommand whose next word is their value."""
 
 
 def is_codex(facts: ProcessFacts) -> bool:

@@ -37,6 +37,13 @@ OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
 LIMITS = frozenset({"usage_limit_exceeded", "rate_limit_exceeded"})
 SHELLS = frozenset({"exec_command", "shell", "shell_command", "local_shell"})
 
+READ_TYPES = frozenset({"event_msg", "response_item", "turn_context", "session_meta"})
+
+MOST = 512 * 1024
+"""More than a glimpse takes: results of tools stand between what was said."""
+
+WHO = {"UserMessage": "user", "AgentMessage": "agent"}
+
 
 class Failure(msgspec.Struct):
     codex_error_info: object = None
@@ -76,8 +83,6 @@ class ToolArguments(msgspec.Struct):
     cmd: object = None
     command: object = None
 
-
-READ_TYPES = frozenset({"event_msg", "response_item", "turn_context", "session_meta"})
 
 _line = msgspec.json.Decoder(RolloutLine)
 _item = msgspec.json.Decoder(Item)
@@ -176,12 +181,6 @@ def label_of(item: Item) -> str:
     if isinstance(command, list) and command:
         command = command[-1]
     return one_line(f"Bash: {redacted(command)}") if isinstance(command, str) and command else "Bash"
-
-
-MOST = 512 * 1024
-"""More than a glimpse takes: results of tools stand between what was said."""
-
-WHO = {"UserMessage": "user", "AgentMessage": "agent"}
 
 
 class Piece(msgspec.Struct):

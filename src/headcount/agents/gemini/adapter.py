@@ -23,6 +23,22 @@ from headcount.core.values.evidence import Glimpse
 from headcount.core.values.process import ProcessFacts
 from headcount.core.values.report import Report
 
+NODES = frozenset({"node", "nodejs"})
+
+ERRANDS = frozenset({"mcp", "extensions", "extension", "skills", "skill", "hooks", "hook", "gemma"})
+"""Subcommands that manage something and leave."""
+
+ERRAND_FLAGS = (
+    "--list-sessions",
+    "--delete-session",
+    "--list-extensions",
+    "--help",
+    "--version",
+    "-h",
+    "-v",
+    "-l",
+)
+
 
 class Gemini(Adapter):
     name = NAME
@@ -57,23 +73,6 @@ class Gemini(Adapter):
 
 
 GEMINI = Gemini()
-
-
-NODES = frozenset({"node", "nodejs"})
-
-ERRANDS = frozenset({"mcp", "extensions", "extension", "skills", "skill", "hooks", "hook", "gemma"})
-"""Subcommands that manage something and leave."""
-
-ERRAND_FLAGS = (
-    "--list-sessions",
-    "--delete-session",
-    "--list-extensions",
-    "--help",
-    "--version",
-    "-h",
-    "-v",
-    "-l",
-)
 
 
 def recognise(facts: ProcessFacts) -> bool:

@@ -32,18 +32,6 @@ from headcount.agents.kit.labels import plain, tool_line, tool_path
 from headcount.agents.kit.safe_reading import JsonReader, absolute, below, id_of, moment_of, text_of
 from headcount.core.values.report import Details, Opening, Report, Turn, WaitingOn
 
-
-class GeminiToolInput(msgspec.Struct):
-    """The fields that a label may show. `object`: what a field holds is not trusted."""
-
-    command: object = None
-    file_path: object = None
-    dir_path: object = None
-    pattern: object = None
-    query: object = None
-    agent_name: object = None
-
-
 BY_TOOL: dict[str, tuple[str, str]] = {
     "run_shell_command": ("Shell", "command"),
     "read_file": ("ReadFile", "file_path"),
@@ -60,6 +48,22 @@ BY_TOOL: dict[str, tuple[str, str]] = {
 }
 PATHS = frozenset({"file_path", "dir_path"})
 
+OPENINGS = {"startup": Opening.STARTUP, "resume": Opening.RESUME, "clear": Opening.CLEAR}
+ASKING_TOOLS = {"ask_user": WaitingOn.QUESTION, "exit_plan_mode": WaitingOn.PLAN}
+EDITING_TOOLS = frozenset({"write_file", "replace"})
+PERMISSION = "ToolPermission"  # the one kind of Notification that 0.61.0 sends
+
+
+class GeminiToolInput(msgspec.Struct):
+    """The fields that a label may show. `object`: what a field holds is not trusted."""
+
+    command: object = None
+    file_path: object = None
+    dir_path: object = None
+    pattern: object = None
+    query: object = None
+    agent_name: object = None
+
 
 def label(tool: str, given: GeminiToolInput, cwd: str | None) -> str:
     shown, field = BY_TOOL.get(tool, (tool, ""))
@@ -67,12 +71,6 @@ def label(tool: str, given: GeminiToolInput, cwd: str | None) -> str:
     if field in PATHS:
         return tool_path(shown, value, cwd)
     return tool_line(shown, value)
-
-
-OPENINGS = {"startup": Opening.STARTUP, "resume": Opening.RESUME, "clear": Opening.CLEAR}
-ASKING_TOOLS = {"ask_user": WaitingOn.QUESTION, "exit_plan_mode": WaitingOn.PLAN}
-EDITING_TOOLS = frozenset({"write_file", "replace"})
-PERMISSION = "ToolPermission"  # the one kind of Notification that 0.61.0 sends
 
 
 class PermissionDetails(msgspec.Struct):

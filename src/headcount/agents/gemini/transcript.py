@@ -33,6 +33,11 @@ CANCELLED = "Request cancelled."
 CONTEXT = "<session_context>"  # what the CLI itself says first
 LIMITS = ('"code":429', "RESOURCE_EXHAUSTED", "quota")
 
+MOST = 512 * 1024
+"""More than a glimpse takes: results of tools stand between what was said."""
+
+WHO = {"user": "user", "gemini": "agent"}
+
 
 class ChatTokens(msgspec.Struct):
     input: object = None
@@ -148,12 +153,6 @@ def _given(tail: Tail, line: ChatLine, at: float) -> Tail:
     if any(isinstance(part.text, str) and part.text.startswith(CONTEXT) for part in parts):
         return tail
     return tail.after(Turn.PROMPTED, at)
-
-
-MOST = 512 * 1024
-"""More than a glimpse takes: results of tools stand between what was said."""
-
-WHO = {"user": "user", "gemini": "agent"}
 
 
 def peek(path: Path, conversation: str, lines: int) -> list[ConversationLine] | None:

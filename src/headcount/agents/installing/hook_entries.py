@@ -25,6 +25,10 @@ OBSERVE = "observe"
 KINDS = (OBSERVE, *hook_line_asks_daemon.KINDS)
 """Of each kind an event has at most one entry of ours."""
 
+Group = dict[str, Any]
+Settings = dict[str, Any]
+Entries = Mapping[tuple[str, str], Group]  # event and kind -> the group that holds our one handler
+
 
 def kind_of(command: object) -> str | None:
     """Which kind of line of ours that is; None: somebody else's."""
@@ -105,11 +109,6 @@ def _with_entry(text: str, event: str, kind: str, wanted: "Group | None") -> str
     assert handlers is not None
     node, handler = handlers.items[index], wanted["hooks"][0]
     return text if node.value == handler else json_edit.put_instead(text, node, handler)
-
-
-Group = dict[str, Any]
-Settings = dict[str, Any]
-Entries = Mapping[tuple[str, str], Group]  # event and kind -> the group that holds our one handler
 
 
 def _group(command: str, matcher: str | None, within: int) -> Group:

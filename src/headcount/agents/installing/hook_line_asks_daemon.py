@@ -29,6 +29,9 @@ _OURS = re.compile(
     r"2>/dev/null; exit 0(?: # headcount \w+)?"
 )
 
+Questions = Mapping[str, tuple[str, str | None]]
+"""What an agent may ask: kind -> the event, and the tools it is for."""
+
 
 class AskLine(Struct, frozen=True):
     """One entry that asks: at which event, for which tools (None: for all), by which line."""
@@ -37,10 +40,6 @@ class AskLine(Struct, frozen=True):
     event: str
     matcher: str | None
     command: str
-
-
-Questions = Mapping[str, tuple[str, str | None]]
-"""What an agent may ask: kind -> the event, and the tools it is for."""
 
 
 class Asking(Struct, frozen=True):

@@ -22,6 +22,8 @@ _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"'
 _SCALAR = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null")
 DEEPEST = 200  # far below what Python's stack holds; no settings file is nested like that
 
+_INDENT = re.compile(r"\n([ \t]+)\S")
+
 
 class Node(Struct, frozen=True):
     """A value and where it stands: text[start:end]. `members` of an object, `items` of a list."""
@@ -145,9 +147,6 @@ def _what(text: str, at: int, otherwise: str) -> str:
 def _invalid(text: str, at: int, reason: str) -> Invalid:
     before = text[:at]
     return Invalid(reason, before.count("\n") + 1, at - (before.rfind("\n") + 1) + 1)
-
-
-_INDENT = re.compile(r"\n([ \t]+)\S")
 
 
 def indent_unit(text: str) -> str:

@@ -1,6 +1,6 @@
 """Tell the agents about our MCP server, and take that back.
 
-Rules of this file
+Rules
   1. We never write an agent's settings for this. The agent's own `mcp add` and `mcp remove` do. OpenCode has no
      `mcp remove`, and its `mcp add` asks questions in older versions: its user gets the text to paste.
   2. What the agent says is checked: afterwards its settings must hold exactly the entry that was asked for.

@@ -37,6 +37,12 @@ FAULTS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 _any = msgspec.json.Decoder()
 
+CONVERSATION = re.compile(r"[0-9A-Za-z_][0-9A-Za-z._-]{0,127}", re.ASCII)
+UUID = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
+COUNT_MOST = 2**53  # beyond it no reader of JSON agrees on a number
+
+LONGEST = 40
+
 
 class JsonReader(Generic[T]):
     def __init__(self, kind: type[T]) -> None:
@@ -124,11 +130,6 @@ def _none(_: str) -> None:
     """No number is needed leniently, one of ten thousand digits would raise, and as text it could pass for an id."""
 
 
-CONVERSATION = re.compile(r"[0-9A-Za-z_][0-9A-Za-z._-]{0,127}", re.ASCII)
-UUID = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
-COUNT_MOST = 2**53  # beyond it no reader of JSON agrees on a number
-
-
 def id_of(value: object, form: re.Pattern[str] = CONVERSATION) -> str | None:
     return value if isinstance(value, str) and form.fullmatch(value) else None
 
@@ -154,9 +155,6 @@ def below(directory: object, path: str | None) -> str | None:
         return path
     root = absolute(directory)
     return f"{root.rstrip('/')}/{path}" if root else None
-
-
-LONGEST = 40
 
 
 def moment_of(value: object) -> float | None:

@@ -23,6 +23,8 @@ from headcount.core.values.session import Spent
 TAIL = 64 * 1024
 """How much of a file's end is read for it."""
 
+TEXT_MOST = 4_000
+
 
 class Tail(Struct, frozen=True):
     turn: Turn | None = None
@@ -81,9 +83,6 @@ class ConversationLine(Struct, frozen=True):
     who: str  # "user", "agent", "tool"
     text: str
     at: float | None = None
-
-
-TEXT_MOST = 4_000
 
 
 def spoken(who: str, text: object, at: float | None) -> list[ConversationLine]:

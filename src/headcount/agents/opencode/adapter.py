@@ -25,6 +25,18 @@ from headcount.core.values.report import Report
 
 SESSION = re.compile("ses_[0-9A-Za-z]{8,64}", re.ASCII)
 
+NAMES = frozenset({"opencode", "opencode.exe"})  # opencode.exe is npm's file name, on Linux too
+
+SERVERS = frozenset({"serve", "web", "acp"})
+
+ERRANDS = frozenset({
+    "agent", "attach", "auth", "completion", "db", "debug", "export", "github", "import", "mcp", "models", "plug",
+    "plugin", "providers", "session", "stats", "uninstall", "upgrade",
+})  # fmt: skip
+"""Subcommands that manage something. `attach` shows a session that a server's process has."""
+
+ERRAND_FLAGS = frozenset({"-h", "--help", "-v", "--version"})
+
 
 class OpenCode(Adapter):
     name = NAME
@@ -62,19 +74,6 @@ class OpenCode(Adapter):
 
 
 OPENCODE = OpenCode()
-
-
-NAMES = frozenset({"opencode", "opencode.exe"})  # opencode.exe is npm's file name, on Linux too
-
-SERVERS = frozenset({"serve", "web", "acp"})
-
-ERRANDS = frozenset({
-    "agent", "attach", "auth", "completion", "db", "debug", "export", "github", "import", "mcp", "models", "plug",
-    "plugin", "providers", "session", "stats", "uninstall", "upgrade",
-})  # fmt: skip
-"""Subcommands that manage something. `attach` shows a session that a server's process has."""
-
-ERRAND_FLAGS = frozenset({"-h", "--help", "-v", "--version"})
 
 
 def is_opencode(facts: ProcessFacts) -> bool:

@@ -52,6 +52,16 @@ FIGURES = """SELECT version, cost, tokens_input + tokens_cache_read + tokens_cac
     tokens_output + tokens_reasoning FROM session WHERE id = ?"""
 MESSAGE = "SELECT data FROM message WHERE session_id = ? ORDER BY time_created DESC, id DESC LIMIT 1"
 
+ID = "ses_"
+
+MESSAGES_MOST = 100
+PART_MOST = 64 * 1024  # a longer one is a result with its tool; it is passed over
+
+MESSAGES = """SELECT id, time_created, json_extract(data, '$.role'), json_extract(data, '$.path.cwd') FROM message
+    WHERE session_id = ? ORDER BY time_created DESC, id DESC LIMIT ?"""
+PARTS = "SELECT data FROM part WHERE message_id = ? AND length(data) <= ? ORDER BY id"
+WHO = {"user": "user", "assistant": "agent"}
+
 
 class Time(msgspec.Struct, frozen=True):
     created: object = None
@@ -185,9 +195,6 @@ def time_of(value: object) -> float | None:
     return count_of(value) / MILLI or None
 
 
-ID = "ses_"
-
-
 def hosted(facts: ProcessFacts, files: OpenFiles) -> tuple[Hosted, ...] | None:
     conversation = _resumed(facts.argv)
     if conversation is None:
@@ -209,15 +216,6 @@ def _resumed(argv: tuple[str, ...]) -> str | None:
 
 def _id(text: str) -> str | None:
     return id_of(text) if text.startswith(ID) else None
-
-
-MESSAGES_MOST = 100
-PART_MOST = 64 * 1024  # a longer one is a result with its tool; it is passed over
-
-MESSAGES = """SELECT id, time_created, json_extract(data, '$.role'), json_extract(data, '$.path.cwd') FROM message
-    WHERE session_id = ? ORDER BY time_created DESC, id DESC LIMIT ?"""
-PARTS = "SELECT data FROM part WHERE message_id = ? AND length(data) <= ? ORDER BY id"
-WHO = {"user": "user", "assistant": "agent"}
 
 
 class State(msgspec.Struct, frozen=True):

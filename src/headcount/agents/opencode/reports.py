@@ -35,18 +35,6 @@ from headcount.agents.kit.safe_reading import JsonReader, absolute, below, count
 from headcount.agents.opencode import NAME
 from headcount.core.values.report import Background, Details, Opening, Report, Turn, WaitingOn
 
-
-class Args(msgspec.Struct):
-    command: object = None
-    filePath: object = None
-    filepath: object = None
-    pattern: object = None
-    path: object = None
-    url: object = None
-    query: object = None
-    description: object = None
-
-
 FIELD_OF = {
     "bash": "command",
     "read": "filePath",
@@ -60,6 +48,23 @@ FIELD_OF = {
     "task": "description",
 }
 PATHS = frozenset({"filePath", "path"})
+
+EVENT_NAME = re.compile(r"[a-z]{1,20}(?:\.[a-z]{1,20}){0,3}", re.ASCII)
+EDITING_TOOLS = frozenset({"edit", "write", "multiedit", "patch"})
+ABORTED = "MessageAbortedError"
+TOO_MANY = 429
+DIALOGS = ("permission.", "question.")
+
+
+class Args(msgspec.Struct):
+    command: object = None
+    filePath: object = None
+    filepath: object = None
+    pattern: object = None
+    path: object = None
+    url: object = None
+    query: object = None
+    description: object = None
 
 
 _args = JsonReader(Args)
@@ -79,13 +84,6 @@ def label(tool: str, args: msgspec.Raw, directory: object) -> str:
     if field == "url":
         value = text_of(value).partition("?")[0]
     return tool_line(tool, value)
-
-
-EVENT_NAME = re.compile(r"[a-z]{1,20}(?:\.[a-z]{1,20}){0,3}", re.ASCII)
-EDITING_TOOLS = frozenset({"edit", "write", "multiedit", "patch"})
-ABORTED = "MessageAbortedError"
-TOO_MANY = 429
-DIALOGS = ("permission.", "question.")
 
 
 def translate(payload: bytes, at: float, source: str) -> Report | Unread:

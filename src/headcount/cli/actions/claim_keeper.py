@@ -1,6 +1,6 @@
 """Keeping a claim while a command runs: told by the event stream, sure by asking.
 
-Rules of this file
+Rules
   1. Listen first, check afterwards, so that a loss cannot fall between.
   2. Only the ledger's word that the number is stale ends the command. A daemon that is away, or restarts,
      says nothing about the claim. One that was lost with the store was taken away by nobody: that is said, and the

@@ -1,6 +1,6 @@
 """Requests that several verbs share: who holds an item; ending processes, and asking a person first.
 
-Rules of this file
+Rules
   1. A result is one sentence: who, what, what next (`7f3a auth-refactor (pid 41377) exited in 0.2 s.`).
   2. The exit code is a fault if a process survived or was refused.
   3. We wait for the answer as long as the daemon waits for the processes.

@@ -1,6 +1,6 @@
 """The stage of the demo: a temporary home with a daemon of its own, and harmless stand-ins for agents.
 
-Rules of this file
+Rules
   1. A stand-in is the system's shell under the file name `claude`: to the kernel, and so to the daemon, an
      agent. It only reads cues from a pipe and drops hook reports by the very line that hooks use.
   2. Everything started here is ended through a handle that is held here. A stand-in whose demo died reads

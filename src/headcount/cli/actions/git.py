@@ -29,6 +29,10 @@ from headcount.system.git.repository import Repo, read_repo
 MARK = "# headcount guard: made by `headcount guard git --install`, taken out by --uninstall"
 HOOKS = ("pre-commit", "pre-push")
 
+HEADS = "refs/heads/"
+
+_known: dict[str, Repo | None] = {}
+
 
 class GitHookChange(Enum):
     WRITTEN = "written"
@@ -110,9 +114,6 @@ def _text(place: Path) -> str | None:
         return "" if place.is_symlink() else None
 
 
-HEADS = "refs/heads/"
-
-
 class NoGit(Exception):
     """Not a repository, or git cannot be run."""
 
@@ -173,9 +174,6 @@ def _real(top: str, name: str) -> str:
     """A link that is committed is itself what changes; the directories above it are followed."""
     directory, _, last = f"{top}/{name}".rpartition("/")
     return f"{os.path.realpath(directory)}/{last}"
-
-
-_known: dict[str, Repo | None] = {}
 
 
 def find_repo(directory: str) -> Repo | None:

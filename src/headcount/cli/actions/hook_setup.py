@@ -1,6 +1,6 @@
 """Which settings files of which agents get hooks, how each stands, and the lines that `headcount hooks` prints.
 
-Rules of this file
+Rules
   1. One file, one line: the agent, the file, what was done.
   2. What the user still has to do (trust the hooks, restart a session) is in that line.
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from headcount.agents.interface import Agent
 
 Live = dict[str, list[str]]
+
+FIRST = "claude-code"
 
 
 def outcome_lines(
@@ -134,9 +136,6 @@ def document(agent: "Agent", outcome: "FileChange | Refusal") -> dict[str, objec
 def home(path: Path) -> str:
     above, shown = str(Path.home()), str(path)
     return clean("~" + shown[len(above) :] if shown.startswith(above + "/") else shown)
-
-
-FIRST = "claude-code"
 
 
 class HookTarget(NamedTuple):

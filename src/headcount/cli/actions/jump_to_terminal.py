@@ -1,6 +1,6 @@
 """Going to a session: show its terminal to whoever asks, or say how to get there.
 
-Rules of this file
+Rules
   1. Only what was verified is told anything: the pane is looked up again in its server, and the server must be the
      one that the session was found in.
   2. A terminal is switched when it is one of the same tmux server; another that already looks at the session sees

@@ -44,6 +44,9 @@ LISTS: dict[str, type] = {"background": dict, "alarms": str, "groups": str, "cla
 NOT_TEXT = frozenset({"pid", "context_tokens", "context_window", "cost_usd", "provisional", "stalled"})
 """Fields of a row that are not a text; what is in none of these is one."""
 
+SILENT = "host.silent"
+ERRORS_READ = 4096  # of what ssh says, the end
+
 
 class BadHost(ClientFault):
     exit_code = exit_codes.USAGE
@@ -185,10 +188,6 @@ def _last(host: str, fault: str, env: Mapping[str, str]) -> LastAnswer:
         return LastAnswer(host, list(data["sessions"]), float(data["at"]), fault)
     except (OSError, ValueError, KeyError, TypeError):
         return LastAnswer(host, [], None, fault)
-
-
-SILENT = "host.silent"
-ERRORS_READ = 4096  # of what ssh says, the end
 
 
 def follow_hosts(hosts: list[str]) -> "Iterator[StreamEvent]":

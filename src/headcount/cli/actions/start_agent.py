@@ -1,6 +1,6 @@
 """Starting an agent: this process becomes it, or a new tmux window does.
 
-Rules of this file
+Rules
   1. This process registers itself and then becomes the command (exec): pid and incarnation stay the same.
   2. The token is in a private file. Its path is in the environment; the token is nowhere else.
   3. A window runs headcount itself, which then does the same: what runs in the pane is the agent. Of the

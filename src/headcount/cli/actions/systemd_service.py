@@ -1,6 +1,6 @@
 """The systemd user unit: its text, and whether it is installed and running.
 
-Rules of this file
+Rules
   1. What systemd would interpret in the text (`%`, `$`, quotes) is escaped.
   2. Type=notify: systemd knows when the daemon has proved its sessions. A daemon that finds another one running
      (exit 75) is not restarted again and again.
@@ -23,6 +23,8 @@ from headcount.paths import Places
 STARTS_MOST = 5
 NAMED = ("HEADCOUNT_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME")
 """What decides where files are and is not in systemd's own environment."""
+
+ASKED = ("ActiveState", "UnitFileState", "MainPID", "NRestarts")
 
 
 class Unwritable(ValueError):
@@ -65,9 +67,6 @@ def _word(text: str, *, command: bool = False) -> str:
         escaped = escaped.replace("$", "$$")
     plain = all(sign.isalnum() or sign in "/-_.=:+@" for sign in text)
     return escaped if plain else f'"{escaped}"'
-
-
-ASKED = ("ActiveState", "UnitFileState", "MainPID", "NRestarts")
 
 
 def standing(places: Places) -> dict[str, object]:

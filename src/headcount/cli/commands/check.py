@@ -1,6 +1,6 @@
 """`headcount check ITEM FENCE`: for whoever guards a resource, whether a claim is still the current one.
 
-Rules of this file
+Rules
   1. Exit 0: current. 3: stale, or never given. Nothing is printed that a script must parse.
 
 Not here: the number's meaning (docs/claims.md).

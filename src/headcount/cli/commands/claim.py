@@ -1,6 +1,6 @@
 """`headcount claim ITEM`: the exclusive right to an item, for as long as the caller's process lives.
 
-Rules of this file
+Rules
   1. A claim may cost no more than `ps`: this file imports little.
   2. Exit 0: it is yours. 3: another holds it, and the words name waiting, never releasing.
 

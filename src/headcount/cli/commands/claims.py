@@ -1,6 +1,6 @@
 """`headcount claims`: who holds what; what became of an item; going on after a lost store.
 
-Rules of this file
+Rules
   1. The table is of what is held now, the oldest first. --json is the wire's own document.
   2. Items are written so that they can be copied into a command.
   3. Who waits is counted where anybody does. A lost store is said before the table: it knows less than was held.

@@ -1,6 +1,6 @@
 """`headcount completion SHELL`: a stub for the shell, which asks `headcount completion SHELL --words` at every Tab.
 
-Rules of this file
+Rules
   1. One function answers for all shells: offers(). Verbs come from command_table.py, options from the verb's own parser,
      and only that one verb is imported.
   2. A Tab never starts a daemon and never prints an error. It offers only words that need no quotes in a shell.

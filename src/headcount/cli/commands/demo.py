@@ -44,6 +44,17 @@ SEEN_TOO = "Your own headcount is up and sees them too: four agents without a na
 NOTE = "A daemon of your own that runs sees the stand-ins too, and keeps their ends in its history."
 Told = tuple[float, "EventRow"]  # when it was heard, on the monotonic clock, and the event
 
+CAST = (
+    ("i18n", "web", "i18n"),
+    ("auth-refactor", "api", "auth-12"),
+    ("docs-sweep", "docs", "main"),
+    ("bench-sqlite", "core", "bench"),
+)
+
+VICTIM = "i18n"
+
+KILL = "SIGKILL"
+
 
 def add_arguments(parser: "argparse.ArgumentParser") -> None:
     parser.add_argument(
@@ -199,24 +210,11 @@ class Show:
         self._drawn = len(lines)
 
 
-CAST = (
-    ("i18n", "web", "i18n"),
-    ("auth-refactor", "api", "auth-12"),
-    ("docs-sweep", "docs", "main"),
-    ("bench-sqlite", "core", "bench"),
-)
-
-VICTIM = "i18n"
-
-
 class Cue(NamedTuple):
     at: float  # of the whole, 0 to 1
     actor: str
     event: str  # a hook event, or KILL
     fields: dict[str, object] = {}  # noqa: RUF012 (never changed)
-
-
-KILL = "SIGKILL"
 
 
 def _tool(name: str, **tool_input: str) -> dict[str, object]:

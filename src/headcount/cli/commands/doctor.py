@@ -1,6 +1,6 @@
 """`headcount doctor`: what is wrong here, and the next step for each.
 
-Rules of this file
+Rules
   1. Starts nothing and changes nothing. Exit 0: nothing to do; 1: there are findings.
 
 Not here: the daemon and its files (doctor/facts.py, doctor/findings.py), what is around it (doctor/environment_checks.py).

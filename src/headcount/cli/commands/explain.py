@@ -1,6 +1,6 @@
 """`headcount explain S`: what is believed, on which evidence, from which source, how old, and which lost.
 
-Rules of this file
+Rules
   1. Evidence that lost is shown below what stands, with the reason.
   2. A report for others (`--bundle`) is redacted before anything of it is written.
 

@@ -1,6 +1,6 @@
 """`headcount fleet join|leave|status`: sharing claims with other hosts through one PostgreSQL.
 
-Rules of this file
+Rules
   1. For people: an agent does not decide with whom its host shares work.
   2. An address goes to the daemon and is never printed. `-` reads it from stdin, where no list of processes shows it.
 

@@ -1,6 +1,6 @@
 """`headcount guard git`: keep commits and pushes off what another live session has claimed.
 
-Rules of this file
+Rules
   1. Exit 0: nothing stands in the way. 3: another holds it; the words name the holder and waiting.
   2. A guard that cannot ask lets git go on, with a warning; --strict does not.
   3. Taking the guard out, or weakening it, is for people.

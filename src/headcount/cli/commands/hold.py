@@ -1,6 +1,6 @@
 """`headcount hold ITEM -- CMD…`: run a command under a claim.
 
-Rules of this file
+Rules
   1. This process is the holder: however it ends, the claim is free. Its command ends with it.
   2. A claim lost by force ends the command, by SIGTERM, through the handle that we started it with.
      A daemon that is away loses nothing: nobody else is granted anything meanwhile.

@@ -1,6 +1,6 @@
 """`headcount hooks`: put our line into the agents' settings, take it out, say how it stands.
 
-Rules of this file
+Rules
   1. Says for each file what became of it; a file that was refused is untouched, and the exit code tells.
   2. Taking hooks out, and pointing those that are there to another home, is for people: an agent is refused.
   3. Without `--agent`: every agent that is on this machine.

@@ -1,6 +1,6 @@
 """`headcount jump S`: go to a session's terminal.
 
-Rules of this file
+Rules
   1. Exit 0: it is on a screen now. 1: it is not; what to type is printed. 5: it has ended, or there is none.
   2. Whoever was shown a session that is done has visited it: the daemon is told. That it cannot be told, or not by an
      agent, changes nothing of the going.

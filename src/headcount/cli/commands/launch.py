@@ -1,6 +1,6 @@
 """`headcount launch -- CMD…`: start an agent as a session that is known from its first moment.
 
-Rules of this file
+Rules
   1. A conversation that is alive elsewhere is not opened twice, unless --anyway.
   2. With --tmux the agent runs in a window of its own, which is remembered as ours: `close` closes it.
 

@@ -1,6 +1,6 @@
 """`headcount leftovers`: what ended sessions left behind, and on which evidence.
 
-Rules of this file
+Rules
   1. It lists, and ends nothing. --json is the wire's own document.
   2. What a row says is cleaned here; evidence that repeats the row above is `same`.
 

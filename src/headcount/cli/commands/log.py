@@ -1,6 +1,6 @@
 """`headcount log`: what happened before, from the journal.
 
-Rules of this file
+Rules
   1. The newest N in the order in which they happened. --json is one event a line, all types.
 
 Not here: the words of an event (present/event_lines.py), the journal (store/).

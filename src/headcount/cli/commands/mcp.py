@@ -1,6 +1,6 @@
 """`headcount mcp`: the MCP server that agents start, and telling the agents about it.
 
-Rules of this file
+Rules
   1. Without an action it serves on stdin and stdout, for the agent that started it. A person at a terminal gets a hint.
   2. The SDK is an extra and takes a second to import: only `serve` imports it, and if it is missing the error says
      how to install it.

@@ -1,6 +1,6 @@
 """`headcount next`: go to the agent that has waited for you longest.
 
-Rules of this file
+Rules
   1. Only those that wait for their user: at a permission, a question or a plan. Whoever is done or stopped is in `ps`.
   2. Exit codes are those of `jump`; 5 when nobody waits.
 

@@ -1,6 +1,6 @@
 """`headcount peek S`: the last lines of a session's conversation, or of its tmux pane.
 
-Rules of this file
+Rules
   1. Every line is foreign and goes through the sanitizer. Nothing is kept.
 
 Not here: who may look (the daemon decides).

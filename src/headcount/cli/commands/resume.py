@@ -1,6 +1,6 @@
 """`headcount resume S`: go on with a session's conversation, by the agent's own command, in its directory.
 
-Rules of this file
+Rules
   1. First it is asked whether somebody has the conversation: two processes on one transcript fork it (K1).
   2. The command comes from the daemon, which makes it from ids of the agent's own form only (K10). It is run
      without a shell.

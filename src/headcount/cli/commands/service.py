@@ -1,6 +1,6 @@
 """`headcount service`: let systemd start the daemon with your login and keep it up.
 
-Rules of this file
+Rules
   1. For people. Without a user systemd it says so and changes nothing (exit 4): the daemon starts on first use anyway.
      What is not installed is taken away everywhere.
   2. A unit of that name that we did not write is left alone.

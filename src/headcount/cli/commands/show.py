@@ -1,6 +1,6 @@
 """`headcount show S`: everything known of one session, and where each fact comes from.
 
-Rules of this file
+Rules
   1. A fact that nobody gave is left out. Beside each: its source, and how old its word is.
 
 Not here: on which evidence (explain.py).

@@ -1,6 +1,6 @@
 """`headcount statusline`: one short line for a prompt, Claude Code's status line, or a status bar.
 
-Rules of this file
+Rules
   1. It must never hurt: it starts no daemon, waits no longer than STATUSLINE_WITHIN, and when there is nothing to
      say, or nobody to ask, it says nothing and exits 0.
   2. It reads no stdin (Claude Code writes its own report there) and imports next to nothing.

@@ -1,6 +1,6 @@
 """`headcount tui`, and bare `headcount` on a terminal: the table, alive.
 
-Rules of this file
+Rules
   1. Textual is imported only here and only when there is a terminal: no other verb pays for it.
   2. The daemon is met first, so that what is wrong with it is said in plain words and not on a screen of ours.
   3. The terminal UI stands above the command line and draws with its words, so it is started by name.

@@ -1,6 +1,6 @@
 """`headcount wait S --until STATE`: for scripts that go on when an agent is ready.
 
-Rules of this file
+Rules
   1. The states are the words of `ps`, and `alive` and `ended`. Any of them is enough.
   2. Waiting is on the event stream, not by asking again and again.
   3. Exit 0: reached. 1: the time was up. 5: the session ended and that was not what was waited for.

@@ -1,6 +1,6 @@
 """`headcount watch`: what happens, as it happens.
 
-Rules of this file
+Rules
   1. --json is one event a line as the wire has it, all types, beginning with a `snapshot` unless
      --since asks for what came after a number.
   2. It goes on when the daemon is back; that it was away is said on stderr. --once ends with it.

@@ -1,6 +1,6 @@
 """`headcount web`: open the page in the browser by a link that is good once.
 
-Rules of this file
+Rules
   1. The link is shown, or given to a browser; it is written nowhere.
   2. A browser is asked in the background: one that does not start is no fault, the link is on the screen.
 

@@ -1,6 +1,6 @@
 """`headcount whoami`: which session the caller is, and how that was established.
 
-Rules of this file
+Rules
   1. The kernel's answer, not the environment's: this verb only asks the daemon.
   2. Exit 5 outside any agent: "nobody" is an answer that scripts can test. Exit 3 where what was offered does not
      hold, with and without --explain.

@@ -31,6 +31,31 @@ if TYPE_CHECKING:
 
 EVENTS_MOST = 200
 
+PLAIN = frozenset({
+    "id", "agent", "liveness", "activity", "waiting_on", "failure", "since", "started_at", "last_event_at", "source",
+    "provisional", "parent", "predecessor", "kind", "exit_code", "signal", "away", "successor", "at", "seq", "type",
+    "value", "says", "stands", "agree", "version", "uptime_s", "counts", "agents", "processes", "watched", "polled",
+    "bytes", "sessions", "pid", "fence", "session", "oldest", "stalled",
+    "context_tokens", "check", "level", "python", "system", "kernel", "machine", "terminal", "headcount",
+    "unknown_events", "hidden", "waiting",
+})  # fmt: skip
+"""Fields whose text is ours, or one of a few words; checked by form all the same."""
+
+PATHS = frozenset({"cwd", "socket", "mailbox", "path", "repo", "unit", "set_aside"})
+
+FORMS = {
+    "code": re.compile(r"[a-z]{1,16}(?:-[a-z]{1,16}){0,4}"),
+    "entrypoint": re.compile(r"[A-Za-z_-]{1,20}"),
+    "permission_mode": re.compile(r"[A-Za-z_-]{1,20}"),
+    "model": re.compile(r"(?:claude|gpt|gemini|codex)[a-z0-9.-]{0,40}"),
+}
+"""Codes, and what agents say of themselves in a few words of their own: only in the form that those have."""
+
+_WORD = re.compile(
+    r"[A-Za-z._ -]{1,32}|[0-9a-f]{4,32}|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{5,16}Z|[0-9][0-9A-Za-z.+-]{0,31}|pid [0-9]{1,10}"
+)  # a word, an id, a time, a version, a process
+_NAME = re.compile(r"[A-Za-z_.]{1,40}")  # of an event or a field, without digits: no secret looks like it
+
 
 def collect(client: DaemonAccess, explanation: "Explanation", *, paths: bool) -> dict[str, object]:
     session = str((explanation.get("session") or {}).get("id"))
@@ -97,32 +122,6 @@ def _event(event: "EventRow") -> dict[str, object]:
         "code": event.get("because"),  # of a release: why
         "session": {name: row.get(name) for name in kept},
     }
-
-
-PLAIN = frozenset({
-    "id", "agent", "liveness", "activity", "waiting_on", "failure", "since", "started_at", "last_event_at", "source",
-    "provisional", "parent", "predecessor", "kind", "exit_code", "signal", "away", "successor", "at", "seq", "type",
-    "value", "says", "stands", "agree", "version", "uptime_s", "counts", "agents", "processes", "watched", "polled",
-    "bytes", "sessions", "pid", "fence", "session", "oldest", "stalled",
-    "context_tokens", "check", "level", "python", "system", "kernel", "machine", "terminal", "headcount",
-    "unknown_events", "hidden", "waiting",
-})  # fmt: skip
-"""Fields whose text is ours, or one of a few words; checked by form all the same."""
-
-PATHS = frozenset({"cwd", "socket", "mailbox", "path", "repo", "unit", "set_aside"})
-
-FORMS = {
-    "code": re.compile(r"[a-z]{1,16}(?:-[a-z]{1,16}){0,4}"),
-    "entrypoint": re.compile(r"[A-Za-z_-]{1,20}"),
-    "permission_mode": re.compile(r"[A-Za-z_-]{1,20}"),
-    "model": re.compile(r"(?:claude|gpt|gemini|codex)[a-z0-9.-]{0,40}"),
-}
-"""Codes, and what agents say of themselves in a few words of their own: only in the form that those have."""
-
-_WORD = re.compile(
-    r"[A-Za-z._ -]{1,32}|[0-9a-f]{4,32}|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{5,16}Z|[0-9][0-9A-Za-z.+-]{0,31}|pid [0-9]{1,10}"
-)  # a word, an id, a time, a version, a process
-_NAME = re.compile(r"[A-Za-z_.]{1,40}")  # of an event or a field, without digits: no secret looks like it
 
 
 def redacted(value: object, *, paths: bool = False, field: str = "") -> object:

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 DESKTOP = ("notify-send", "osascript")
 
+RUNS = 20
+PAYLOAD = b'{"hook_event_name": "PreToolUse", "tool_input": {"command": "' + b"x" * 500 + b'"}}'
+
 
 def surroundings(env: Mapping[str, str], status: "Status") -> list[Finding]:
     places = Places.from_environ(env)
@@ -193,10 +196,6 @@ def _inside() -> Finding:
             "you are inside an agent, or Headcount cannot tell: some verbs are for people only",
         )
     return Finding("agent", "ok", "you are outside every agent")
-
-
-RUNS = 20
-PAYLOAD = b'{"hook_event_name": "PreToolUse", "tool_input": {"command": "' + b"x" * 500 + b'"}}'
 
 
 def measure(state: Path, runs: int = RUNS) -> HookCost | None:

@@ -1,6 +1,6 @@
 """Facts: what `doctor` looks at, collected once, without starting or changing anything.
 
-Rules of this file
+Rules
   1. Reading only: no directory is made, no daemon started, no file touched.
   2. What cannot be seen is None, which is not the same as nothing.
 

@@ -1,6 +1,6 @@
 """Findings: what `doctor` concludes from what it saw, each with a next step.
 
-Rules of this file
+Rules
   1. Pure: facts in, findings out. What could not be seen is a note, never a finding.
   2. `finding` is something to do, `note` something to know, `ok` neither. A finding names the next step.
   3. One check, one function, in the order in which they are read.

@@ -1,6 +1,6 @@
 """Connections of the asyncio client: HTTP/1.1 over the unix socket, one question at a time on each.
 
-Rules of this file
+Rules
   1. Every call has a deadline for the whole of it. A call that was cut off closes its connection.
   2. Idle connections are kept and used again; a question that may be asked twice is, when a kept one was closed.
   3. Errors of the kernel are translated here, once, into the same faults as everywhere.

@@ -1,14 +1,15 @@
-"""Connection: HTTP/1.1 over the unix socket, by hand, because importing a client costs more than asking.
+"""HTTP/1.1 over the daemon's unix socket, written by hand because importing an HTTP library costs more than a request.
 
-Rules of this file
-  1. Every call has a deadline for the whole of it, not for each read.
-  2. A connection is kept and used again. Only a GET is sent a second time, and only when the kept
-     connection turned out to be closed before one byte of an answer.
-  3. Errors of the kernel are translated here, once, into faults.
-  4. A connection belongs to the process that opened it: the daemon takes whoever speaks on it for that one. A forked
-     copy closes its own descriptor, speaks on a connection of its own and ends nobody else's.
+Rules
+  1. Every call has one deadline for the whole of it, not one for each read.
+  2. A connection is kept and used again. Only a GET is sent a second time, and only if the kept connection was
+     closed before the first byte of an answer.
+  3. Kernel errors are translated into faults here and nowhere else.
+  4. A connection belongs to the process that opened it, because the daemon identifies the caller by it. A
+     forked copy closes its own descriptor, opens its own connection and ends nobody else's.
 
-Not here: starting a daemon, versions (client/daemon_access.py), the format of answers (response.py) and events (response.py).
+Not here: starting a daemon, versions (client/daemon_access.py), parsing answers and events
+  (client/transport/response.py).
 """
 
 import _socket  # the same sockets without the 4 ms that `import socket` spends on enums

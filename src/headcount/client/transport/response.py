@@ -1,16 +1,14 @@
-"""Responses: the head and body of one HTTP/1.1 answer, read from a source of bytes.
-
-Server-sent events: lines in, events out.
+"""Parse HTTP/1.1 answers and server-sent events from bytes.
 
 Rules
-  1. Strict: a head that is not HTTP/1.1, too long, or with a body of unknown length is a fault.
-  2. Bounded: a head has at most `HEAD_MOST` bytes. Bodies are our own daemon's and are not bounded.
-  3. The parser of the HTML standard, without `retry`: CR, LF and CRLF end a line, a blank line ends an event,
-     an event without data is none, a comment is nothing.
-  4. An unfinished event at the end of a stream is dropped: half an event is not an event.
+  1. A head that is not HTTP/1.1, is too long, or leaves the body's length unknown is a fault.
+  2. A head has at most `HEAD_MOST` bytes. Bodies come from our own daemon and are not bounded.
+  3. Events are parsed as in the HTML standard, without `retry`: CR, LF and CRLF end a line, a blank line ends
+     an event, an event without data and a comment are ignored.
+  4. An unfinished event at the end of a stream is dropped.
 
-Not here: sockets and deadlines (connection.py), JSON; bytes and sockets (client/transport/connection.py),
-  what an event means (the faces).
+Not here: sockets, deadlines and JSON (client/transport/connection.py), what an event means
+  (present/event_lines.py).
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -18,6 +16,12 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from headcount.client.faults import Broken, Unavailable
+
+HEAD_MOST = 65_536
+HEADS_KEPT = 64
+
+Receive = Callable[[], bytes]
+"""Gives the next bytes that came; empty at the end of the connection."""
 
 
 class ServerSentEvent(NamedTuple):
@@ -68,13 +72,6 @@ class EventParser:
         if not data:
             return None
         return ServerSentEvent(kind or "message", "\n".join(data), self._id)
-
-
-HEAD_MOST = 65_536
-HEADS_KEPT = 64
-
-Receive = Callable[[], bytes]
-"""Gives the next bytes that came; empty at the end of the connection."""
 
 
 class ResponseHead(NamedTuple):

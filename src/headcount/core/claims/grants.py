@@ -1,6 +1,6 @@
 """Grants: the only place where a claim gets a holder (`give`) and loses it (`free`).
 
-Rules of this file
+Rules
   1. Only a caller that is proved ALIVE now is granted anything. Doubt is refused, not granted.
   2. What overlaps and is held by another stands in the way; one's own claims never do.
   3. An item may stay closed after a death until nothing of the dead holder runs: when the holder asked for that, or

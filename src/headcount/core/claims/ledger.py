@@ -1,6 +1,6 @@
 """The ledger: acquire, release, hand off, and what a death frees.
 
-Rules of this file
+Rules
   1. Only acquiring and handing off make a holder; nothing else does, and nobody becomes one by a name,
      a conversation, a terminal or a directory.
   2. Only the holder releases, with the fence it has, or the operator by force, and that is told.

@@ -1,6 +1,6 @@
 """Waiting: who gets an item when it becomes free, and who must go on waiting.
 
-Rules of this file
+Rules
   1. In order of arrival. Nobody overtakes a living waiter that wants something of the same, but whoever holds what
      that one waits for.
   2. Whoever is proved dead is skipped and dropped; whoever cannot be proved is passed over, keeps the

@@ -1,6 +1,6 @@
 """Shared claims: the rules of the ledger on a row that another place keeps, and our own mirror of it.
 
-Rules of this file
+Rules
   1. What is decided about a shared item is decided by the one ledger (ledger.py), on a book of that item alone.
      Whoever keeps the row calls this while it holds the row's lock, and stores what comes of it.
   2. Our own book mirrors what the shared ledger gave to processes of this host, and nothing else. A mirror

@@ -1,6 +1,6 @@
 """Attribution: whose leftover a process is, by the marks that it carries. Only where that is certain.
 
-Rules of this file
+Rules
   1. A mark counts for a dead process that hosted the conversation it names, and only if its carrier started while
      that process lived: numbers and conversations are used again, moments are not.
   2. Where the mark names the agent's pid it must be that process's. Where it names only a conversation, exactly

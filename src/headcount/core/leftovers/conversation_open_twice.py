@@ -1,6 +1,6 @@
 """Second writers: one conversation alive in two processes, which fork its transcript (accident K1).
 
-Rules of this file
+Rules
   1. An alarm stands on both rows as long as both processes are proved alive, and a leftover says which is older and
      which was heard last. Both are derived from the rows, so that any order of words comes to the same.
   2. Doubt raises nothing. The end of either clears it. Nobody is ended for it.

@@ -1,6 +1,6 @@
 """Aftermath: the one line that a death is told with, and the notice before an idle session is closed.
 
-Rules of this file
+Rules
   1. A death is told at once; what it freed and left is told once, when all of that was looked for.
   2. The counts are of leftovers that are there, by the rows, not by who looked.
   3. A notice changes nothing: it is there so that nobody is surprised.

@@ -1,6 +1,6 @@
 """Behind: what a find of leftovers changes, and when one is gone.
 
-Rules of this file
+Rules
   1. A process that hosts or hosted a session is never a leftover, whoever's child it is: it is that session's.
   2. One process is one session's leftover. Whoever has it first keeps it, until a nearer reason is told.
   3. A process that is over never comes back; a pane, a worktree or a file may.

@@ -1,6 +1,6 @@
 """Hearing: what a report, a registry record or a found process changes.
 
-Rules of this file
+Rules
   1. A word that is not newer than what is known changes nothing, so that doubles, late ones and
      any order come to the same rows.
   2. A subagent's words never set the main activity.

@@ -1,6 +1,6 @@
 """Descent: whether a session was started, or launched, by a process, by what is recorded.
 
-Rules of this file
+Rules
   1. Two records lead up: the agent process above a session when it began, and the session that launched it where the
      kernel does not show that (a tmux window).
   2. What is compared is the process at the other end. An earlier session of the same process counts; the same

@@ -1,6 +1,6 @@
 """Endings: what is said of a proven end, by the kernel's word and the agent's own.
 
-Rules of this file
+Rules
   1. How it ended is the kernel's word; why it left is the agent's, where it gave one.
   2. Which of the two came first makes no difference to what is said.
 

@@ -1,6 +1,6 @@
 """Deltas: what one word changes of a session, field by field.
 
-Rules of this file
+Rules
   1. Each function looks at one part and returns only what differs; nothing new, no entry.
   2. None of them makes an event; apply_report.py puts the parts together into one.
 

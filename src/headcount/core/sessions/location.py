@@ -1,17 +1,14 @@
-"""A visit: somebody went to a session's terminal and has seen what it finished.
-
-Where a session works: the repository and branch of its directory, told from outside.
+"""Record where a session is (terminal, repository and branch), and that a person visited its terminal.
 
 Rules
-  1. Only `done` is changed by a look: who waits, works or was stopped still does. It is then at rest with
-     nothing new.
-  2. It is a word on the main turn like any other, with a time of its own: an older report that comes late
-     does not bring `done` back, the next turn that ends does.
-  3. A word on a directory that the session has left says nothing.
-  4. No repository is a word too: whoever left one is not shown in it.
+  1. A visit changes only `done`, to idle. A session that waits, works or has stopped stays as it is.
+  2. A visit counts as a report about the main turn, with its own time: a late, older report does not bring
+     `done` back, but the next turn that ends does.
+  3. A report about a directory that the session has left is ignored.
+  4. "No repository" is a report too: a session that left a repository is no longer shown in it.
 
-Not here: who went there (cli/commands/jump.py), what words mean (core/values/activity.py); reading git's
-  files (system/git/repository.py), when that is done (daemon/observers/checkouts.py).
+Not here: going to a terminal (cli/commands/jump.py), what reports mean (core/values/activity.py), reading
+  git's files (system/git/repository.py) and when that happens (daemon/observers/checkouts.py).
 """
 
 from headcount.core.state.world import Draft

@@ -1,6 +1,6 @@
 """Placement: which session a report or a registry record belongs to.
 
-Rules of this file
+Rules
   1. The process decides where it is known. Directory, terminal, name and newest are not asked.
   2. One process hosts one conversation at a time; another one in it supersedes. A late word of a
      superseded conversation does not bring it back. Where an agent says that its process has several at

@@ -1,6 +1,6 @@
 """Registration: a session that is announced, by itself or by whoever launched it, and the taking back of that.
 
-Rules of this file
+Rules
   1. An earlier entry of a conversation is replaced only in the same process or when its process is proven
      over. Otherwise the living one is named, and nothing changes, unless it is wanted anyway.
   2. What stronger evidence says a process hosts is not registered away.

@@ -1,6 +1,6 @@
 """Stalls: a working session in which nothing stirs is marked, as a hint.
 
-Rules of this file
+Rules
   1. A hint, never an end: nothing here touches liveness, and the activity stays `working`.
   2. All three sources must be quiet: no event, no growth of the transcript, no processor time of the process and
      what it started. One that cannot be read is doubt, and doubt marks nothing.

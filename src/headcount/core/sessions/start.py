@@ -1,6 +1,6 @@
 """Beginnings: a session starts, or takes over the process of another.
 
-Rules of this file
+Rules
   1. A process hosts one session: whoever takes it over ends the one before in the same breath.
   2. A provisional session has no process yet, whatever its anchor says.
   3. At most UNPROVEN_MOST sessions without a process are open, and as many ended ones are remembered: anybody can report

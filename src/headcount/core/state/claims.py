@@ -1,6 +1,6 @@
 """The book: the state of the ledger, and the page on which a batch is decided.
 
-Rules of this file
+Rules
   1. Rows say who holds what; indices are derived from them, here and only here.
   2. Who waits is known in memory only: a waiter is an open question, and a restart ends all of them.
   3. Requests that were granted or withdrawn are remembered, the newest of them: a retry is the same question, and what

@@ -1,6 +1,6 @@
 """Remains: all leftovers that are remembered, and the page on which a batch changes them.
 
-Rules of this file
+Rules
   1. Rows say what was left; indices are derived from them, here and only here.
   2. Which dead processes were searched for is known in memory only: a start searches again.
 

@@ -1,6 +1,6 @@
 """Traces: who was lately at work where, and which alarms stand for it. Memory only.
 
-Rules of this file
+Rules
   1. Nothing of it is stored: a restart forgets it.
   2. A batch notes on layers above it, which become true with its commit, or are dropped.
   3. Bounded: of more than TRACES_MOST places those longest untouched are dropped when a batch settles.

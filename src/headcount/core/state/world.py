@@ -1,6 +1,6 @@
 """The world: every session, claim and leftover that is remembered, and the draft on which a batch is decided.
 
-Rules of this file
+Rules
   1. The world holds what is stored and nothing else. A batch is decided on a draft above it; the
      draft becomes the world only after its events were committed.
   2. Indices are derived from rows, here and only here.

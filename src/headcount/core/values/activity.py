@@ -1,6 +1,6 @@
 """Activity: what a living session does, judged from what its sources last said.
 
-Rules of this file
+Rules
   1. Two sources speak of the main turn: hooks (`Turned`) and the agent's own registry (`Status`).
      Each is ordered by its own time; the newest word of each is all that is kept.
   2. `judge` is a table over (hook's word, registry's word, which is newer), `HOOK_STANDS`. It is

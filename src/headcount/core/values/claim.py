@@ -1,17 +1,16 @@
-"""Claims: who may work on an item, with which fence; and the answers to those who ask.
-
-Commands: what somebody wants done with a claim. They come in like evidence and get an answer.
+"""Claims: who holds an item with which fencing token, the commands on claims, and their answers.
 
 Rules
-  1. The holder is a process incarnation. Session and conversation say who that was, they hold nothing.
-  2. An item's row stays when it is freed: its fence must be known when it is granted again.
-  3. A fence is given once. Not after release, death or restart is it given again.
-  4. A refusal is an answer. `Granted` says that the asker holds it now, and nothing else does.
-  5. A command names its caller as the kernel showed it at the edge. Its liveness is not in it: that is asked
-     again when the command is decided.
-  6. Asking twice with one request id is asking once.
+  1. The holder is a process incarnation. Session and conversation describe the holder; they hold nothing.
+  2. The row of a freed item stays, because the next grant must know its last fence.
+  3. A fence is given once. Release, death or restart never makes it available again.
+  4. A refusal is an answer. Only `Granted` says that the caller holds the item now.
+  5. A command names its caller as the kernel showed it at the edge. It does not say whether the caller is
+     alive: that is proved again when the command is decided.
+  6. Two requests with the same request id are one request.
 
-Not here: who is alive (verdict.py), when something is granted (core/claims/ledger.py), storage.
+Not here: who is alive (core/values/verdict.py), when something is granted (core/claims/ledger.py), storage
+  (store/).
 """
 
 from enum import Enum

@@ -1,18 +1,17 @@
-"""Events: what became true, in the past tense, in one numbered line.
-
-Effects: what the outside should do after a commit. Its outcome returns as evidence.
+"""Events: what became true, numbered in order; and effects: what the daemon must do after a commit.
 
 Rules
-  1. An event carries what it changed (`delta`: field of the session -> its new value), so that the rows are
-     the fold of the events and nothing else.
-  2. Sequence numbers grow by one and are given once.
-  3. An event without a session or a claim speaks of headcount itself.
+  1. An event carries what it changed (`delta`: field of the session -> its new value), so the rows follow
+     from the events and from nothing else.
+  2. Sequence numbers grow by one, and each is given once.
+  3. An event without a session or a claim is about headcount itself.
   4. A claim's event carries the claim as it was held; its row follows from that alone. A leftover's event
      carries its row.
-  5. An effect is a value; deciding makes it, the daemon runs it after the commit.
-  6. An effect may be run twice without harm.
+  5. An effect is a value. Deciding creates it, the daemon runs it after the commit, and its outcome returns
+     as evidence.
+  6. Running an effect twice does no harm.
 
-Not here: why something became true (decide.py), how events are stored (store/) or shown
+Not here: why something became true (core/decide.py), how events are stored (store/) or shown
   (daemon/views/session_row.py).
 """
 

@@ -1,6 +1,6 @@
 """Evidence: everything that can come in, commands among it. It is weighed, never refused.
 
-Rules of this file
+Rules
   1. Each kind names what was observed, by whom and when. None of them is a change of state.
   2. The loop knows only this union.
 """

@@ -1,6 +1,6 @@
 """A vocabulary: a fixed set of words, each the only one of its kind.
 
-Rules of this file
+Rules
   1. Tables are looked up by words, and words are written out, many times for everything that comes in. So a word is
      hashed by what it is and gives its value without a detour; Python's own Enum takes a call for each.
 """

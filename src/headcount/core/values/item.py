@@ -1,6 +1,6 @@
 """Items: what can be claimed, in one normal form.
 
-Rules of this file
+Rules
   1. An item is `kind:value`. Two texts that mean the same thing come to the same item, or one is refused.
   2. A refusal says what is wrong and, where it can, the text that was probably meant.
   3. A new item is one word (clean_text.py), since others are told of it and type it; paths and branches are what they

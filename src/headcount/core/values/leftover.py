@@ -1,6 +1,6 @@
 """Leftovers: what an ended session left, each with the evidence that says whose it is.
 
-Rules of this file
+Rules
   1. A leftover is attributed while that is certain, and the evidence is kept with it. What only looks related (a
      directory, a name, a terminal, a process group) is none.
   2. One find is one leftover: its id follows from whose it is, its kind, and what tells it from others.

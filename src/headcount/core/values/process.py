@@ -1,16 +1,15 @@
-"""What a process is: an incarnation, not a pid.
-
-What a living process has open: paths, and which of them it has locked.
+"""Process identities, and the facts read about one process: a pid alone never identifies a process.
 
 Rules
   1. An identity is a value. It can be stored, compared and sent; it cannot signal.
-  2. Comparing gives SAME, DIFFERENT or UNKNOWN. Doubt is an answer, never an equality.
-  3. From another pid namespace nothing can be said: UNKNOWN, whatever the numbers are.
-  4. A value, read by the edge and verified to be of one incarnation. Whoever judges it cannot ask for more.
-  5. A lock is the kernel's word that this very process took it: a lock file that merely exists says nothing.
+  2. A comparison gives SAME, DIFFERENT or UNKNOWN. A doubtful comparison is never treated as equal.
+  3. Identities from different pid namespaces compare as UNKNOWN, whatever their numbers are.
+  4. Facts and open files are read at the edge and verified to belong to one process. Code that judges them
+     cannot ask for more.
+  5. Only a lock that the kernel reports for this process counts. A lock file that merely exists proves nothing.
 
-Not here: how identities are read (system/processes), what follows from them (verdict.py); how it is read
-  (system/processes), what it means (agents/).
+Not here: reading processes (system/processes), whether one is alive (core/values/verdict.py), what an open
+  file means (agents/).
 """
 
 from collections.abc import Mapping

@@ -1,17 +1,17 @@
-"""Reports: what an agent told us of itself, in one vocabulary for all agents.
-
-Earlier and later: whether a stored time may still say that a word comes late.
+"""Reports: what an agent says about itself, in one vocabulary for all agents.
 
 Rules
-  1. A report is evidence: weighed, never refused. An unknown event is a report that says nothing.
-  2. Its time is its source's own time, not the time of reading.
-  3. No prompt, no tool output: `doing` is a short label.
-  4. What happened inside a subagent says so, and never speaks for the main turn.
-  5. Nothing was heard in the future. A stored time that lies there was written before the wall clock was set
-     back, and orders nothing any more: else a session would stay silent until the clock has caught up.
-  6. The word's own time was taken before it is weighed, so "now" itself would call every word late.
+  1. A report is evidence: weighed, never refused. A report of an unknown event says nothing.
+  2. A report carries its source's own time, not the time at which it was read.
+  3. No prompt and no tool output: `doing` is a short label.
+  4. A report from inside a subagent says so, and never speaks for the main turn.
+  5. A stored time that lies in the future was written before the wall clock was set back. It no longer orders
+     reports: otherwise the session would stay silent until the clock has caught up.
+  6. "The future" begins CLOCK_SLACK after now. A report's own time is taken before the report is weighed, so
+     comparing with now itself would call every report late.
 
-Not here: the agents' payloads (agents/), what follows from a report (decide.py, activity.py).
+Not here: the agents' payloads (agents/), what follows from a report (core/decide.py,
+  core/values/activity.py).
 """
 
 import re
@@ -21,6 +21,11 @@ from msgspec import Struct, field
 from headcount.core.values.fast_enum import FastEnum
 from headcount.core.values.process import ProcessIdentity
 from headcount.times import CLOCK_SLACK
+
+_SLUG = re.compile(r".*[^0-9a-f](?=[0-9a-f]{8,}\Z)")
+
+ALONE = " alone"
+"""Ends the source of an anchor whose process no adapter recognises: `registry alone`."""
 
 
 class Turn(FastEnum):
@@ -57,9 +62,6 @@ class Opening(FastEnum):
     FORK = "fork"
 
 
-_SLUG = re.compile(r".*[^0-9a-f](?=[0-9a-f]{8,}\Z)")
-
-
 def bare_id(id: str) -> str:
     """A subagent's id without the words before its number, which may be the first of its prompt:
     `afix-the-login-547a8bc07c0221d4`."""
@@ -72,10 +74,6 @@ class Background(Struct, frozen=True):
     id: str
     kind: str  # "subagent", "shell", ...
     label: str = ""
-
-
-ALONE = " alone"
-"""Ends the source of an anchor whose process no adapter recognises: `registry alone`."""
 
 
 class Anchor(Struct, frozen=True):

@@ -1,17 +1,15 @@
-"""Sessions: one stretch of one conversation in one process.
-
-Details: what a row tells of a session beside whether it lives and what it does.
+"""Sessions: one stretch of one conversation in one process, with the details that a row shows.
 
 Rules
-  1. `LIVENESS` is the whole machine. A pair that is not in it cannot happen to a session.
-  2. Time touches only sessions without a process; a proven end is final.
-  3. A session is a value. Changing one makes another.
-  4. Values only. A figure is what the agent's own files say; what they do not say is None, never an estimate.
-  5. Each traced field has an origin: the source that said it, and when. A later word replaces it.
-  6. Nothing here decides anything: liveness and activity never look at a detail.
+  1. `LIVENESS` is the whole state machine. A pair that is not in it cannot happen.
+  2. Time alone changes only sessions without a process. A proven end is final.
+  3. A session is a value. A change makes a new one.
+  4. A figure is what the agent's own files say. What they do not say is None, never an estimate.
+  5. Each traced field has an origin: the source that said it, and when. A later report replaces it.
+  6. Details decide nothing: liveness and activity never depend on them.
 
-Not here: when a transition is due (decide.py), what a session does (activity.py); when a session stands still
-  (core/sessions/stalls.py), which words set which field (core/sessions/field_changes.py).
+Not here: when a transition is due (core/decide.py), what a session does (core/values/activity.py), when it
+  has stalled (core/sessions/stalls.py), which reports set which field (core/sessions/field_changes.py).
 """
 
 import re
@@ -24,6 +22,18 @@ from headcount.core.values.fast_enum import FastEnum
 from headcount.core.values.process import ProcessIdentity
 from headcount.core.values.report import ALONE, Background
 from headcount.core.values.terminal import TerminalPlace
+
+TRACED = frozenset({
+    "cwd", "name", "title", "model", "context_tokens", "context_window", "transcript", "permission_mode", "entrypoint",
+    "version", "spent", "checkout",
+})  # fmt: skip
+
+Changes = dict[str, Any]
+"""Fields of a session by name, with their new values. The store's codec compares them with the types of Session."""
+
+SessionId = NewType("SessionId", str)
+ID_DIGITS = 12
+_LIKE_AN_ID = re.compile("[0-9a-fA-F]{4,}")
 
 
 class Origin(Struct, frozen=True, omit_defaults=True):
@@ -57,16 +67,6 @@ class Stall(Struct, frozen=True, omit_defaults=True):
     transcript_at: float | None = None
 
 
-TRACED = frozenset({
-    "cwd", "name", "title", "model", "context_tokens", "context_window", "transcript", "permission_mode", "entrypoint",
-    "version", "spent", "checkout",
-})  # fmt: skip
-
-
-Changes = dict[str, Any]
-"""Fields of a session by name, with their new values. The store's codec compares them with the types of Session."""
-
-
 def traced(known: tuple[Origin, ...], changes: Changes, source: str, at: float) -> Changes:
     """The origins after those changes, as a change of its own; nothing when none of them is traced."""
     fresh = [Origin(name, source, at) for name in changes if name in TRACED]
@@ -74,11 +74,6 @@ def traced(known: tuple[Origin, ...], changes: Changes, source: str, at: float) 
         return {}
     replaced = {each.field for each in fresh}
     return {"origins": (*(each for each in known if each.field not in replaced), *fresh)}
-
-
-SessionId = NewType("SessionId", str)
-ID_DIGITS = 12
-_LIKE_AN_ID = re.compile("[0-9a-fA-F]{4,}")
 
 
 def looks_like_an_id(text: str) -> bool:

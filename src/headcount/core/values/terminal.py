@@ -1,17 +1,14 @@
-"""Where a session is: the terminal that shows it, as far as that is certain.
-
-A place in a terminal, as a value that a session carries.
+"""The terminal that shows a session, and how it is found from tmux panes and the environment.
 
 Rules
-  1. A place is for people to look at and to go to. It is never identity: several sessions may share it (I3).
-  2. In tmux the kernel's word counts: the pane whose own process is the agent or the nearest above it. What
-     the environment says is inherited by other terminals that were started inside a pane, and only names the
-     server.
-  3. Not known is no place. Who could not be asked changes nothing.
-  4. It is a value and knows nothing of sessions.
+  1. A place is for people to look at and go to. It is never identity: several sessions may share it (I3).
+  2. In tmux the kernel decides: the pane whose own process is the agent, or its nearest ancestor. The
+     environment only names the server, because terminals started inside a pane inherit its variables.
+  3. An unknown place is no place. If tmux could not be asked, nothing changes.
+  4. A place is a value and knows nothing about sessions.
 
 Not here: asking tmux (system/tmux), when it is asked (daemon/observers/terminals.py), going there
-  (cli/actions/jump_to_terminal.py); how it is found (core/values/terminal.py).
+  (cli/actions/jump_to_terminal.py).
 """
 
 import re

@@ -1,6 +1,6 @@
 """Verdicts: ALIVE, DEAD or UNKNOWN, because of named evidence.
 
-Rules of this file
+Rules
   1. DEAD needs a proof: the handle reported the exit, the pid belongs to another incarnation,
      or the boot is over.
   2. Everything that is not a proof is UNKNOWN, and UNKNOWN changes nothing.

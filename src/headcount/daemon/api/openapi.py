@@ -1,6 +1,6 @@
 """The OpenAPI document, made from the table of routes and the message types.
 
-Rules of this file
+Rules
   1. Nothing is told here that the table does not say: a route's body, its answers by status, its parameters.
   2. Every refusal has one form, with one of the codes of wire/faults.py.
   3. What a handler reads of the query and the path is text; numbers and flags are said in their schema, so that whoever

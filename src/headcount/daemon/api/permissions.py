@@ -1,6 +1,6 @@
 """Authority: what each route needs of its caller, in one table with one check.
 
-Rules of this file
+Rules
   1. Every route has a line here; an application with a route that has none does not start.
   2. Three needs: any process of this user, somebody (an agent or the operator), the operator. What an agent
      may do to which session is for the route to ask; that it is an agent is asked here. An agent ends (stop, close,

@@ -1,6 +1,6 @@
 """What a route is: a method, a path, a handler, and what the OpenAPI document says of it.
 
-Rules of this file
+Rules
   1. A handler gets a `Call` and returns a message, an `Answer` or a `Stream`; faults are raised as `Refused`.
   2. Query and path parameters and bodies are read through `Call`, which refuses nonsense with a clear word.
   3. Who is calling is established once a request: before the handler where the route needs it.

@@ -1,6 +1,6 @@
 """Selection: which session a person means by an id, a conversation, the beginning of an id, or a name.
 
-Rules of this file
+Rules
   1. A whole id wins. Then the beginnings of ids, conversations and names are looked at together: what fits
      several is an error that lists them, never a pick. A conversation wins over a name.
   2. What looks like an id (four or more hex digits) is an id: an agent may be called so, and is not meant.

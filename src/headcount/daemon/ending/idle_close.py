@@ -1,6 +1,6 @@
 """Idle close: sessions that have been idle for longer than the settings allow are closed. Off unless it is set.
 
-Rules of this file
+Rules
   1. Only a living session of a recognised program that is idle, by a source that says so, without work in the background, without a second
      writer, without an alarm, and alone in its process.
   2. Idleness is measured by our own steady clock since we first saw it: a clock that jumps closes nobody, and a

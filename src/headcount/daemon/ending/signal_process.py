@@ -1,6 +1,6 @@
 """Ending: the one way in which a process is signalled, always because somebody asked for it.
 
-Rules of this file
+Rules
   1. Identify, verify through the handle, write the intent, signal through that same handle, wait on it, record what
      came of it and who survived. What was not stored is not signalled.
   2. Refused: what cannot be pinned here, another user's, pid 1, this daemon and whoever is above it, whoever is

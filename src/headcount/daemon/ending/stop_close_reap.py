@@ -1,6 +1,6 @@
 """Closing: what `stop`, `close` and `reap` end, and in which order.
 
-Rules of this file
+Rules
   1. `stop` ends the agent's process and nothing else. `close` ends it first, then what it left, then the window.
   2. Claims fall by the death, never before: an agent that survives keeps them, and nothing else is touched.
   3. Another live process of the conversation, and a process that hosts other living sessions or stands above them,

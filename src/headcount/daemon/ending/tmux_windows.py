@@ -1,6 +1,6 @@
 """Windows: closing the one that headcount opened for a session, or the one that somebody said.
 
-Rules of this file
+Rules
   1. Unasked only a pane that was opened for the session and in which nothing runs any more is closed: tmux hangs up
      on what runs in a pane, and that was not verified (G5).
   2. Asked for by name the whole window goes, unless a living session, the caller or headcount itself runs in it: by

@@ -1,6 +1,6 @@
 """Broadcast: events to whoever listens, each at its own pace.
 
-Rules of this file
+Rules
   1. Publishing never waits. A subscriber that has not taken LAG_BYTES loses what waits for it and is behind: it gets
      a snapshot when it reads again.
   2. An event is encoded once, whoever listens: what waits for several is kept once. So is each row of a snapshot.

@@ -1,6 +1,6 @@
 """Observers: who looks further because of committed events, each guarded from the others.
 
-Rules of this file
+Rules
   1. An observer declares the types of events that it wants, and is called when a batch has some of them.
   2. One that raises is logged once per kind of fault, counted, and named by `status`. Nothing else suffers: the next
      observer is called, and the effects of the batch start.

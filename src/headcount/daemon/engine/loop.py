@@ -1,6 +1,6 @@
 """The loop: drain, decide the batch, commit once, answer, tell.
 
-Rules of this file
+Rules
   1. One inbox, one timer, one writer. Nobody else changes the world. Who comes in together is one batch.
   2. A failed commit is told to nobody: the draft is dropped, evidence waits and is decided again,
      and whoever asked for an answer hears that it could not be stored.

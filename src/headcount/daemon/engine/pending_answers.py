@@ -1,6 +1,6 @@
 """Listeners: who waits for the answer to a question that stands in line, by its request.
 
-Rules of this file
+Rules
   1. A retry listens beside the first call, and both get the answer.
   2. When the last of them has gone, so has the waiter: `gone` is told. A retry that was still on its way to the disk
      then makes that void (`listened`). An answer that comes in the same moment is told to nobody, and that is said.

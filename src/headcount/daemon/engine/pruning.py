@@ -1,6 +1,6 @@
 """Pruning: what is older than the retention is forgotten, now and then.
 
-Rules of this file
+Rules
   1. What cannot be forgotten now is forgotten later: a full disk ends nothing here.
 
 Not here: how it is removed in small bites (store/sqlite/adapter.py).

@@ -1,6 +1,6 @@
 """Recovery: what a start makes of what was remembered.
 
-Rules of this file
+Rules
   1. It reads before anything writes; what it finds goes in as the first batch of evidence.
   2. Every remembered process, of a session, holding a claim or left behind, is re-proved and watched in one step.
      Alive: it goes on. Dead: it ended while headcount was away. Doubt: it stays, as unknown.

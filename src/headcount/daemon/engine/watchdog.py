@@ -1,15 +1,15 @@
-"""The watchdog: a thread that asks the loop for a sign of life.
-
-sd_notify: tells systemd, where it asked to be told, that we are up, alive or going.
+"""End the daemon when its event loop no longer answers, and report its state to systemd (sd_notify).
 
 Rules
-  1. Strikes, not a stopwatch: a machine that slept or a daemon that was stopped is not a deaf loop, because
-     then the questions were not asked either.
-  2. A deaf loop is worse than none: the stacks are logged and the process ends. What was answered is on disk,
-     and the next contact starts a daemon that re-proves everything.
-  3. What nobody tells us of, a limit of open files that was lowered or a home that was moved with the
-     directory above it, is looked at with the question: so nobody is woken for it.
-  4. Silent where nobody asked: no NOTIFY_SOCKET, no word.
+  1. Unanswered questions are counted, not seconds. While the machine sleeps or the daemon is stopped no
+     question is asked either, so neither looks like a hung loop.
+  2. A hung loop is worse than no daemon: the stacks are logged and the process ends. What was answered is on
+     disk, and the next contact starts a daemon that proves everything again.
+  3. Changes that nobody reports (a lowered limit of open files, a home moved with the directory above it) are
+     checked together with the question, so that nothing else wakes the daemon for them.
+  4. Without NOTIFY_SOCKET nothing is sent to systemd.
+
+Not here: those checks (daemon/home/home_watch.py, system/processes/pidfds/watches.py).
 """
 
 import asyncio
@@ -25,6 +25,10 @@ from pathlib import Path
 from headcount.private_files import open_anew
 from headcount.times import WATCHDOG_EVERY, WATCHDOG_STRIKES
 
+log = logging.getLogger("headcount.watchdog")
+
+DEAF = 70  # exit code of a daemon that ended itself
+
 
 def notify(state: str) -> None:
     address = os.environ.get("NOTIFY_SOCKET", "")
@@ -35,11 +39,6 @@ def notify(state: str) -> None:
             sock.sendto(state.encode(), address.replace("@", "\0", 1))
         except OSError:
             return  # a supervisor that does not listen must not hurt the supervised
-
-
-log = logging.getLogger("headcount.watchdog")
-
-DEAF = 70  # exit code of a daemon that ended itself
 
 
 class Watchdog:

@@ -1,6 +1,6 @@
 """The mirror: our own book of shared claims, kept equal to the shared ledger in both directions.
 
-Rules of this file
+Rules
   1. A death that our book has freed is freed in the ledger, tried until it is done.
   2. What our book has and the ledger has not is over: it was lost, or ended by another host's operator. That is told.
   3. What the ledger has as ours and our book has not: at a start it is taken up if its process lives, for the

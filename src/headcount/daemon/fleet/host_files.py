@@ -1,6 +1,6 @@
 """The fleet's files: who this host is, which database it joined, and the password, apart from both.
 
-Rules of this file
+Rules
   1. All are 0600 in the state directory, written beside their place and moved there whole.
   2. The host's id is minted once a home and outlives leaving: coming back is coming back.
   3. The password is in a file that only the database driver reads. Nothing here gives it out again.

@@ -1,6 +1,6 @@
 """The pace of a fleet: its times, all shortened by one factor in tests.
 
-Rules of this file
+Rules
   1. Every host of a fleet has the same pace, or nobody could rely on another's lock-delay.
 """
 

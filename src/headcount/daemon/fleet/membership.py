@@ -1,6 +1,6 @@
 """The fleet as the daemon sees it: joined or not, and who answers for an item.
 
-Rules of this file
+Rules
   1. A daemon that has not joined pays nothing: the database driver is not even imported.
   2. Joining is refused while shared kinds of items are held here: their holders would be known to nobody else.
   3. Leaving frees what this host holds, for all to see.

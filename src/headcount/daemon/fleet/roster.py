@@ -1,6 +1,6 @@
 """Our part of the roster: open sessions, sent in batches when they changed.
 
-Rules of this file
+Rules
   1. After an outage everything is sent again: whole, in one set.
   2. An ended session leaves the roster; its host's own history keeps it.
 

@@ -1,22 +1,19 @@
-"""Shared claims: a command goes to the shared ledger, and what it gave is mirrored here before it is answered.
-
-Our lease: until when this host may vouch for its shared claims, by its own clock.
+"""Run commands on shared claims in the fleet's ledger, mirror the grants here, and keep this host's lease.
 
 Rules
-  1. The decision is taken in the shared ledger's transaction, with proofs of our own processes taken under
-     its lock. Only the daemon that can see a process grants it anything: a freed item is asked for by whoever
-     waits.
+  1. The decision is made in the shared ledger's transaction, with proofs of our own processes taken under its
+     lock. Only the daemon that can see a process grants it anything: those who wait ask for a freed item.
   2. A grant is answered when both the ledger and our own store have it, and our lease still holds.
-  3. Without the database a command fails; nothing is queued that could surprise later.
-  4. Who waits stands in a line of the ledger, is rung by a hint, and looks again by itself.
-  5. What a caller gave up is withdrawn after the command that it gave up has ended. If the database is away
-     then, the mirror gives the claim up, and the next renewal frees it in the ledger.
-  6. The deadline is counted from before the renewal was sent, on a clock that also counts suspended time. The
-     database counts from when it got it: ours is always the earlier end.
-  7. After the deadline nothing is vouched for, whatever we remember. Others wait a lock-delay longer.
+  3. Without the database a command fails. Nothing is queued that could surprise later.
+  4. A waiter stands in the ledger's queue, is woken by a hint, and also looks again by itself.
+  5. A request that its caller gave up is withdrawn after its command has ended. If the database is away then,
+     the mirror gives the claim up, and the next renewal frees it in the ledger.
+  6. The lease's deadline counts from before the renewal was sent, on a clock that includes suspended time. The
+     database counts from when it got the renewal, so ours always ends first.
+  7. After the deadline this host vouches for nothing, whatever it remembers. Others wait a lock-delay longer.
 
-Not here: the rules (core/claims/shared_with_fleet.py), rows (store/), what the mirror lost (claim_mirror.py); the row in
-  the database (store/postgres/ledger.py), when to renew (while_joined.py).
+Not here: the rules of granting (core/claims/shared_with_fleet.py), the rows (store/postgres/ledger.py), what
+  the mirror lost (daemon/fleet/claim_mirror.py), when to renew (daemon/fleet/while_joined.py).
 """
 
 import asyncio

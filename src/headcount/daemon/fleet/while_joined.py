@@ -1,6 +1,6 @@
 """A member: what runs while this host has joined a fleet. Imported only then.
 
-Rules of this file
+Rules
   1. Enrolling, renewing, listening, freeing and the roster each go on by themselves; none waits for another, and
      none of their faults reaches what is local.
   2. A renewal is sent with the clock read before it. What the ledger says is ours is compared at each one.

@@ -1,6 +1,6 @@
 """The home under a running daemon: the store is the one that was opened, and the socket is in its place.
 
-Rules of this file
+Rules
   1. Where store or log are no longer what their paths lead to, the process ends at once, as by a kill. Closing in order
      would write into, or remove, what another daemon may have put there by now.
   2. A socket that was removed or replaced is made anew, in a home that is still ours.

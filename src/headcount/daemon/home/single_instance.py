@@ -1,6 +1,6 @@
 """The singleton: one daemon a home, by locks that the kernel gives back at death.
 
-Rules of this file
+Rules
   1. The locks are held for life. They are close-on-exec, so that no child keeps them (accident H1).
   2. Nothing is read from the file and nobody's pid is asked: the lock itself is the answer.
   3. A file may be removed under its lock, and a second daemon would then lock a new one. So the directory of the

@@ -3,7 +3,7 @@
 A lock, a log and a mailbox also exist before the first store does: whoever installs hooks makes them, and a start that
 failed leaves them. So what a serving daemon writes is what counts.
 
-Rules of this file
+Rules
   1. Any mark is enough: the lock file has a word in it, the log directory has a mark, the mailbox has its flag, or there
      is a mark outside the home.
   2. The mark outside names the newest grant and the file that was served. It tells of a home that was removed whole, in

@@ -1,6 +1,6 @@
 """Answers: what goes back to a caller, whole or as a stream of frames, and how that looks on the wire.
 
-Rules of this file
+Rules
   1. A whole answer is one piece of bytes and leaves in one call of the kernel.
   2. What a head says beside the length is the same for all answers of a kind, so it is put together once.
   3. An answer without a body (204, or to HEAD) has none, whatever was given.

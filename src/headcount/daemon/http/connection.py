@@ -1,6 +1,6 @@
 """A connection: HTTP/1.1 on httptools, with deadlines for slow senders.
 
-Rules of this file
+Rules
   1. The kernel's word on the peer is taken when the connection is made and closed with it.
   2. The gate is asked when a head is complete; who is refused is told at once, and hung up on where a body was to
      follow: nobody is answered and still being read. The others are answered when their body is whole, in the order

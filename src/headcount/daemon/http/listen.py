@@ -1,23 +1,19 @@
-"""Taking callers in: whoever waits at a listening socket gets a connection, also where descriptors are scarce.
-
-Listening: the private unix socket, the page's loopback port, and a server that does not wake for nothing.
+"""Listen on the private unix socket and the page's loopback port, and accept callers even if descriptors run out.
 
 Rules
-  1. Callers come before watches: where no descriptor is left for one, room is asked for, and the caller is
-     taken in. Few are no better than none, since whoever is let in must be looked at: room is asked for with
-     each caller.
-  2. Where none can be made, callers wait in the kernel's queue, and the socket is left alone for a moment:
-     one that cannot be served stays readable and would spin the loop.
-  3. A refused caller is disconnected; nothing that it sent is read.
-  4. It is logged when it begins, not for each caller and each try.
-  5. The socket is made under umask 0177 in a 0700 directory; a leftover file is replaced only by whoever
-     holds the lock.
+  1. Callers come before watches. If no descriptor is left for a caller, watches are asked to give some up.
+     They are also asked with each accepted caller, because identifying it needs descriptors too.
+  2. If nothing can be given up, callers wait in the kernel's queue and the socket is left alone for a moment.
+     A socket that cannot be served stays readable and would spin the loop.
+  3. A refused caller is disconnected. Nothing that it sent is read.
+  4. A lack of descriptors is logged when it begins, not for each caller and each try.
+  5. The unix socket is made under umask 0177 in a 0700 directory. Only the holder of the lock replaces a
+     socket file that was left behind.
   6. No timer runs while nobody calls.
 
-Not here: making a socket (listen.py), what a connection does (connection.py), who gives a descriptor up
-  (system/processes/pidfds/watches.py); taking callers in (daemon/http/listen.py), a connection
-  (daemon/http/connection.py) and its peer (daemon/http/request.py), what is allowed
-  (daemon/http/request_checks.py), what is answered (routes/).
+Not here: a connection (daemon/http/connection.py) and its facts (daemon/http/request.py), what is allowed
+  (daemon/http/request_checks.py), what is answered (daemon/routes), who gives a descriptor up
+  (system/processes/pidfds/watches.py).
 """
 
 import asyncio
@@ -43,6 +39,10 @@ AT_ONCE = 64  # then others have their turn
 NOBODY_CAME = (BlockingIOError, InterruptedError, ConnectionAbortedError)
 
 log = logging.getLogger("headcount.listen")
+
+BACKLOG = 512
+PATH_MOST = 100  # of the kernel's 108
+A_CALLER_NEEDS = 8  # descriptors: its connection, its pidfd, and looks at it and those above it
 
 
 class MakeRoom(Protocol):
@@ -150,11 +150,6 @@ class Accepting:
             log.error("callers cannot be taken in now, and wait: %s", error.strerror)
         self._loop.remove_reader(self._sock)
         self._again = self._loop.call_later(ACCEPT_AGAIN_AFTER, self._begin)
-
-
-BACKLOG = 512
-PATH_MOST = 100  # of the kernel's 108
-A_CALLER_NEEDS = 8  # descriptors: its connection, its pidfd, and looks at it and those above it
 
 
 def open_unix_socket(path: Path) -> socket.socket:

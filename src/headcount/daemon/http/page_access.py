@@ -1,24 +1,21 @@
-"""The page's door: a loopback listener that a person opens and closes.
-
-Credentials of the page: a one-time code that a person got in a shell becomes a credential of one tab.
+"""Open and close the web page's loopback listener, and exchange a one-time code for a tab's credential.
 
 Rules
-  1. It is opened by the operator alone, once; asking again gives the same address and a new code.
-  2. Each opening has an origin of its own, `http://NONCE.localhost:PORT`. While the port is not ours anybody
-     may listen there and leave a page or a service worker at an origin that a browser remembers; nobody can
-     leave one at an origin that was never there.
+  1. Only the operator opens the page, once. Asking again gives the same address and a new code.
+  2. Each opening has its own origin, `http://NONCE.localhost:PORT`. While the port is not ours, anybody may
+     listen there and leave a page or a service worker at an origin that a browser remembers. Nobody can do
+     that at an origin that never existed before.
   3. At 127.0.0.1 the page is served only on a port that was free, never on one that settings name. Routes are
-     there on both, behind the credential.
-  4. Nothing is kept over a restart: credentials end with the daemon. Closing ends them first, then the
-     connections.
-  5. A code is good once, for a minute. A credential is good for a day. Both are 32 random bytes, and only
-     their hashes are kept.
-  6. A code that was tried is over, whatever came of it.
-  7. What is over is not remembered: an unknown, an old and a forged one are refused alike.
-  8. They are kept in memory only: all of them end with the daemon.
+     served on both, behind the credential.
+  4. A code works once, for a minute. A credential works for a day. Both are 32 random bytes, and only their
+     hashes are kept.
+  5. A code that was tried is used up, whatever the outcome.
+  6. Expired codes and credentials are forgotten: unknown, old and forged ones are refused alike.
+  7. Everything is in memory only: credentials end with the daemon. Closing the page ends the credentials
+     first, then the connections.
 
-Not here: credentials themselves (page_access.py), the server (listen.py), what is refused
-  (request_checks.py); what a credential may do (daemon/api/permissions.py).
+Not here: the server (daemon/http/listen.py), what is refused (daemon/http/request_checks.py), what a
+  credential may do (daemon/api/permissions.py).
 """
 
 import secrets
@@ -35,6 +32,8 @@ CODES_MOST = 16
 CREDENTIALS_MOST = 64  # tabs; the oldest gives way
 TEXT_MOST = 256
 SCHEME = "bearer "
+
+NONCE_BYTES = 16
 
 
 class Credentials:
@@ -81,9 +80,6 @@ class Credentials:
 
 def _is_plausible(text: str) -> bool:
     return 0 < len(text) <= TEXT_MOST and text.isascii()
-
-
-NONCE_BYTES = 16
 
 
 class ClosableSocket(Protocol):

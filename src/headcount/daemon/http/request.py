@@ -1,6 +1,6 @@
 """A request as it came in: what the gate checks and a route reads.
 
-Rules of this file
+Rules
   1. It is whole: its body is here before anybody answers it.
   2. What is the same for all requests of a connection is of its line: the peer by the kernel's word, and whether
      anybody is still there.

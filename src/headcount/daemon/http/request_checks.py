@@ -1,6 +1,6 @@
 """The gate: one check before all routes of all listeners.
 
-Rules of this file
+Rules
   1. Exact Host, no foreign Origin, no fetch from another site, JSON for what changes something,
      bounded bodies, and never a CORS header: no web page gets in.
   2. The peer must be our own user; the kernel says so, not the request. On loopback it is asked when the connection
@@ -57,6 +57,8 @@ CONFINED: Headers = (
 )
 """What every answer on loopback says to a browser: nothing from elsewhere, nothing inline, nothing kept."""
 
+T = TypeVar("T", bound=HttpAnswer | HttpStream)
+
 
 class HttpRefusal(Exception):
     def __init__(self, status: int, code: str, message: str, hint: str | None = None) -> None:
@@ -71,9 +73,6 @@ def not_you() -> HttpRefusal:
 
 def too_large() -> HttpRefusal:
     return HttpRefusal(413, "too-large", f"A body may have {BODY_MOST} bytes.")
-
-
-T = TypeVar("T", bound=HttpAnswer | HttpStream)
 
 
 class Gate:

@@ -1,6 +1,6 @@
 """The requests of one connection, answered one after the other.
 
-Rules of this file
+Rules
   1. Answers leave in the order of the requests, whichever is ready first; one is worked on at a time.
   2. A whole answer leaves in one write. Nothing is written for somebody who is gone, or who does not read what came
      before.

@@ -1,6 +1,6 @@
 """The actor: who is calling, one answer a request, made at the edge while the caller waits.
 
-Rules of this file
+Rules
   1. In this order: the kernel's word on the caller's ancestors, a token, the marks in the caller's
      environment. The operator is whoever none of these concerns.
   2. A token must agree with what the kernel shows. It names a session only where the kernel shows nothing.

@@ -1,6 +1,6 @@
 """Lineage: which sessions a caller descends from, by the kernel's word while the caller waits.
 
-Rules of this file
+Rules
   1. Every step up is verified (system/processes/ancestry.py); a host is the very incarnation that a session
      is bound to, never its pid.
   2. An agent that is recognised but was not heard of yet becomes known first: the nearest agent is the

@@ -1,6 +1,6 @@
 """Marks of a caller: which session the environment of a re-parented process names, and whether that is so.
 
-Rules of this file
+Rules
   1. The environment is read from the kernel by the daemon; a request cannot say what it is.
   2. A mark names a session only when its process is proven alive and hosts, or hosted until a swap, that
      conversation. A pid alone, or a conversation of a dead process, names nobody. Neither does a process that is younger

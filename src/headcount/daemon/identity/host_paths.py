@@ -1,6 +1,6 @@
 """Spaces: each path that a caller, a report or a record names, as a path of this host or labelled.
 
-Rules of this file
+Rules
   1. A path goes through here before it is compared, looked at or stored. What it is says system/mount_namespaces.py.
   2. A file system may hang: it is asked with a limit. A process whose files hung is labelled without a look for a while, and
      what a reporting process sees is kept as long. What a caller sees is asked each time.

@@ -1,16 +1,18 @@
-"""Anchoring: from which process a report came, by the strongest evidence there is.
+"""Find the process that a report came from, by the strongest evidence there is.
 
-Rules of this file
-  1. Strongest first: the kernel's word on the socket's peer, the stat line that our hook dropped,
-     a pid that a header names. Each walks up to the nearest process that the adapter recognises.
-  2. A pid that is not plain digits, is 1, is over, is another user's or is no agent is not taken;
-     the report is, and the anchor says why.
-  3. A walk ends at an agent's helper: an agent's background service is the child of whichever session happened
-     to start it. A helper that hosts a session (a claimed spare) is that session's process.
-  4. A process that is not here may be over or may live in another pid namespace: nothing is said
-     of it unless it was known before.
+Rules
+  1. The strongest evidence comes first: the socket's peer as the kernel names it, then the stat line that our
+     hook wrote, then a pid that a header names. From each we walk up to the nearest process that the adapter
+     recognises.
+  2. A pid is not used if it is not plain digits, is 1, has ended, belongs to another user or is no agent. The
+     report still counts, and its anchor says why the pid was not used.
+  3. A walk stops at an agent's helper: an agent's background service is the child of whichever session
+     happened to start it. A helper that hosts a session (a claimed spare) is that session's process.
+  4. A process that is not found here has ended or lives in another pid namespace. Nothing is said about it
+     unless it was known before.
 
-Not here: recognising an agent (agents/), walking up (system/processes/ancestry.py).
+Not here: recognising an agent (agents/), walking up (system/processes/ancestry.py), remembering the result
+  (daemon/identity/reporting_process_cache.py).
 """
 
 import os

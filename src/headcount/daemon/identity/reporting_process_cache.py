@@ -1,19 +1,18 @@
-"""Settled anchors: whose reports a living process sends, remembered so that the walk is made once.
-
-Overhead: which agent a walk up from a process ends at, remembered for a moment.
+"""Remember which agent process stands behind or above a process, so that the walk up is made once.
 
 Rules
-  1. A key names one incarnation (its start or its inode beside its pid), never a bare pid.
-  2. An agent that was found holds until it, or the process that was asked, ends. That there is none holds for
-     a moment only: a shell above may yet become an agent by exec.
-  3. It is bounded; the oldest goes first, and is simply asked again.
-  4. A thousand agents below one shell share their ancestors; the walk above each is made once, not a thousand
-     times.
-  5. It holds for a moment only: ancestors end, and shells become agents by exec.
-  6. Asked from the loop and from the census' thread: single operations on a dict, nothing more.
+  1. `AnchorCache` keys name one incarnation (its start or its inode beside its pid), never a bare pid.
+  2. An anchor that names an agent is kept until that agent, or the process that was asked about, ends. "No
+     agent" is kept only for a moment: a shell above may become an agent by exec.
+  3. Both caches are bounded. A full `AnchorCache` drops its oldest entry, a full `AgentAboveCache` all of
+     them. What was dropped is simply looked up again.
+  4. `AgentAboveCache` remembers what a walk up from an ancestor found: a thousand agents below one shell walk
+     above it once, not a thousand times.
+  5. Its entries are kept only for a moment: ancestors end, and shells become agents by exec.
+  6. The loop and the census' thread both use `AgentAboveCache`: single operations on a dict, nothing more.
 
-Not here: finding an anchor (reporting_process.py), who ends (daemon/engine/deaths.py); the walk
-  (daemon/identity/reporting_process.py, system/processes/ancestry.py).
+Not here: the walk (daemon/identity/reporting_process.py, system/processes/ancestry.py), noticing that a
+  process ended (daemon/engine/deaths.py).
 """
 
 from collections import defaultdict
@@ -29,6 +28,8 @@ from headcount.times import UNANCHORED_FRESH
 Key = tuple[str, str, int, int]  # agent, rung, pid, start or inode
 
 MOST = 4096
+
+ABOVE_MOST = 4096
 
 
 class AnchorCache:
@@ -68,9 +69,6 @@ class AnchorCache:
 
 def _pids(key: Key, anchor: Anchor) -> set[int]:
     return {key[2]} if anchor.process is None else {key[2], anchor.process.pid}
-
-
-ABOVE_MOST = 4096
 
 
 class AgentAbove(Struct, frozen=True):

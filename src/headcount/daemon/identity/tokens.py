@@ -1,6 +1,6 @@
 """Tokens: what names a launched session where the kernel cannot show who calls.
 
-Rules of this file
+Rules
   1. A token is 32 random bytes in a 0600 file. Here and in the store there is only its hash.
   2. It is of a process, ends with it, and is never given to another. Nobody is asked for less than a proof:
      a process that cannot be asked keeps its token for a day and no longer.

@@ -1,6 +1,6 @@
 """Weak identities: names that several sessions share or that move from one to the next.
 
-Rules of this file
+Rules
   1. A terminal, a port, a directory, a number and "the newest" name nobody. They are refused by name, so
      that whoever offers one learns it, and counted (accidents I2, I3, I4).
   2. A session's own id, conversation or name is none of these.

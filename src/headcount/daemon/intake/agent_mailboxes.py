@@ -1,11 +1,12 @@
 """The mailboxes of all agents: Claude Code's is the mailbox itself, the others' are directories in it.
 
-Rules of this file
-  1. An agent's directory is made by whoever installs its hooks. One that is not there is waited for, not made: an
+Rules
+  1. Installing an agent's hooks makes its directory. A directory that is missing is waited for, not made: an
      agent that reports nothing leaves nothing.
-  2. The mailbox itself may be removed under us; it is made again, and waited in again.
+  2. If the mailbox itself is removed, it is made and watched again.
 
-Not here: what is done with a file (daemon/intake/mailbox.py), where each lies (agents/installing/hook_line_mailbox.py).
+Not here: what is done with a file (daemon/intake/mailbox.py), where each mailbox lies
+  (agents/installing/hook_line_mailbox.py).
 """
 
 import asyncio

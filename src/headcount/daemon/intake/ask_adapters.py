@@ -1,11 +1,12 @@
 """Ask the agents' adapters, each with a deadline, and remember which of them fail.
 
 Rules
-  1. An adapter that fails or hangs answers nothing. The others' answers stand, and nobody waits for it.
-  2. While one hangs it is not asked again: one stuck thread for each such adapter, never two.
-  3. What is wrong with an adapter now is in `faults`, for `doctor`; a good answer clears it.
+  1. An adapter that fails or hangs answers nothing. The others' answers count, and nobody waits for it.
+  2. While an adapter hangs it is not asked again: it keeps at most one thread stuck.
+  3. `faults` says what is wrong with an adapter now, for `doctor`. A good answer clears it.
 
-Not here: the threads (bounded_thread.py), what is asked (census.py, open_conversations.py).
+Not here: the threads (bounded_thread.py), what is asked (daemon/intake/census.py,
+  daemon/intake/open_conversations.py).
 """
 
 import logging

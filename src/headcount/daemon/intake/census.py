@@ -1,6 +1,6 @@
 """The census: a slow look at all processes, for agents that nobody told of.
 
-Rules of this file
+Rules
   1. It adds, it never subtracts: who is missing from a census is not asked about here. Whoever was in doubt is
      asked once more: an adapter tells of an end by itself, but not that a doubt is over.
   2. It runs beside the loop, at the start, seldom, after a hint, and when somebody asks who is there.

@@ -1,6 +1,6 @@
 """Hints: something changed in a directory of an agent's, so its processes are looked at again. No more.
 
-Rules of this file
+Rules
   1. A change says nothing by itself; which file it was is not asked. Many at once make one look.
   2. A process in its first second is not looked at yet, so each look is followed by one after that second.
   3. A directory that does not exist yet, or no longer, is waited for, not polled.

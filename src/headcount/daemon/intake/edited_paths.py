@@ -1,6 +1,6 @@
 """Worktrees: which checked-out directory a report came from, and the real path of what it edits.
 
-Rules of this file
+Rules
   1. People's file systems may hang: they are looked at with a limit (bounded_thread.py). What could not be read
      in time is not known, which is not "no repository", and is not asked for again for a while.
   2. A labelled path (daemon/identity/host_paths.py) is in no repository and is left as it is.

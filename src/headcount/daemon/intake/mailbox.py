@@ -1,6 +1,6 @@
 """The mailbox: reports that hooks dropped as files, read, decided, and only then removed.
 
-Rules of this file
+Rules
   1. A report is a file until it is committed. A crash at any point leaves it to be read again.
   2. Files are read in the order in which they were written, also those from before the start.
   3. Only regular files of ours are read, without following links; names are never used as anything else.

@@ -1,6 +1,6 @@
 """Letters: the form of a mailbox file, which is a stat line and a payload, perhaps several times.
 
-Rules of this file
+Rules
   1. Nothing here trusts a byte, and nothing here raises.
   2. A first line that names no process is no reason to lose the report: its agent may be gone already, or
      the system may have no /proc.

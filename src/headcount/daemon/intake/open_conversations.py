@@ -1,6 +1,6 @@
 """Hosting: which conversations living processes have open, by what the kernel says of their files.
 
-Rules of this file
+Rules
   1. The edge reads what a process has open and hands it to the adapter, which names conversations. What is named
      is a record like a registry's: added, never subtracted.
   2. A process whose files are the same as at the last look is not asked again: an idle agent costs no read.

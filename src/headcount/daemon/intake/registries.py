@@ -1,6 +1,6 @@
 """Registries: the agents' own lists of their live sessions, read on change.
 
-Rules of this file
+Rules
   1. A file is a hint; the process it names decides. Nothing is concluded from a missing file.
   2. Nothing is ever written or deleted there.
   3. A directory that does not exist yet, or no longer, is waited for, not polled.

@@ -1,6 +1,6 @@
 """Drift: events and fields of an agent that no table of ours knows.
 
-Rules of this file
+Rules
   1. Unknown is counted and harmless; `doctor` shows it.
   2. Looking costs a second read of the payload, so each kind of event is looked at seldom.
   3. Names come from outside: how many are kept is bounded.

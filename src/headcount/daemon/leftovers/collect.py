@@ -1,6 +1,6 @@
 """The aftermath of a death: its pane, its worktree and its record are looked for, and then it is told as one line.
 
-Rules of this file
+Rules
   1. Off the loop, with deadlines, and no thread that hangs keeps the daemon from ending; all that died meanwhile in one go. A death is told before any of this.
   2. Looked for once, at the end of a session and at a start; looked at again only when somebody asks for leftovers.
   3. What could not be looked for is not found and not gone.

@@ -1,6 +1,6 @@
 """Descendants: what runs below a living agent, seen while that is certain.
 
-Rules of this file
+Rules
   1. Looked at shortly after an agent did something, in a thread, and only below that agent. An idle machine is not
      looked at. Agents that are due at about the same time are looked at in one go.
   2. Whoever was seen below an agent stays its descendant when it is re-parented: descent is by birth.

@@ -1,6 +1,6 @@
 """Panes that were left: an agent ended and its shell stays; a window that no session owns (K6).
 
-Rules of this file
+Rules
   1. A pane is a session's leftover when that session was found in it, in this very server, by its process.
   2. Windows of the tmux sessions that the settings name, which no session is in, are nobody's leftovers: one
      warning each. Reserved ones, and other tmux sessions, are people's own business.

@@ -1,6 +1,6 @@
 """What a process is called: its program and script, and nothing that may be private.
 
-Rules of this file
+Rules
   1. Arguments may hold prompts, keys and names: of them only the script of an interpreter is shown, by its file name,
      and of a tool that runs named tasks (npm, make) the plain words that name the task.
   2. A shell's `-c` is what its first command is called by the same rule, past `cd`, `source`, `eval` and assignments.

@@ -1,6 +1,6 @@
 """Lifelines: what living sessions hang on, and what people hang on. It is nobody's leftover and is not ended as one.
 
-Rules of this file
+Rules
   1. Whoever stands above the process of an open session may take it along: a `timeout`, a shell, a supervisor.
   2. Upwards every step is proved; that is what a signal asks. Downwards is only seen, since a child may be missed;
      that is enough to leave something out of a list.

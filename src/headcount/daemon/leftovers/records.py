@@ -1,6 +1,6 @@
 """Records that were left: files of an agent's own registry that speak of a process that is proven over.
 
-Rules of this file
+Rules
   1. Read, never deleted, moved or written: they are the agent's (K8).
   2. A file is stale by the kernel's word only: nobody has that pid, or one that started at another moment. A file
      without a start, of another namespace or of a process that cannot be asked, is not called stale.

@@ -1,20 +1,19 @@
-"""The search for what the dead left: one look at all environments after a death, for its marks.
-
-Calm: whoever looks further after deaths waits until no more of them come in.
+"""Search all environments for the marks of dead sessions, to find the processes that they left.
 
 Rules
-  1. In a thread, once for all that died since the last: never on the loop, never by a timer. It has a limit,
-     and so has whoever waits for it.
-  2. Marks are read again from the verified process before they count, and whose they are is decided by when
-     it started (core/leftovers/attribution.py), or by the file of a token, which names one process. An agent,
-     its helper, what runs below or stands above a living agent, and what is in a terminal that people use,
-     are nobody's leftovers. Numbers of another pid namespace are not ours to read.
-  3. A search that fails finds nothing and says nothing: what was not searched stays so.
-  4. At a start, once a census told who lives, all that ended in this boot is searched for, and those that
-     carry the marks of an agent that nobody remembers and that is over. One warning each.
-  5. A storm of deaths is told first. What they left can wait a moment; it is never waited for long.
+  1. A search runs in a thread, once for all deaths since the last one: never on the loop, never by a timer.
+     The search and waiting for it both have a time limit.
+  2. Before marks count, they are read again from the verified process. When the process started decides whose
+     they are (core/leftovers/attribution.py), or the file of a token, which names one process.
+  3. Nobody's leftovers are: an agent, its helper, a process below or above a live agent, and a process in a
+     terminal that people use. Numbers of another pid namespace are not interpreted.
+  4. A search that fails says nothing about anybody. Its sessions stay unsearched until the next death or
+     start.
+  5. At a start, once a census has said who is alive, one search covers all sessions that ended in this boot,
+     and processes that carry the marks of an ended agent that nobody remembers. Each is reported once.
+  6. In a storm of deaths the deaths are reported first. The search waits until no more come in, but not long.
 
-Not here: the tree below a living agent (descendants.py), what is made of a find
+Not here: the tree below a live agent (daemon/leftovers/descendants.py), what follows from a find
   (core/leftovers/lifecycle.py).
 """
 
@@ -46,6 +45,14 @@ from headcount.system.processes.interface import Processes, ProcessGone
 from headcount.system.processes.procfs import TICKS
 from headcount.times import CALM_AFTER, CALM_ROUNDS, SEARCH_WAITED_FOR, SEARCH_WITHIN
 
+log = logging.getLogger("headcount.search")
+
+NOBODY: SessionId | None = None
+
+Finds = dict[SessionId | None, list[Find]]
+Ends = dict[ProcessIdentity, int]
+Tokens = Mapping[str, ProcessIdentity]
+
 
 async def calm(count: Callable[[], int]) -> None:
     """Returns once the count has stood still for a moment, or has not for too long."""
@@ -54,15 +61,6 @@ async def calm(count: Callable[[], int]) -> None:
         await asyncio.sleep(CALM_AFTER)
         if count() <= before:
             return
-
-
-log = logging.getLogger("headcount.search")
-
-NOBODY: SessionId | None = None
-
-Finds = dict[SessionId | None, list[Find]]
-Ends = dict[ProcessIdentity, int]
-Tokens = Mapping[str, ProcessIdentity]
 
 
 class LeftoverSearch(Part):

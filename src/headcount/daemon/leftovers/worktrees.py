@@ -1,6 +1,6 @@
 """Worktrees that were left: a checkout in which an ended session worked, with work that is nowhere else.
 
-Rules of this file
+Rules
   1. Reported, never deleted (K7). Also not when it is clean: that is for whoever made it.
   2. One in which another session is at work is that one's, not a leftover. Of several that died in it the first is
      told.

@@ -1,6 +1,6 @@
 """Checkouts: which repository and branch each session's directory is in.
 
-Rules of this file
+Rules
   1. Read when a session begins or moves to another directory, when a turn ends (a branch is switched in turns), and
      for every open session at a start. Never by a timer.
   2. Off the loop, with a limit, by daemon/intake/edited_paths.py; what could not be read in time changes nothing.

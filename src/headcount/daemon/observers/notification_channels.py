@@ -1,14 +1,14 @@
-"""Notification channels: the desktop, and a command of the user's choice. Each has a thread of its own.
+"""Send notices to the desktop, or to a command of the user's choice. Each channel has its own thread.
 
 Rules
-  1. A channel's thread ends with the process: a command that hangs holds up neither the loop nor an orderly stop.
+  1. A channel's thread ends with the process: a command that hangs delays neither the loop nor an orderly stop.
   2. Notices that come together are sent together, once. If that fails, the log says so.
-  3. The queue is bounded: of more than LINE_MOST the oldest are dropped.
-  4. Texts are arguments, never part of a script or of an option: `--` ends options, AppleScript gets them as argv.
+  3. The queue is bounded: beyond LINE_MOST the oldest notices are dropped.
+  4. Texts are arguments, never part of a script or an option: `--` ends options, AppleScript gets them as argv.
   5. Notification servers read a few tags in the body, so `&<>` are written as entities.
   6. Every program that is run has a deadline.
 
-Not here: which notices are sent (notifications.py), what they say (core/notifications.py).
+Not here: which notices are sent (daemon/observers/notifications.py), what they say (core/notifications.py).
 """
 
 import json

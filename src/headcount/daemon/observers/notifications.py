@@ -1,6 +1,6 @@
 """Notifying: each transition is told once, to whoever asked to be told, unless he sees it anyway.
 
-Rules of this file
+Rules
   1. Without a channel nothing is judged, kept or sent.
   2. What was judged is kept in the store before it is carried: after a crash a notice may be missing, never double.
      A start goes on from there by the journal; what is too old by then is only remembered.

@@ -1,6 +1,6 @@
 """Stalls: one slow sweep over the working, for whoever stands still.
 
-Rules of this file
+Rules
   1. Only while something is working: an idle machine is not woken for this.
   2. A look reads, in a thread and with a limit: the processor time of the process and what it started, and the size of its transcript.
      It tells when each last stirred, and concludes nothing.

@@ -1,6 +1,6 @@
 """Terminals: where each session is, looked up when it is heard of and when somebody wants to go there.
 
-Rules of this file
+Rules
   1. In a thread, with deadlines, one look at a time; nobody's report waits for it.
   2. Who could not be asked changes nothing: a session keeps the place it had.
   3. Nothing is polled. Sessions that begin together are looked for in one go.

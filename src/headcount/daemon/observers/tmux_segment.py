@@ -1,6 +1,6 @@
 """The segment: the glance, pushed to tmux when it changes, so that no status bar forks a program each second.
 
-Rules of this file
+Rules
   1. Only when asked for (`notify.tmux_segment`), only on change, in a thread with deadlines, one push at a time.
   2. At the end it is emptied: a bar without a daemon must not show yesterday.
 

@@ -1,6 +1,6 @@
 """Forks: the branches of a conversation that has two writers, read when either of them did something.
 
-Rules of this file
+Rules
   1. Only for conversations with a second writer, only on change, only the tail, only in a thread.
   2. What is read becomes a fact of that leftover; nothing of the text is kept.
 

@@ -1,18 +1,16 @@
-"""Transcripts: the tail of a conversation's file, looked at when its session comes to rest.
-
-Following: transcripts that tell of the turn are looked at when they grow.
+"""Read the tail of a session's transcript when the session comes to rest, or when the file grows.
 
 Rules
-  1. Only on change, only the tail, only in a thread: a transcript of gigabytes costs nothing.
-  2. Looked at when a turn ends, when a session begins or ends, and once for every open session at a start,
-     whose hooks may have been missed.
-  3. Nothing of its text is kept.
-  4. Only of agents whose transcript says more than when a turn ended, and only of open sessions.
-  5. One watch a directory, however many sessions write there; a change of another file is nothing.
-  6. A transcript that nobody writes costs nothing: there is no timer here.
+  1. A transcript is read only on change, only its tail, only in a thread: one of gigabytes costs nothing.
+  2. It is read when a turn ends, when a session begins or ends, and at the daemon's start once for every open
+     session, since hooks may have been missed.
+  3. None of its text is kept.
+  4. Growing files are followed only for agents whose transcript says more than when a turn ended, and only
+     for open sessions.
+  5. There is one watch per directory, however many sessions write there. Changes of other files are ignored.
+  6. There is no timer: a transcript that nobody writes costs nothing.
 
-Not here: what a tail says (agents/), what follows (core/sessions/apply_report.py); reading
-  (daemon/observers/transcripts.py), what a tail says (agents/).
+Not here: what a tail says (agents/), what follows from it (core/sessions/apply_report.py).
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """On whose behalf a call about claims acts.
 
-Rules of this file
+Rules
   1. The caller is the actor: the agent above the socket's peer, the peer itself when it asks to hold (`own`), or the
      living session that the operator names (`--as`).
   2. Whoever asked to hold an item itself also gives it back itself.

@@ -1,17 +1,19 @@
-"""Claims on the wire: ask, give back, check, hand off, list.
+"""Routes about claims: ask for an item, give it back, check it, hand it off, list.
 
-Rules of this file
-  1. A command goes through the loop and is answered from what was committed. A refusal is a 409 whose
-     body says who and why; a grant is a 200 that is on the disk.
-  2. The caller is the actor: the agent above the socket's peer, or the peer itself when it asks to hold.
-  3. Links in a path are followed here, with a limit, before the core sees it. A path whose file system hangs
-     is refused: its real name is not known, and a claim by another name would keep nobody off. So is one that leads
-     to another file for the caller than here (spaces.py). What is held is given back and checked by its stored name.
-  4. Whoever closes the connection while waiting gives the place up, and whoever closes it before the answer was read
-     gives up what was granted. Of several requests sent ahead that is the last one that was answered: the kernel says
-     that something was not read, and not how much.
+Rules
+  1. A command goes through the loop and is answered from what was committed. A refusal is a 409 whose body
+     says who and why. A grant is a 200 that is on the disk.
+  2. The caller is the agent above the socket's peer, or the peer itself when it asks to hold.
+  3. Links in a path are followed here, with a time limit, before the core sees the path. A path is refused if
+     its file system hangs, because a claim by another name would keep nobody off, or if it leads the caller to
+     another file than the daemon (system/mount_namespaces.py).
+  4. A held item is given back and checked by its stored name.
+  5. A caller that disconnects while waiting gives up its place. One that disconnects before it read the answer
+     gives up what was granted. Of several requests sent ahead that is the last one answered: the kernel says
+     that something was not read, but not how much.
 
-Not here: who gets what (core/claims/ledger.py), words and rows (claim_view.py).
+Not here: who gets what (core/claims/ledger.py), words and rows (daemon/views/claim_row.py), shared claims
+  (daemon/routes/shared_claims.py).
 """
 
 import os

@@ -1,12 +1,10 @@
-"""The daemon about itself: health, status, metrics, and its orderly end.
-
-Notifications, tried out: one notice by every channel, and what came of each.
-
-Metrics: what others never measured, in Prometheus' text format.
+"""Routes about the daemon itself: health, status, metrics, a test of the notification channels, and its stop.
 
 Rules
-  1. Counting is an integer added where the thing happens; this file only collects.
-  2. The client library is imported when somebody asks: it costs more than the whole daemon's start.
+  1. A metric is an integer that is counted where the thing happens. This module only collects.
+  2. The Prometheus client library is imported when somebody asks: it costs more than the daemon's whole start.
+
+Not here: collecting the status (daemon/api/status.py), sending notices (daemon/observers/notifications.py).
 """
 
 import os
@@ -24,36 +22,6 @@ from headcount.wire.daemon import ChannelOutcome, Health, NotifyTest, Status
 
 if TYPE_CHECKING:
     from headcount.daemon.components import Components
-
-
-async def health(call: Call) -> Health:
-    """Answered by the loop itself: a daemon that is deaf does not answer."""
-    return Health(ok=call.parts.loop.fault is None, version=__version__, pid=os.getpid())
-
-
-async def status(call: Call) -> Status:
-    if call.flag("settled"):
-        await call.parts.census.be_fresh()
-    return daemon_status(call.parts)
-
-
-async def metrics(call: Call) -> object:
-    return HttpAnswer(200, exposition(call.parts), "text/plain; version=0.0.4; charset=utf-8")
-
-
-async def stop(call: Call) -> object:
-    call.parts.ask_to_stop()
-    return json_answer({"stopping": True, "pid": os.getpid()}, 202)
-
-
-async def try_channels(call: Call) -> NotifyTest:
-    found = await call.parts.notifier.test()
-    return NotifyTest(
-        channels=[ChannelOutcome(channel=name, ok=why is None, because=why) for name, why in found],
-        config=call.parts.places.config,
-        drift=settings_drift(call.parts),
-    )
-
 
 COUNTERS = {
     "late_reports": "Reports that came after what they tell of was over; harmless.",
@@ -83,9 +51,37 @@ COUNTERS = {
     "grants_undone": "Grants whose holder died before it could be told.",
 }
 
-
 INHERITANCE_RUNGS = ("token", "environment", "register")
 """The token of a dead or foreign session, the marks of one, its conversation registered by another process."""
+
+
+async def health(call: Call) -> Health:
+    """Answered by the loop itself: a daemon that is deaf does not answer."""
+    return Health(ok=call.parts.loop.fault is None, version=__version__, pid=os.getpid())
+
+
+async def status(call: Call) -> Status:
+    if call.flag("settled"):
+        await call.parts.census.be_fresh()
+    return daemon_status(call.parts)
+
+
+async def metrics(call: Call) -> object:
+    return HttpAnswer(200, exposition(call.parts), "text/plain; version=0.0.4; charset=utf-8")
+
+
+async def stop(call: Call) -> object:
+    call.parts.ask_to_stop()
+    return json_answer({"stopping": True, "pid": os.getpid()}, 202)
+
+
+async def try_channels(call: Call) -> NotifyTest:
+    found = await call.parts.notifier.test()
+    return NotifyTest(
+        channels=[ChannelOutcome(channel=name, ok=why is None, because=why) for name, why in found],
+        config=call.parts.places.config,
+        drift=settings_drift(call.parts),
+    )
 
 
 def exposition(parts: "Components") -> bytes:

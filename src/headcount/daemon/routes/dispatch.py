@@ -1,16 +1,15 @@
-"""The application: from a request to its route, through the one gate.
-
-The page's own files, as they came with the package: served at the page's own names, without a credential.
+"""Pass each request through the gate to its route, and serve the web page's own files.
 
 Rules
-  1. The gate first, then who is calling where the route needs it, then the handler.
-  2. A path is taken as it was sent: an encoded slash belongs to the name that it is in.
-  3. A path is looked up in a table of the files that exist. No path is ever opened because somebody asked for
-     it.
-  4. They hold nothing of anybody's: what a page shows comes over the wire, behind a credential.
+  1. The gate comes first, then the caller's identity where the route needs it, then the handler.
+  2. A path is used as it was sent: an encoded slash belongs to the name that it is in.
+  3. A page file is looked up in a table of the files that exist. No path is ever opened because somebody
+     asked for it.
+  4. Page files need no credential because they contain no user data. What the page shows comes over the wire,
+     behind a credential.
 
-Not here: which routes there are (table.py), what they need (authority.py), what is let in at all (gate.py);
-  who gets in (daemon/http/request_checks.py), headers that confine the page (daemon/http/request_checks.py).
+Not here: which routes there are (daemon/routes/table.py), what they need (daemon/api/permissions.py), the
+  gate and the headers that confine the page (daemon/http/request_checks.py).
 """
 
 from collections.abc import Mapping
@@ -39,6 +38,12 @@ TYPES = {
 
 File = tuple[bytes, str]
 
+ROUTES_KEPT = 512  # paths whose route is remembered: the same few are asked for again and again
+PATH_KEPT = 256  # characters
+
+PLAIN = {(route.method, route.path): route for route in ROUTES if "{" not in route.path}
+TEMPLATES = tuple((route, route.path.split("/")) for route in ROUTES)
+
 
 @cache
 def files() -> dict[str, File]:
@@ -50,10 +55,6 @@ def files() -> dict[str, File]:
     }
     found["/"] = found["/index.html"]
     return found
-
-
-ROUTES_KEPT = 512  # paths whose route is remembered: the same few are asked for again and again
-PATH_KEPT = 256  # characters
 
 
 def build_app(parts: Components) -> Gate:
@@ -116,9 +117,6 @@ def _find(method: str, path: str) -> tuple[Route, Mapping[str, str]]:
 
 
 _find_known = lru_cache(maxsize=ROUTES_KEPT)(_find)
-
-PLAIN = {(route.method, route.path): route for route in ROUTES if "{" not in route.path}
-TEMPLATES = tuple((route, route.path.split("/")) for route in ROUTES)
 
 
 def _named(template: list[str], pieces: list[str]) -> dict[str, str] | None:

@@ -1,6 +1,6 @@
 """The event stream and the history behind it.
 
-Rules of this file
+Rules
   1. A stream starts with a snapshot, or, with Last-Event-ID, with what was missed; then come deltas.
   2. Subscribe first, read afterwards, so that nothing falls between.
   3. On a silent stream a comment comes now and then, as often as `every` asks, so that silence means something.

@@ -1,6 +1,6 @@
 """The fleet on the wire: who shares claims with this host, joining, leaving.
 
-Rules of this file
+Rules
   1. An address comes in and never goes out again.
   2. A host whose lease ran out is `unknown`, and so are its sessions: only it can say that one is dead.
 

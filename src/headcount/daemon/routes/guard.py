@@ -1,16 +1,14 @@
-"""The guard's answers: whether an edit, a commit or a push touches what another live session holds.
-
-Guarding: what of some paths and items is held by somebody else than the caller.
+"""Tell a guard whether an edit, a commit or a push touches what another live session holds.
 
 Rules
-  1. No answer is an answer: nothing in the way is an empty 204, and the agent goes on.
-  2. A denial names the holder and waiting. It never tells anybody to release.
+  1. If nothing is in the way, the answer is an empty 204 and the agent goes on.
+  2. A denial names the holder and suggests waiting. It never tells anybody to release.
   3. The question is not a report: it changes nothing and is not remembered.
   4. The caller's own claims and those of its ancestors are not in its way: a descendant works under them.
-  5. A holder in doubt still holds: doubt frees nothing.
-  6. A path is looked up by itself and by the trees above it; the number of claims does not matter.
+  5. A holder in doubt still holds.
+  6. A path is looked up by itself and by the trees above it, so the number of claims does not matter.
 
-Not here: finding claims in the way (guard.py), the line that asks (agents/installing/hook_line_asks_daemon.py); who is calling
+Not here: the hook line that asks (agents/installing/hook_line_asks_daemon.py), who is calling
   (daemon/identity/caller.py), the claims themselves (core/claims/ledger.py).
 """
 
@@ -32,6 +30,9 @@ from headcount.daemon.views.claim_row import held_sentence, holder_row
 from headcount.daemon.views.session_row import LIVENESS_WORDS, hosted_by, time_text
 from headcount.system.mount_namespaces import is_ours
 from headcount.wire.claims import Conflict, Conflicts, GitIntent
+
+WAIT_SUGGESTED = 600
+TOUCHES_MOST = 20
 
 
 def own_processes(actor: Actor, chain: Iterable[ProcessIdentity] = ()) -> list[ProcessIdentity]:
@@ -89,10 +90,6 @@ def _covering(path: str) -> Iterator[Item]:
         yield Item(f"path:{value}{TREE}")
         value = value.rpartition("/")[0]
     yield Item(f"path:{TREE}")
-
-
-WAIT_SUGGESTED = 600
-TOUCHES_MOST = 20
 
 
 async def guard_edit(call: Call) -> object:

@@ -1,6 +1,6 @@
 """Hooks over HTTP: for wrappers, other hosts' hooks and older set-ups. The mailbox is the usual way.
 
-Rules of this file
+Rules
   1. A report is accepted whatever pid it names; a pid that is not believed binds nothing, and
      `explain` says why.
   2. The walk up from the peer is done while the peer waits.

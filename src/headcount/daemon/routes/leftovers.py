@@ -1,6 +1,6 @@
 """Leftovers on the wire: what the dead left behind.
 
-Rules of this file
+Rules
   1. Listing changes nothing and ends nothing.
 
 Not here: looking for them (daemon/leftovers/search.py), ending them (routes/ending.py).

@@ -1,6 +1,6 @@
 """Peeking: the last lines of a session's conversation or of its terminal, for a person or for itself.
 
-Rules of this file
+Rules
   1. Nothing of it is stored and nothing is logged: it is read, answered, forgotten.
   2. The operator may look at every session, an agent only at its own. What another agent was told is none of its
      business, and text that it copied from there would be an injection.

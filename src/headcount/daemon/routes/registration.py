@@ -1,6 +1,6 @@
 """Registering a session, and taking that back.
 
-Rules of this file
+Rules
   1. The process must be seen alive now, of our user. An agent registers itself and what it started; the
      operator whatever is theirs.
   2. Whoever is in the way is asked once more whether it lives, and only a proof of its end lets it be replaced.

@@ -1,17 +1,14 @@
-"""Sessions on the wire: the list, one, and why we believe what we say of it.
-
-Who am I: the session of the caller, and how that was established.
-
-What a reboot ended, until a person was shown it.
+"""Routes about sessions: the list, one session, its explanation, who the caller is, and what a reboot ended.
 
 Rules
-  1. The answer is the actor's, which the kernel's word made; nothing that the request says of itself counts.
-  2. With `explain` every caller gets its rungs; without, whoever is no agent gets a refusal with the next
-     step.
-  3. Asking changes nothing; that it was shown is said by a route of its own, and only a person says it: an
-     agent's look must not take the news from whoever it is for.
+  1. The identity of the caller comes from the kernel. Nothing that the request says about itself counts.
+  2. With `explain` every caller gets the evidence that was tried. Without it, a caller that is no agent gets a
+     refusal with the next step.
+  3. Asking what a reboot ended changes nothing. A separate route says that it was shown, and only a person may
+     call it: an agent's question must not hide the news from its user.
 
-Not here: climbing the rungs (actor.py).
+Not here: identifying the caller (daemon/identity/caller.py), building the messages
+  (daemon/views/session_row.py, daemon/views/explain.py).
 """
 
 from headcount.core.values.evidence import Told

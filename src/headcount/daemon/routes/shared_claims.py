@@ -1,18 +1,16 @@
-"""Shared claims on the wire: list, history and check, as the fleet's ledger has them.
-
-Holders on other hosts: who they are, as their own host said last, and until when that counts.
+"""Answer list, history and check of shared claims from the fleet's ledger, and describe holders on other hosts.
 
 Rules
-  1. A check of a shared claim always asks the ledger: another host's operator may have ended it a moment ago.
-  2. Stale is for good. What its host does not vouch for now may be current again: that is unavailable, never
-     a guess.
-  3. Without the database the list shows what this host's own processes were told that they hold, and says so.
-  4. Nothing about them is looked up here: an id or a pid of another host says nothing in our world.
-  5. What is said of them is as old as their host's last word. A host that is away is named, with the time
-     after which its claims are free.
+  1. A check of a shared claim always asks the ledger: another host's operator may just have ended it.
+  2. Stale is final. A claim that its host does not vouch for now may be current again: the answer is
+     "unavailable", never a guess.
+  3. Without the database the list shows what this host's own processes hold as far as they know, and says so.
+  4. Holders on other hosts are not looked up here: an id or a pid of another host means nothing on this one.
+  5. What is said about such a holder is as old as its host's last report. A host that is away is named, with
+     the time after which its claims are free.
 
-Not here: commands (daemon/fleet/shared_claims.py), what is local (claims.py); holders of this host
-  (daemon/views/claim_row.py), reading the rows (store/).
+Not here: commands (daemon/fleet/shared_claims.py), local claims (daemon/routes/claims.py), holders on this
+  host (daemon/views/claim_row.py), reading the rows (store/).
 """
 
 import math

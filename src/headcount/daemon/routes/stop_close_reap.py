@@ -1,6 +1,6 @@
 """Stop, close and reap on the wire: the operator's, and an agent's for what it started.
 
-Rules of this file
+Rules
   1. Nothing is signalled in a dry run, and `reap` is one unless it is told otherwise.
   2. Who survived is told with 200: the wish was carried out as far as it was allowed. Only what was refused
      altogether is a 409.

@@ -1,6 +1,6 @@
 """All routes, in one table. The application and the OpenAPI document are both made from it.
 
-Rules of this file
+Rules
   1. A route is a line here and a line of authority (authority.py). The first that fits is taken.
 
 Not here: what a route does (its own file), who may (authority.py).
@@ -43,6 +43,9 @@ from headcount.wire import web_page as wire_page
 from headcount.wire.daemon import NotifyTest
 from headcount.wire.terminals import Resumption, Whereabouts
 
+LOGIN = "/v1/web/login"
+NOTHING_TO_SAY = ((204, None),)
+
 
 async def openapi(call: Call) -> object:
     return HttpAnswer(200, _openapi())
@@ -53,9 +56,6 @@ def _openapi() -> bytes:
     """The same for every caller: made once, since it takes milliseconds."""
     return msgspec.json.encode(document(ROUTES))
 
-
-LOGIN = "/v1/web/login"
-NOTHING_TO_SAY = ((204, None),)
 
 ROUTES: tuple[Route, ...] = (  # tried in this order: what is asked most comes first
     Route(

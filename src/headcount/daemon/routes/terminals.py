@@ -1,6 +1,6 @@
 """Places on the wire: which terminal a session is in, and how its conversation is gone on with.
 
-Rules of this file
+Rules
   1. Both only tell, and a visit is only noted. Going somewhere and running something is for the one who asked, with their own rights.
   2. A command is made from an id of the agent's own form, or not at all (K10).
   3. A conversation that somebody may have now is said to be theirs: also when that cannot be proved.

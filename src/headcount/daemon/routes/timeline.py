@@ -1,6 +1,6 @@
 """The timeline: lanes of sessions over a stretch of time, and how long agents waited today.
 
-Rules of this file
+Rules
   1. The journal is read on the read-only connection, in pages, and never more than one picture needs.
   2. Both answers come from the same lanes (core/timeline.py): what is coloured as waiting is what is counted.
 

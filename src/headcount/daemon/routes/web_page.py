@@ -1,6 +1,6 @@
 """The page on the wire: a link for a person, a login for a tab, an end for all tabs.
 
-Rules of this file
+Rules
   1. A link is made for the operator on the unix socket; the kernel says who that is.
   2. The login is the one route on loopback that needs no credential: it is where one comes from.
 

@@ -1,6 +1,6 @@
 """Claims on the wire: rows and answers, with the sentence that says why.
 
-Rules of this file
+Rules
   1. A refusal tells who is in the way and what they are doing; it never suggests releasing.
   2. Names, labels and notes are the holder's own text: quoted, by clean_text.py.
   3. A fence is shown to whoever was granted it, and in the list; not to whoever was refused.

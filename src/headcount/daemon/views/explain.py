@@ -1,6 +1,6 @@
 """Explanations: what is believed of a session, on which evidence, and which evidence lost.
 
-Rules of this file
+Rules
   1. Every belief has a value, a sentence, a code, a source and a time. A code never changes; sentences may.
   2. Evidence that was offered and not taken is listed with the reason.
 

@@ -1,6 +1,6 @@
 """Leftovers on the wire: the row of one, with its figures of now.
 
-Rules of this file
+Rules
   1. What is stored does not age: running time, memory and ports are read when somebody asks, in a thread.
   2. One that cannot be measured is shown without figures.
 

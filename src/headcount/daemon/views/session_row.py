@@ -1,16 +1,13 @@
-"""The view: what the wire shows of the core's values.
-
-One session in full: its row, and where each fact of it comes from.
+"""Turn sessions and events into the messages that every face shows: rows, one session in full, event rows.
 
 Rules
-  1. One place turns sessions and events into wire messages; every face shows the same.
-  2. People's words for liveness: a session without a process that can be asked is `unknown`.
+  1. Only this module turns sessions and events into wire messages, so every face shows the same.
+  2. Liveness is shown in people's words: a session without a process that can be asked is `unknown`.
   3. An old event shows the session as it is known now, overlaid with what that event said.
-  4. Made when somebody asks for one session; the list and the stream do not pay for it.
-  5. A fact that nobody said has no source. What the kernel said is re-proved by `explain`, not here.
+  4. The full view of a session is built only on request; the list and the stream do not pay for it.
+  5. A fact that nobody reported has no source. Facts from the kernel are proved again by `explain`, not here.
 
-Not here: explanations (explain.py), drawing (cli/); the row itself (daemon/views/session_row.py), the
-  weighing of evidence (daemon/views/explain.py).
+Not here: explanations (daemon/views/explain.py), claims (daemon/views/claim_row.py), drawing (present/).
 """
 
 from collections.abc import Iterable, Iterator
@@ -42,6 +39,9 @@ LIVENESS_WORDS = {
     Liveness.LOST: "lost",
     Liveness.ENDED: "ended",
 }
+
+SHOWN_AS = {"spent": ("tokens", "cost_usd"), "checkout": ("repo", "branch", "worktree")}
+"""Fields of a session that a row shows under other names."""
 
 
 def session_row(session: Session, world: World) -> sessions.SessionRow:
@@ -211,10 +211,6 @@ def _shown(session: Session, now: float) -> bool:
     if not session.is_open or session.provisional:
         return False
     return session.liveness is not Liveness.LOST or now - session.last_event_at < HIDDEN_AFTER
-
-
-SHOWN_AS = {"spent": ("tokens", "cost_usd"), "checkout": ("repo", "branch", "worktree")}
-"""Fields of a session that a row shows under other names."""
 
 
 def session_detail(session: Session, world: World) -> SessionDetail:

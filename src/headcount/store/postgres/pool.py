@@ -42,6 +42,15 @@ MIGRATIONS = migrations_in(_POSTGRES / "migrations")
 SCHEMA_VERSION = MIGRATIONS[-1].number
 LOCK_KEY = 0x48434E54  # "HCNT"
 
+T = TypeVar("T")
+Work = Callable[[Connection], Awaitable[T]]
+
+CONNECTIONS_MOST = 4
+AGAIN_MOST = 3  # two hosts that wait for each other's rows: the database picks one, which simply asks again
+MS = 1000
+
+PASSFILE = re.compile(r',? ?password retrieved from file "[^"]*"')  # ours, and gone when a join has failed
+
 
 def query(*names: str) -> str:
     """The blocks of these names, one after the other."""
@@ -83,15 +92,7 @@ async def version_of(connection: Connection) -> int:
     return int(row[0])
 
 
-T = TypeVar("T")
-Work = Callable[[Connection], Awaitable[T]]
-
-CONNECTIONS_MOST = 4
-AGAIN_MOST = 3  # two hosts that wait for each other's rows: the database picks one, which simply asks again
-MS = 1000
-
 _BOUND = query("bound_transaction")
-PASSFILE = re.compile(r',? ?password retrieved from file "[^"]*"')  # ours, and gone when a join has failed
 
 
 class _Stale(Exception):

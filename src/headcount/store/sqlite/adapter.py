@@ -39,6 +39,10 @@ from headcount.store.sqlite.tokens_and_notes import Notes, TokenTable
 from headcount.store.sqlite.writer import LedgerRows, Write, Writer, checkpoint, in_transaction
 from headcount.times import CLOCK_SLACK
 
+BITE_ROWS: Final = 20  # each may touch an index page of its own; 50 made commits wait 40 ms
+BITE_PAGES: Final = 32
+_ALL: Final = 2**63 - 1  # above every sequence number
+
 
 class SqliteStore:
     def __init__(
@@ -159,11 +163,6 @@ def _ledger_rows(entries: Entries) -> LedgerRows:
         [(id,) for id in entries.forgotten],
         [summed((LOSS_ACCEPTED, "1"))] if entries.accepts_loss else [],
     )
-
-
-BITE_ROWS: Final = 20  # each may touch an index page of its own; 50 made commits wait 40 ms
-BITE_PAGES: Final = 32
-_ALL: Final = 2**63 - 1  # above every sequence number
 
 
 async def prune(writer: Writer, reader: HistoryReader, *, before: float, now: float, max_bytes: int) -> int:

@@ -42,6 +42,21 @@ AT_ONCE_MOST = 32
 
 _VALUES = re.compile(r"VALUES (\([?, ]+\))")
 
+T = TypeVar("T")
+Task = Callable[[sqlite3.Connection], Any]
+
+CHANGES_IN_LOG = 256  # of rows; a change is about a page of log, and some hundred pages are folded in 5 ms
+
+_APPEND = query("append_event")
+_KEEP = query("keep_session")
+_DROP = query("drop_session")
+_KEEP_CLAIM = query("keep_claim")
+_KEEP_REQUEST = query("keep_request")
+_FORGET_REQUEST = query("forget_request")
+_REMEMBER = query("remember")
+_KEEP_LEFTOVER = query("keep_leftover")
+_DROP_LEFTOVER = query("drop_leftover")
+
 
 def change(connection: sqlite3.Connection, sql: str, rows: Sequence[Row]) -> None:
     """`sql` inserts one row of plain parameters; it is done for each of the rows, in their order."""
@@ -61,22 +76,6 @@ def change(connection: sqlite3.Connection, sql: str, rows: Sequence[Row]) -> Non
 def several(sql: str, count: int) -> str:
     """The same statement for so many rows."""
     return _VALUES.sub(lambda found: "VALUES " + ", ".join([found[1]] * count), sql, count=1)
-
-
-T = TypeVar("T")
-Task = Callable[[sqlite3.Connection], Any]
-
-CHANGES_IN_LOG = 256  # of rows; a change is about a page of log, and some hundred pages are folded in 5 ms
-
-_APPEND = query("append_event")
-_KEEP = query("keep_session")
-_DROP = query("drop_session")
-_KEEP_CLAIM = query("keep_claim")
-_KEEP_REQUEST = query("keep_request")
-_FORGET_REQUEST = query("forget_request")
-_REMEMBER = query("remember")
-_KEEP_LEFTOVER = query("keep_leftover")
-_DROP_LEFTOVER = query("drop_leftover")
 
 
 class LedgerRows(Struct, frozen=True):

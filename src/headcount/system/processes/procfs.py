@@ -29,6 +29,17 @@ ENDED_STATES = frozenset("ZXx")
 TICKS = os.sysconf("SC_CLK_TCK")
 """Per second: the unit in which a process's start and processor time are counted."""
 
+ARGV_MOST = 65_536
+"""Recognising an agent needs its first few words; a prompt in a command line can be megabytes."""
+
+ENVIRON_MOST = 4_194_304
+"""Larger than the kernel lets an environment be by default, and still a bound."""
+
+STAT_MOST = 4_096
+
+TTY = 4  # of the fields behind the name: tty_nr
+PTS, CONSOLE = 136, 4  # major numbers
+
 
 class ProcessGone(Struct, frozen=True):
     """No process has that pid: proven by the kernel, not by an unreadable file."""
@@ -72,15 +83,6 @@ def parse_stat(line: bytes) -> StatLine | None:
         )
     except ValueError:
         return None
-
-
-ARGV_MOST = 65_536
-"""Recognising an agent needs its first few words; a prompt in a command line can be megabytes."""
-
-ENVIRON_MOST = 4_194_304
-"""Larger than the kernel lets an environment be by default, and still a bound."""
-
-STAT_MOST = 4_096
 
 
 @contextmanager
@@ -182,10 +184,6 @@ def _link(directory: int, name: bytes | str) -> str | None:
         return os.readlink(os.fsencode(name), dir_fd=directory).decode("utf-8", "replace")
     except OSError:
         return None
-
-
-TTY = 4  # of the fields behind the name: tty_nr
-PTS, CONSOLE = 136, 4  # major numbers
 
 
 def has_terminal(pid: int) -> bool | None:

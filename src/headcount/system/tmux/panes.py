@@ -43,6 +43,8 @@ CLIENT_LINE = re.compile(r"([0-9]+) ([0-9]+) (/[!-~]+)", re.ASCII)
 SEEN_FIELDS = "#{pane_pid} #{pane_active}#{window_active}#{?session_attached,1,0}"
 SEEN_LINE = re.compile("([0-9]{1,10}) 111")
 
+Panes = list[Pane] | NoServer | Unreachable
+
 
 class TmuxClient(Struct, frozen=True):
     """A terminal that is attached to a server."""
@@ -50,9 +52,6 @@ class TmuxClient(Struct, frozen=True):
     pid: int
     active_at: int
     name: str  # its tty
-
-
-Panes = list[Pane] | NoServer | Unreachable
 
 
 def list_panes(socket: str) -> Panes:

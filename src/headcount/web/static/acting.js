@@ -1,6 +1,6 @@
 // Acting: what is done from the page, asked for twice, and what came of it.
 //
-// Rules of this file
+// Rules
 //   1. Nothing ends or takes anything before its dialog was answered.
 //   2. What came of it is said in the daemon's words: a wish that failed is no success.
 //

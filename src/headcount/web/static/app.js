@@ -1,6 +1,6 @@
 // The page: log in, follow the stream, draw what is known.
 //
-// Rules of this file
+// Rules
 //   1. One state, one drawing: whatever changes, `page` draws the whole and only what differs is touched.
 //   2. A lost connection is on the screen before anything else, with its age.
 //   3. The focus is never lost when something is drawn anew.

@@ -1,6 +1,6 @@
 // Hearing: what comes in. The stream's events, and what is asked for beside it when one of them touches it.
 //
-// Rules of this file
+// Rules
 //   1. Sessions are what the stream says.
 //   2. However much happens, a question is asked once after a pause; the dear ones (a timeline and a day are read off
 //      the whole journal) after a long one. What nobody sees is asked when somebody looks again.

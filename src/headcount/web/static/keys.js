@@ -1,6 +1,6 @@
 // Keys: the whole page by keyboard.
 //
-// Rules of this file
+// Rules
 //   1. Keys with Ctrl, Alt or Meta are the browser's. In a text field only Escape is ours.
 //   2. The selected row is the focused one; moving holds the order of the list.
 //

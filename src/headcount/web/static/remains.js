@@ -1,6 +1,6 @@
 // Remains: a leftover, and what became of a process that was to be ended, in the words of the command line.
 //
-// Rules of this file
+// Rules
 //   1. cli/commands/leftovers.py and cli/actions/confirm_and_request.py are the originals; tests/page/test_same_words_as_cli.py compares.
 //   2. Field names are those of the wire (`LeftoverRow`, `Signalled`); what is null there is not said.
 //

@@ -1,6 +1,6 @@
 // State: what this tab knows and what it looks at. One value, changed here, drawn by app.js.
 //
-// Rules of this file
+// Rules
 //   1. Nothing about a session is decided here.
 //   2. While somebody moves through the list its order is held: rows change in place, none moves.
 //

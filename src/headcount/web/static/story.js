@@ -1,6 +1,6 @@
 // The story: one event of a session in one line.
 //
-// Rules of this file
+// Rules
 //   1. present/event_lines.py and present/event_lines.py are the originals; tests/page/test_same_words_as_cli.py compares.
 //   2. Events that change nothing people look at are not told.
 //

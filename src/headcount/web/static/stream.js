@@ -1,6 +1,6 @@
 // The stream: one connection for everything live, resumed where it broke.
 //
-// Rules of this file
+// Rules
 //   1. A lost connection is told at once, and tried again with growing pauses.
 //   2. It resumes after the last event that was handled: nothing is missed, nothing comes twice.
 //   3. The daemon is asked for a comment every other second; when three are missing the connection is lost, also when

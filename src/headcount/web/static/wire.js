@@ -1,6 +1,6 @@
 // The wire: a credential for this tab, and questions to the daemon with it.
 //
-// Rules of this file
+// Rules
 //   1. The code leaves the address bar before anything else happens. The credential lives in this tab's session
 //      storage: a reload keeps it, another tab or site never sees it.
 //   2. Only this origin is ever asked.

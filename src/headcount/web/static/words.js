@@ -1,6 +1,6 @@
 // Words: a session of the wire in the words that people see; the same as `headcount ps` says.
 //
-// Rules of this file
+// Rules
 //   1. present/session_words.py is the original. tests/page/test_same_words_as_cli.py runs both on the same rows and compares.
 //   2. Every foreign string goes through `clean` before it is shown: one line, nothing hidden, nothing reordered.
 //      Inside a sentence an item or a name goes through `said`; a command that somebody may copy is made by `command`.

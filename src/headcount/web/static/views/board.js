@@ -1,6 +1,6 @@
 // The board: what needs you first, then what stopped, what is done, what works; idle and ended folded.
 //
-// Rules of this file
+// Rules
 //   1. Every row has `data-session` and `data-liveness`; it is a link to everything known of that session.
 //   2. A row never moves while somebody moves through the list (state.js holds the order).
 //

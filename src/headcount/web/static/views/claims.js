@@ -1,6 +1,6 @@
 // Claims: who holds what, how many wait for it, and what became of an item before.
 //
-// Rules of this file
+// Rules
 //   1. Nothing here is taken at the first click: what exactly would happen is shown, with the command for it.
 //   2. A claim whose host is not heard of is said to be so; it is not shown as gone.
 //

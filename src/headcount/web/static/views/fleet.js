@@ -1,6 +1,6 @@
 // The fleet: its hosts, whether each is vouched for, and what runs on the others.
 //
-// Rules of this file
+// Rules
 //   1. A database that cannot be reached is said first; the fleet is not shown as empty.
 //   2. What another host's lease does not vouch for is unknown, never dead: the daemon says so, it is only drawn.
 //

@@ -1,6 +1,6 @@
 // Leftovers: what the dead left, on which evidence, with the exact command that ends it.
 //
-// Rules of this file
+// Rules
 //   1. Nothing is ended at the first click. What would be is asked of the daemon in a dry run, and shown.
 //   2. What came of it is said process by process: one that ignored the signal is still there.
 //

@@ -1,6 +1,6 @@
 // What lies over the page: the question before something is done, and the list of keys.
 //
-// Rules of this file
+// Rules
 //   1. The browser's own modal dialog: nothing behind it can be reached by key, pointer or reader while it is open.
 //   2. "Leave it" has the focus, so that Enter by habit does nothing; Escape leaves too. Afterwards the focus is back
 //      where it was.

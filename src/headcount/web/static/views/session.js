@@ -1,6 +1,6 @@
 // One session: everything known of it, why it is believed, what happened, what it holds and left.
 //
-// Rules of this file
+// Rules
 //   1. Each belief stands with its source and age, and the evidence that lost with it.
 //   2. What ends something is asked for twice, with the command that does the same.
 //

@@ -1,6 +1,6 @@
 // The timeline: a lane a session, coloured by what it did; deaths and claims marked; hatched where nobody looked.
 //
-// Rules of this file
+// Rules
 //   1. What is drawn is what the daemon answered (/v1/timeline); nothing is filled in between.
 //   2. Places are percentages of the stretch that is shown, so that it fits any width.
 //

@@ -1,6 +1,6 @@
 // Today: how long agents waited for their user.
 //
-// Rules of this file
+// Rules
 //   1. Only what was seen is counted, and that is said.
 //
 // Not here: how it is counted (core/timeline.py).
