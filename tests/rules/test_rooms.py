@@ -1,12 +1,13 @@
 """Folders are rooms: small, described, and with class names that mean one thing."""
 
 import ast
+import re
 from collections import defaultdict
 from pathlib import Path
 
 import pytest
 
-from tests.rules.source import SRC, modules, tree
+from tests.rules.source import SRC, modules, short, tree
 
 ENTRIES_MOST = 16
 LARGER = {
@@ -70,3 +71,29 @@ def test_a_class_name_means_one_thing() -> None:
     twice = {name: paths for name, paths in classes().items() if len(paths) > 1}
     assert {name: paths for name, paths in twice.items() if name not in SAME_ON_TWO_LAYERS} == {}
     assert sorted(set(SAME_ON_TWO_LAYERS) - set(twice)) == [], "no longer needed in the list"
+
+
+NAMED_FILE = re.compile(r"(?<![\w./<>])((?:[a-z_]+/)*[a-z_]+\.py)\b")
+
+
+def missing_files(said: str, path: Path) -> list[str]:
+    """Of the files that a docstring names: those that are neither beside it nor at the end of a path in the tree."""
+    paths = [str(each.relative_to(SRC)) for each in modules()]
+    return [
+        name
+        for name in NAMED_FILE.findall(said)
+        if not name.startswith(("tests/", "docs/"))
+        and (path.parent / name not in modules() or path.parent / name == path)
+        and name not in paths
+        and not any("/" in name and each.endswith(f"/{name}") for each in paths)
+    ]
+
+
+@pytest.mark.parametrize("path", modules(), ids=short)
+def test_a_docstring_sends_nobody_to_a_file_that_is_gone(path: Path) -> None:
+    assert missing_files(ast.get_docstring(tree(path)) or "", path) == []
+
+
+def test_a_file_that_is_gone_is_seen() -> None:
+    said = "Not here: who may (authority.py), the words (present/nothing.py), the rules (core/decide.py, world.py)."
+    assert missing_files(said, SRC / "core" / "state" / "claims.py") == ["authority.py", "present/nothing.py"]

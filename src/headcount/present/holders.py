@@ -1,7 +1,7 @@
 """Describe the holder of an item in the words that people and agents read.
 
 Rules
-  1. `7f3a auth-refactor since 13:20 (alive, working: Edit: f.py), for "login form"`: who, since when, doing
+  1. `7f3a auth-refactor since 13:20 (alive, working: Edit: f.ts), for "login form"`: who, since when, doing
      what, and what for, where that is known.
   2. A refusal suggests waiting, never releasing, because agents copy what they read.
   3. The holder's row is requested only when somebody will read about it.

@@ -6,7 +6,7 @@ Rules
      and the tools it is for. The installer and the docs read it.
 
 Not here: the events (reports.py), installing (agents/installing/json_hooks.py), the lines of questions
-(agents/installing/hook_line_asks_daemon.py), their answers (daemon/routes/guard.py, session_context.py).
+(agents/installing/hook_line_asks_daemon.py), their answers (daemon/routes/guard.py, daemon/routes/session_context.py).
 """
 
 from collections.abc import Mapping

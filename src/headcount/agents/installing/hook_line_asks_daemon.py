@@ -6,7 +6,7 @@ Rules
   2. The question has GUARD_WITHIN in all, goes to the unix socket, through no proxy and by no curlrc.
   3. Paths stand in it literally, quoted for sh. A line is tried before it is installed.
 
-Not here: the observing line (agents/installing/hook_line_mailbox.py), the answers (daemon/routes/guard.py, session_context.py).
+Not here: the observing line (agents/installing/hook_line_mailbox.py), the answers (daemon/routes/guard.py, daemon/routes/session_context.py).
 """
 
 import re

@@ -7,7 +7,7 @@ Rules
   3. Types are not trusted: a field may hold anything.
 
 Not here: cutting and redacting (agents/kit/labels.py), the fields of the payload itself (agents/kit/hook_events.py),
-what they mean (each agent's reports.py).
+what they mean (each agent's agents/<agent>/reports.py).
 """
 
 from collections.abc import Callable

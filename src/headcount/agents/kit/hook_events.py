@@ -10,7 +10,7 @@ Rules
   4. Never raises. Types are not trusted: a field may hold anything.
   5. A field is decoded when it is asked for. Prompts, outputs and file contents are never asked for.
 
-Not here: the tables and their translators (each agent's reports.py), the line that is installed
+Not here: the tables and their translators (agents/<agent>/reports.py), the line that is installed
 (agents/installing/hook_line_mailbox.py).
 """
 

@@ -6,7 +6,7 @@ Rules
   3. No terminal, port or directory: they are shared, and identify nobody (accident I3).
 
 Not here: reading an environment (system/processes), what a mark is worth (daemon/identity/environment_marks.py), which
-programs are an agent's (each agent's adapter.py).
+programs are an agent's (each agent's agents/<agent>/adapter.py).
 """
 
 from pathlib import PurePosixPath

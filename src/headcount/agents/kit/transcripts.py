@@ -6,7 +6,7 @@ Rules
   3. The text of `Said` is foreign and leaves here as it was written; whoever prints it cleans it.
   4. A long text is cut, and empty lines are left out.
 
-Not here: reading the lines (each agent's transcript.py, opencode/database.py), what follows (core), who may ask
+Not here: reading the lines (each agent's agents/<agent>/transcript.py, opencode/database.py), what follows (core), who may ask
 (daemon/routes/peek.py).
 """
 

@@ -5,7 +5,7 @@ Rules
   2. Items are written so that they can be copied into a command.
   3. Who waits is counted where anybody does. A lost store is said before the table: it knows less than was held.
 
-Not here: words for a holder (holders.py).
+Not here: words for a holder (present/holders.py).
 """
 
 import time

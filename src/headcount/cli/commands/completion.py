@@ -1,11 +1,11 @@
 """`headcount completion SHELL`: a stub for the shell, which asks `headcount completion SHELL --words` at every Tab.
 
 Rules
-  1. One function answers for all shells: offers(). Verbs come from command_table.py, options from the verb's own parser,
+  1. One function answers for all shells: offers(). Verbs come from cli/command_table.py, options from the verb's own parser,
      and only that one verb is imported.
   2. A Tab never starts a daemon and never prints an error. It offers only words that need no quotes in a shell.
 
-Not here: the list of verbs (command_table.py), what a verb accepts (its own file).
+Not here: the list of verbs (cli/command_table.py), what a verb accepts (its own file).
 """
 
 import re

@@ -4,7 +4,7 @@ Rules
   1. Evidence that lost is shown below what stands, with the reason.
   2. A report for others (`--bundle`) is redacted before anything of it is written.
 
-Not here: the judging (the daemon's; this only lays it out), the report (bundle.py).
+Not here: the judging (the daemon's; this only lays it out), the report (cli/doctor/bundle.py).
 """
 
 import time

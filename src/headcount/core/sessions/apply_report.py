@@ -6,7 +6,7 @@ Rules
   2. A subagent's words never set the main activity.
   3. One word makes one event; what only shows life makes the smallest.
 
-Not here: to which session it belongs (match_session.py), liveness by proof (decide.py).
+Not here: to which session it belongs (match_session.py), liveness by proof (core/decide.py).
 """
 
 from headcount.core.sessions import field_changes

@@ -4,7 +4,7 @@ Rules
   1. How it ended is the kernel's word; why it left is the agent's, where it gave one.
   2. Which of the two came first makes no difference to what is said.
 
-Not here: that it ended (decide.py).
+Not here: that it ended (core/decide.py).
 """
 
 import signal

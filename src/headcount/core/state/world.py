@@ -6,7 +6,7 @@ Rules
   2. Indices are derived from rows, here and only here.
   3. Nothing is deleted from a session's history by deciding; `drop` is retention's word.
 
-Not here: what should happen (decide.py), storage (store/).
+Not here: what should happen (core/decide.py), storage (store/).
 """
 
 from collections import Counter

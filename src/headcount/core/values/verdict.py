@@ -5,7 +5,7 @@ Rules
      or the boot is over.
   2. Everything that is not a proof is UNKNOWN, and UNKNOWN changes nothing.
 
-Not here: how a kernel is asked (system/processes), what a session makes of it (decide.py).
+Not here: how a kernel is asked (system/processes), what a session makes of it (core/decide.py).
 """
 
 from msgspec import Struct

@@ -6,7 +6,7 @@ Rules
   3. What a handler reads of the query and the path is text; numbers and flags are said in their schema, so that whoever
      makes requests from this document also makes those that are refused.
 
-Not here: which routes there are (table.py), what they need of their caller (authority.py).
+Not here: which routes there are (daemon/routes/table.py), what they need of their caller (permissions.py).
 """
 
 from collections.abc import Sequence

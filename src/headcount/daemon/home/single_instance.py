@@ -8,7 +8,7 @@ Rules
   4. What was locked must be what the path leads to; a file that was removed in between is no lock.
   5. Who has it is told to people by the kernel's own list, and decides nothing.
 
-Not here: what a daemon that lost says (main.py).
+Not here: what a daemon that lost says (daemon/main.py).
 """
 
 import contextlib

@@ -5,7 +5,7 @@ Rules
      living session that the operator names (`--as`).
   2. Whoever asked to hold an item itself also gives it back itself.
 
-Not here: who the actor is (actor.py), what it may do (core/claims/ledger.py).
+Not here: who the actor is (daemon/identity/caller.py), what it may do (core/claims/ledger.py).
 """
 
 from headcount.clean_text import said

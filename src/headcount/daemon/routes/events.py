@@ -7,7 +7,7 @@ Rules
   4. An id that the journal no longer has, or never had, gets a snapshot instead; so does a reader that has fallen behind, on
      the stream that it has.
 
-Not here: who is told what (broadcast.py).
+Not here: who is told what (daemon/engine/broadcast.py).
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator

@@ -3,7 +3,7 @@
 Rules
   1. Listing changes nothing and ends nothing.
 
-Not here: looking for them (daemon/leftovers/search.py), ending them (routes/ending.py).
+Not here: looking for them (daemon/leftovers/search.py), ending them (stop_close_reap.py).
 """
 
 import asyncio

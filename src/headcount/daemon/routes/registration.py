@@ -7,7 +7,7 @@ Rules
   3. A token's path is answered, the token never.
   4. Terminal ids, ports and directories are no conversation: refused by name. A name that looks like an id is none.
 
-Not here: what a registration changes (core/sessions/registration.py), tokens (tokens.py).
+Not here: what a registration changes (core/sessions/registration.py), tokens (daemon/identity/tokens.py).
 """
 
 import os

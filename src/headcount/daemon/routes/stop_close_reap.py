@@ -8,7 +8,7 @@ Rules
      not through `--all`, and no window that headcount did not open.
   4. The audit says who asked: the caller's ancestors by pid and name, and its terminal. Never their arguments.
 
-Not here: the order of things (closing.py), the signal (stop_close_reap.py).
+Not here: the order of things (daemon/ending/stop_close_reap.py), the signal (daemon/ending/signal_process.py).
 """
 
 from headcount.agents.catalog import AGENTS

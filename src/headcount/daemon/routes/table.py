@@ -1,9 +1,9 @@
 """All routes, in one table. The application and the OpenAPI document are both made from it.
 
 Rules
-  1. A route is a line here and a line of authority (authority.py). The first that fits is taken.
+  1. A route is a line here and a line of authority (daemon/api/permissions.py). The first that fits is taken.
 
-Not here: what a route does (its own file), who may (authority.py).
+Not here: what a route does (its own file), who may (daemon/api/permissions.py).
 """
 
 from functools import cache

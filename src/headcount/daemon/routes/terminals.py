@@ -5,7 +5,7 @@ Rules
   2. A command is made from an id of the agent's own form, or not at all (K10).
   3. A conversation that somebody may have now is said to be theirs: also when that cannot be proved.
 
-Not here: looking (terminals.py), the agents' commands (agents/).
+Not here: looking (daemon/observers/terminals.py), the agents' commands (agents/).
 """
 
 import asyncio

@@ -4,7 +4,7 @@ Rules
   1. A link is made for the operator on the unix socket; the kernel says who that is.
   2. The login is the one route on loopback that needs no credential: it is where one comes from.
 
-Not here: codes and credentials (credentials.py), the listener (pages.py).
+Not here: codes, credentials and the listener (daemon/http/page_access.py).
 """
 
 from headcount.daemon.api.route import Call

@@ -2,7 +2,7 @@
 
 Rules
   1. A claim's fencing token is its column: the body was made before the number was given.
-  2. Bodies are the local store's (codec.py): one form of a claim, wherever it is kept.
+  2. Bodies are the local store's (store/codec.py): one form of a claim, wherever it is kept.
 
 Not here: the statements (ledger.py, roster.py).
 """

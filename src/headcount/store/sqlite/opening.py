@@ -16,7 +16,7 @@ Rules
   3. A damaged file is not written to. While it is checked, a second, read-only connection holds it open:
      otherwise the last connection that can write would write the log back as it closes.
 
-Not here: header, settings and migrations (schema.py), renaming (damage.py), bodies (codec.py).
+Not here: header, settings and migrations (schema.py), renaming (damage.py), bodies (store/codec.py).
 """
 
 import sqlite3

@@ -13,7 +13,7 @@ Rules
      back after it. While the event loop is busy that is a wait each time; the step itself takes microseconds.
   7. Every write checks how many rows it changed (accident C3).
 
-Not here: bodies (codec.py), the statements (sql_files.py), reading history (reader.py).
+Not here: bodies (store/codec.py), the statements (store/sql_files.py), reading history (reader.py).
 """
 
 import asyncio

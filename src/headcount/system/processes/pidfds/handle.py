@@ -14,7 +14,7 @@ Rules
   5. Dead means: nothing has its pid, another process has it, or whoever has it has ended. Were the remembered
      process alive, the pid would be its own.
 
-Not here: making handles and asking whether the pinned process lives (linux.py), sending signals
+Not here: making handles and asking whether the pinned process lives (processes/linux.py), sending signals
 (system/send_signal.py), other boots and namespaces (core/values/verdict.py).
 """
 

@@ -8,8 +8,8 @@ Rules
   3. A callback removes its reader first: the pidfd of a dead process stays readable and would spin the loop.
   4. Scarcity is logged once, when it starts.
 
-Not here: the limits (descriptor_limits.py), polling the processes that were given up (polling.py), verdicts
-(linux.py).
+Not here: the limits (processes/descriptor_limits.py), polling the processes that were given up (processes/polling.py), verdicts
+(processes/linux.py).
 """
 
 import asyncio
