@@ -83,9 +83,10 @@ class BoundedThreads:
             async with asyncio.timeout(within):
                 await over.wait()
         except TimeoutError:
-            raise _too_late(within) from None
+            if not asked.over.is_set():  # it may have answered while the loop was busy
+                raise _too_late(within) from None
         finally:
-            if not over.is_set():  # late, or the caller was cancelled
+            if not asked.over.is_set():  # late, or the caller was cancelled
                 self._late.add(asked)
         answer: T = asked.result()
         return answer

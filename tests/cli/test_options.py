@@ -71,3 +71,14 @@ def test_an_option_behind_the_dashes_is_the_commands(more: list[str]) -> None:
 
 def test_hold_takes_a_command_without_dashes() -> None:
     assert hold("task:K", "ls", "src").command == ["ls", "src"]
+
+
+def test_a_note_may_begin_with_a_dash() -> None:
+    assert hold("task:K", "--note", "-wip", "--", "true").note == "-wip"
+    claim = parsed("claim", import_module("headcount.cli.commands.claim"), ["task:K", "--note", "-wip"])
+    assert claim.note == "-wip"
+
+
+def test_hold_takes_all_its_words_behind_the_dashes() -> None:
+    args = hold("--", "task:K", "ls", "--json")
+    assert (args.item, args.json, args.command) == ("task:K", False, ["ls", "--json"])

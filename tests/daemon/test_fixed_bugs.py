@@ -17,6 +17,7 @@ from headcount.core.values.evidence import Judged
 from headcount.core.values.leftover import Find, Leftover, LeftoverId, LeftoverKind, process_key
 from headcount.core.values.verdict import unknown
 from headcount.daemon.engine.deaths import Deaths
+from headcount.daemon.engine.loop import NotStored
 from headcount.daemon.http.request_checks import HttpRefusal
 from headcount.daemon.identity.host_paths import HostPaths
 from headcount.daemon.identity.reporting_process import Anchors
@@ -28,6 +29,7 @@ from headcount.daemon.observers.terminals import Terminals
 from headcount.daemon.observers.transcripts import TranscriptWatch
 from headcount.daemon.routes.stop_close_reap import _meant
 from headcount.daemon.routes.terminals import _host
+from headcount.store.interface import StoreFault
 from headcount.system.clock import SystemClock
 from headcount.system.files import IN_MODIFY, FileEvent
 from tests.rig.core_values import Scene, bound, process, report, start
@@ -160,12 +162,25 @@ def test_the_beginning_of_several_ids_means_none_of_them() -> None:
 # --- deaths that were asked for ------------------------------------------------------------------------
 
 
+class FullFor:
+    """A store that takes nothing for so many commits."""
+
+    def __init__(self) -> None:
+        self.left = 0
+
+    async def commit(self, *_: object) -> None:
+        if self.left:
+            self.left -= 1
+            raise StoreFault("full", "no room: this is a test")
+
+
+@pytest.mark.parametrize("fails", [0, 1], ids=["stored", "not stored at first"])
 @pytest.mark.parametrize("who", ["census", "resume"])
-async def test_a_death_that_was_asked_for_is_told_with_what_ran_below(who: str) -> None:
+async def test_a_death_that_was_asked_for_is_told_with_what_ran_below(who: str, fails: int) -> None:
     kernel, clock = FakeKernel(), SystemClock()
     processes = kernel.processes(None)
-    world = World(processes.place())
-    loop = lone_loop(world=world, prove=lambda process: processes.prove(process, world.place.machine))
+    world, store = World(processes.place()), FullFor()
+    loop = lone_loop(store, world, lambda process: processes.prove(process, world.place.machine))
     running = asyncio.create_task(loop.run())
     try:
         agent, child = kernel.spawn(comm="bot"), kernel.spawn(comm="vite")
@@ -174,17 +189,27 @@ async def test_a_death_that_was_asked_for_is_told_with_what_ran_below(who: str) 
         await loop.ask(Judged(agent, unknown("no descriptor is left"), clock.now()))
         kernel.exit(agent.pid)
         anchors, adapters = Anchors(processes, clock, world.find_process), Adapters(loop.counts)
-        deaths = Deaths(processes, clock, loop.put, left_by=lambda process: (below,))
+        once = [below]  # what ran below a process is collected once
+        deaths = Deaths(processes, clock, loop.put, left_by=lambda process: (once.pop(),) if once else ())
         hosting = OpenConversations(
             loop, processes, anchors, clock, adapters, HostPaths(loop, BoundedThreads("look"), clock)
         )
         census = Census(loop, processes, anchors, clock, adapters, hosting, judged=deaths.judged)
         (session,) = world.sessions.values()
+        store.left = fails
         if who == "census":
             await census.take()
         else:
             parts = SimpleNamespace(loop=loop, census=census, processes=processes, clock=clock)
-            assert await _host(SimpleNamespace(parts=parts), session) is None  # type: ignore[arg-type]
+            call: Any = SimpleNamespace(parts=parts)
+            if fails:
+                with pytest.raises(NotStored):
+                    await _host(call, session)
+            else:
+                assert await _host(call, session) is None
+        async with asyncio.timeout(20):
+            while not list(world.remains.there()):
+                await asyncio.sleep(0.01)
         assert [each.process for each in world.remains.there()] == [child]
     finally:
         running.cancel()

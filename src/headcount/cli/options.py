@@ -65,6 +65,8 @@ def parsed(name: str, module: ModuleType, words: list[str]) -> "argparse.Namespa
     if "--" not in words:
         return _by_argparse(name, module, words)
     at = words.index("--")
+    if at == 0 and name in QUICK:  # `hold -- ITEM CMD`
+        return _by_argparse(name, module, words)
     args = quick(name, words[:at]) or _by_argparse(name, module, words[:at])
     args.command = [*getattr(args, "command", ()), *words[at + 1 :]]
     return args
@@ -84,7 +86,7 @@ def quick(name: str, words: list[str]) -> SimpleNamespace | None:
             continue
         is_option = word in form.values
         place, value = (_attribute(word), next(rest, "")) if is_option else (next(places, ""), word)
-        if not place or not value or value[0] == "-":
+        if not place or not value or (value[0] == "-" and (place != "note" or value[:2] == "--")):
             return None
         found[place] = fencing_token(value) if place == "fence" else value
         if found[place] is None:

@@ -164,6 +164,7 @@ class RunningDaemon:
             start_effects=deaths.start,
             tell=observers.tell,
             prove=prove,
+            judged=deaths.judged,
             stored=home.stored,
             inbox=inbox,
             counts=counts,
@@ -324,6 +325,7 @@ class RunningDaemon:
     async def stop(self) -> None:
         self.home.check()
         notify("STOPPING=1")
+        self.server.end()
         await self._stack.aclose()
 
     async def _recover(self) -> None:

@@ -196,3 +196,22 @@ def test_only_agents_that_are_there_are_told(tmp_path: Path) -> None:
     assert mcp_server.targets({}, tmp_path) == []
     (tmp_path / ".codex").mkdir()
     assert [each.agent for each in mcp_server.targets({}, tmp_path)] == ["codex"]
+
+
+def test_gemini_gets_text_to_paste_where_its_own_command_would_cut_a_value(home: Path) -> None:
+    """It keeps only what stands before a second `=`."""
+    target = target_of(home, "gemini")
+    record = stand_in(home, target, None)
+    done = mcp_server.change(
+        target, Server("/bin/headcount", ("mcp",), {"HEADCOUNT_HOME": "/a=b"}), dry=False
+    )
+    assert isinstance(done, Done) and not done.ran and "/a=b" in (done.by_hand or "")
+    assert not record.exists()
+
+
+def test_an_entry_that_was_removed_before_a_failed_add_is_named(home: Path) -> None:
+    target = target_of(home, "claude-code")
+    target.path.write_text(holding(target, target.wanted(OTHER)))
+    stand_in(home, target, holding(target, None), code=1)
+    failed = mcp_server.change(target, SERVER, dry=False)
+    assert isinstance(failed, Refusal) and "Its earlier entry was removed." in failed.why

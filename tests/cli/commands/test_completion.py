@@ -9,7 +9,7 @@ import pytest
 
 from headcount.agents.catalog import AGENTS
 from headcount.cli.commands import completion
-from headcount.cli.options import STATES
+from headcount.cli.options import STATES, parsed
 from headcount.core.values.events import EventType
 from tests.rig.agents.commands_inside import command, environment, inside, settled
 from tests.rig.agents.stand_in import Agent
@@ -86,3 +86,9 @@ def test_the_other_shells_offer_the_same(shell: str) -> None:
     assert offered("headcount wait x --until ") == list(STATES)
     assert offered("headcount log --type ") == [each.value for each in EventType]
     assert offered("headcount launch --agent ") == list(AGENTS)
+
+
+def test_words_without_dashes_are_offered_the_verbs(capsys: pytest.CaptureFixture[str]) -> None:
+    args = parsed("completion", completion, ["bash", "--words"])
+    assert completion.run(args) == 0  # type: ignore[arg-type]
+    assert "claim" in capsys.readouterr().out.split()

@@ -164,7 +164,7 @@ def change(target: Target, server: Server | None, *, dry: bool) -> Done | Refusa
     if there is not None and not _is_ours(there):
         return Refusal(target.path, f'its server "{NAME}" starts something else; rename or remove that first')
     by_hand = target.by_hand(server)
-    if not target.program:
+    if not target.program or (target.agent == GEMINI and _cuts_values(server)):
         return Done(target.path, changed=True, by_hand=by_hand, ran=False)
     words = target.words(server)
     if dry or shutil.which(target.program) is None:
@@ -175,8 +175,14 @@ def change(target: Target, server: Server | None, *, dry: bool) -> Done | Refusa
     if trouble is None and not _is_same(target.entry(), wanted):
         trouble = "it reported success, and its settings do not show it"
     if trouble is not None:
-        return Refusal(target.path, f"`{' '.join(words[:3])}` failed: {trouble}")
+        gone = " Its earlier entry was removed." if there is not None and target.entry() is None else ""
+        return Refusal(target.path, f"`{' '.join(words[:3])}` failed: {trouble}.{gone}")
     return Done(target.path, changed=True, command=words)
+
+
+def _cuts_values(server: Server | None) -> bool:
+    """Gemini's `mcp add -e NAME=VALUE` keeps only what stands before a second `=`."""
+    return server is not None and any("=" in value for value in server.env.values())
 
 
 def _is_same(there: object, wanted: object) -> bool:

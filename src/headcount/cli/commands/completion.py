@@ -83,7 +83,7 @@ def run(args: "VerbArguments") -> int:
             "headcount: there is completion for bash, zsh and fish. See: headcount completion --help"
         )
     if args.words:
-        for offer in offers(args.shell, args.command):
+        for offer in offers(args.shell, getattr(args, "command", [])):
             print(offer)
     elif args.json:
         output.print_document({"shell": args.shell, "script": STUBS[args.shell]})

@@ -30,8 +30,9 @@ from headcount.core.values.claim import Acquire, Answer, ClaimRefused, Command, 
 from headcount.core.values.events import Effect, Event
 from headcount.core.values.evidence import Evidence, Judged, Tick
 from headcount.core.values.leftover import Leftover, LeftoverId
+from headcount.core.values.process import ProcessIdentity
 from headcount.core.values.session import Session, SessionId
-from headcount.core.values.verdict import Standing
+from headcount.core.values.verdict import Standing, Verdict
 from headcount.daemon.engine.pending_answers import PendingAnswers
 from headcount.store.interface import StoreFault
 from headcount.system.clock import Clock
@@ -94,6 +95,7 @@ class Loop:
         start_effects: Callable[[Sequence[Effect]], None],
         tell: Callable[[Sequence[Event], World], None],
         prove: Prove,
+        judged: Callable[[ProcessIdentity, Verdict], Judged] | None = None,
         stored: Callable[[Entries], None] = lambda entries: None,
         inbox: Inbox | None = None,
         counts: Counter[str] | None = None,
@@ -106,6 +108,7 @@ class Loop:
         self._start_effects = start_effects
         self._tell = tell
         self._prove = prove
+        self._judged = judged or (lambda process, verdict: Judged(process, verdict, clock.now()))
         self._stored = stored  # told of what was written about claims, before anybody is answered
         self.listeners: PendingAnswers[Outcome] = PendingAnswers(lambda request: self.put(Withdraw(request)))
         inbox = Inbox() if inbox is None else inbox
@@ -345,7 +348,7 @@ class Loop:
         if verdict.standing is not Standing.DEAD:
             return outcome
         self.counts["grants_undone"] += 1
-        self.put(Judged(outcome.claim.holder, verdict, self._clock.now()))
+        self.put(self._judged(outcome.claim.holder, verdict))
         return ClaimRefused("dead", f"pid {outcome.claim.holder.pid} ended before it could be told.")
 
     def _set_timer(self) -> None:

@@ -146,8 +146,9 @@ class Census:
         if is_net and self._taken_at is not None:
             self._loop.counts["census_caught"] += len(found) + len(news)  # what the event path missed
         self._taken_at = self._clock.boottime()
-        told: list[Found | Record | ConversationClosed | Judged] = [*found, *news, *self._asked_again()]
+        told: list[Found | Record | ConversationClosed] = [*found, *news]
         answers = [self._loop.submit(each) for each in told]
+        answers += [asyncio.ensure_future(self._loop.keep(each)) for each in self._asked_again()]
         await asyncio.gather(
             *answers, return_exceptions=True
         )  # not stored now: the next one finds them again

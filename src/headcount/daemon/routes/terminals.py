@@ -16,6 +16,7 @@ from headcount.core.values.session import Liveness, Session
 from headcount.core.values.verdict import Standing
 from headcount.daemon.api.route import Call
 from headcount.daemon.api.session_selector import ended_words
+from headcount.daemon.engine.loop import NotStored
 from headcount.daemon.http.request_checks import HttpRefusal
 from headcount.daemon.observers.terminals import NotKnown, Place
 from headcount.daemon.views.session_row import session_row
@@ -96,7 +97,11 @@ async def _host(call: Call, session: Session) -> Session | None:
             continue
         judged = parts.census.ask_again(each.process)
         if judged.verdict.standing is Standing.DEAD:
-            await parts.loop.ask(judged)
+            try:
+                await parts.loop.ask(judged)
+            except NotStored:
+                parts.loop.put(judged)  # what ran below it was collected, and is not collected again
+                raise
     mine = [world.sessions[id] for id in ids if id in world.sessions]
     having = [each for each in mine if each.is_open and each.liveness is not Liveness.LOST]
     return having[-1] if having else None

@@ -43,7 +43,7 @@ class LinuxProcesses:
         self._place = boot_and_namespace.read_place()
         self._proc_is_ours = boot_and_namespace.proc_is_ours()
         raise_nofile()
-        self._pinning = Pinning(self._place, self.features)
+        self._pinning = Pinning(self._place, self.features, proc_is_ours=self._proc_is_ours)
         self._watches = Watches(loop, lambda who, pinned: self._tell(who, self._ended(who, pinned)))
         self._on_death: dict[ProcessIdentity, OnDeath] = {}
         self._polling = Polling(loop, self._judge_batch, self._conclude)

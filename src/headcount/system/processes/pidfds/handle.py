@@ -107,9 +107,10 @@ class ProcessHandle(Struct):
 
 
 class Pinning:
-    def __init__(self, place: BootAndNamespace, features: Features) -> None:
+    def __init__(self, place: BootAndNamespace, features: Features, *, proc_is_ours: bool = True) -> None:
         self._place = place
         self._features = features
+        self._proc_is_ours = proc_is_ours
 
     def identity_of(self, pid: int, pinned: int, started: int | None) -> ProcessIdentity:
         inode = calls.inode_of(pinned) if self._features.inode else None
@@ -134,9 +135,9 @@ class Pinning:
         return unknown("nothing but its pid can be compared", "no-start")
 
     def _ticks(self, identity: ProcessIdentity, pinned: int) -> int | None:
-        """The start of the pinned process. Not read where inodes decide; not believed once the process
-        is reaped, for then the number may already show another's."""
-        if self._features.inode and identity.inode is not None:
+        """The start of the pinned process. Not read where inodes decide, nor where /proc shows another pid namespace;
+        not believed once the process is reaped, for then the number may already show another's."""
+        if not self._proc_is_ours or (self._features.inode and identity.inode is not None):
             return None
         try:
             with procfs.open_directory(identity.pid) as directory:
