@@ -61,6 +61,9 @@ def item_here(item: str, directory: str | None = None) -> str:
 
 
 def ask(client: DaemonAccess, question: Question) -> Any:
+    if question.within > times.CALL_WITHIN:
+        # it may outlive an upgrade in place, after which a module may lie elsewhere: import what a restart needs now
+        import headcount.client.daemon_process  # noqa: F401
     answer = client.answer(
         question.method, question.path, question.body, within=question.within, again=question.again
     )

@@ -193,19 +193,31 @@ SETTINGS = _settings()
 # --- reading ---------------------------------------------------------------------------------------
 
 
-def _from_file(path: Path) -> Config:
+def _read(path: Path) -> dict[str, object]:
     try:
         private_files.check_directory(str(path.parent), may_be_link=True, settings=True)
-        data = tomllib.loads(private_files.read(str(path), SIZE_MOST, settings=True).decode())
+        return _flat(tomllib.loads(private_files.read(str(path), SIZE_MOST, settings=True).decode()))
     except OSError as error:  # not to be read, or not ours alone
         raise BadSetting(f"{error.filename}: {error.strerror}. Mend that, or remove {path}.") from error
     except (ValueError, RecursionError) as error:  # not TOML, not UTF-8, nested without end
         raise BadSetting(f"{path}: {error}. Mend or remove the file.") from error
+
+
+def removed_in(path: Path) -> list[str]:
+    """Settings of the file that no longer do anything, and what to do instead."""
+    try:
+        given = _read(path) if path.exists() else {}
+    except BadSetting:
+        return []
+    return [f"{name} is no longer a setting: {REMOVED[name]}" for name in given if name in REMOVED]
+
+
+def _from_file(path: Path) -> Config:
     known = {each.name: each for each in SETTINGS}
     given: dict[str, Any] = {}
-    for name, value in _flat(data).items():
-        if name in REMOVED:
-            raise BadSetting(f"{path}: {name!r} is no longer a setting. Remove it; {REMOVED[name]}")
+    for name, value in _read(path).items():
+        if name in REMOVED:  # an upgrade must not leave nobody who watches; `status` says it
+            continue
         if name not in known:
             raise BadSetting(f"{path}: unknown setting {name!r}; known are {', '.join(sorted(known))}")
         given[known[name].field] = _checked(f"{path}: {name}", known[name], value)

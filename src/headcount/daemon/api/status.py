@@ -17,6 +17,7 @@ from headcount.agents.catalog import AGENTS
 from headcount.agents.plugin_guard import Guarded
 from headcount.core.sessions.start import UNPROVEN_MOST
 from headcount.daemon.components import Components
+from headcount.daemon.config import removed_in
 from headcount.daemon.intake.ask_adapters import Adapters
 from headcount.daemon.intake.mailbox import SIZE_MOST
 from headcount.daemon.intake.mailbox_format import REPORTS_MOST
@@ -88,6 +89,7 @@ def warnings(parts: Components) -> list[str]:
         )
     if (drift := settings_drift(parts)) is not None:
         found.append(drift)
+    found += removed_in(Path(parts.places.config))
     if parts.pages.url is not None and not parts.pages.knows_callers:
         found.append(
             "this kernel does not say which user connects to the page's port: the page's credential alone decides"
