@@ -4,7 +4,7 @@ Rules
   1. Each default is the answer of an agent that has nothing of the kind; interface.py says what follows from it.
   2. `name`, `label` and `recognise` have no default: without them there is no agent.
 
-Not here: what the methods mean (interface.py), an example of a whole adapter (docs/adapters.md).
+Not here: what the methods mean (interface.py), an example of a whole adapter (docs/guide/adapters.md).
 """
 
 from collections.abc import Mapping

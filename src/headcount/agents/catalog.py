@@ -53,14 +53,14 @@ class AgentCatalog(Mapping[str, Agent]):
         return tuple(self._broken)
 
     def agent_of(self, facts: ProcessFacts) -> Agent | None:
-        """Whose session that process is by itself; None: nobody's."""
+        """The agent whose session this process is, judged by the process alone; None: no agent's."""
         return next((agent for agent in self.values() if agent.recognise(facts)), None)
 
     def is_helper(self, facts: ProcessFacts) -> bool:
         return any(agent.is_helper(facts) for agent in self.values())
 
     def is_agents(self, facts: ProcessFacts) -> bool:
-        """It is an agent, or the helper of one."""
+        """Whether the process is an agent or an agent's helper."""
         return any(agent.recognise(facts) or agent.is_helper(facts) for agent in self.values())
 
     def runs(self, name: str | None, facts: ProcessFacts) -> bool:
@@ -98,22 +98,22 @@ class AgentCatalog(Mapping[str, Agent]):
 
 
 def _points(group: str) -> "list[EntryPoint]":
-    """What reads package metadata costs a megabyte: it is imported where some package names the group at all."""
+    """The entry points. importlib.metadata costs a megabyte, so it is imported only if a package names the group."""
     try:
         if not is_named(group, sys.path):
             return []
         from importlib.metadata import entry_points
 
         return sorted(entry_points(group=group), key=lambda point: (point.name, point.value))
-    except Exception:  # somebody's broken package metadata must not keep us from our own agents
+    except Exception:  # broken metadata of another package must not disable our own agents
         return []
 
 
 def is_named(group: str, paths: Iterable[str]) -> bool:
-    """Whether the metadata of any package there names that group of entry points; yes where it cannot be told."""
+    """Whether any package's metadata there names that entry point group; True if it cannot be read."""
     for place in map(Path, paths):
         if place.is_file():
-            return True  # an archive: to be read by those who can
+            return True  # an archive: importlib.metadata can read it
         for file in place.glob("*.*-info/entry_points.txt"):
             try:
                 if group in file.read_text(encoding="utf-8", errors="replace"):
@@ -130,7 +130,7 @@ def _brought(point: "EntryPoint") -> Agent | BrokenPlugin:
             made = made()
         unfit = why_unfit(made)
         return BrokenPlugin(_shown(point), unfit) if unfit else Guarded(made)
-    except BaseException as error:  # whatever a stranger's import does, leaving the program among it
+    except BaseException as error:  # a foreign import may raise anything, SystemExit included
         if isinstance(error, KeyboardInterrupt):
             raise
         return BrokenPlugin(_shown(point), one_line(f"{type(error).__name__}: {error}"))

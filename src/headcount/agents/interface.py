@@ -1,13 +1,13 @@
-"""The interface of an adapter: what it must be able to say about an agent, and nothing of how.
+"""The interface of an adapter: what it must be able to answer about an agent.
 
 Rules
-  1. Everything an agent sends is hostile until it was read: no method here raises on bad input.
+  1. Everything an agent sends is untrusted until it is parsed: no method here raises on bad input.
   2. An adapter translates. It never decides who is alive, and it never asks the kernel itself.
   3. Reports leave with an empty anchor: the edge establishes which process sent one.
   4. What an agent cannot do is None or empty; no caller asks which agent it is.
 
 Implementations: claude_code/, codex/, opencode/, gemini/, and those that the entry point `headcount.agents` names. The
-table of them is catalog.py; docs/adapters.md has the contract with an example.
+table of them is catalog.py; docs/guide/adapters.md has the contract with an example.
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ from headcount.core.values.report import Anchor, Record, Report
 
 
 class Unread(Struct, frozen=True):
-    """A payload that no session can be made of: it is no JSON object, or names no usable conversation."""
+    """A payload that cannot become a report: not a JSON object, or without a usable conversation id."""
 
     why: str
 
@@ -33,7 +33,7 @@ class RegistryEntry(Struct, frozen=True):
     """One session in an agent's own registry, as read: a hint until the kernel confirms its process."""
 
     pid: int
-    started: int | None  # start ticks it recorded for itself; None: that platform or version does not say
+    started: int | None  # start ticks it recorded for itself; None: not recorded on this platform or version
     namespace: int | None  # the pid namespace it recorded
     conversation: str
     is_session: bool  # False: a daemon, a spare, or another of the agent's own services
@@ -54,20 +54,20 @@ class RegistryEntry(Struct, frozen=True):
 
 
 class WatchedDirectory(Struct, frozen=True):
-    """A directory of the agent's in which something changes when its sessions do: a hint to look again."""
+    """A directory of the agent that changes when its sessions do: a hint to read again."""
 
     directory: Path
 
 
 class Hosted(Struct, frozen=True):
-    """A conversation that a living process has open, by what the kernel says of its files."""
+    """A conversation that a live process has open, as shown by its open files."""
 
     conversation: str
     transcript: str | None = None
     by: str = "open file"  # what shows it: "open file", "lock", "database"
     cwd: str | None = None
     name: str | None = None
-    beside: bool = False  # its process has several at once: it ends none of the others
+    beside: bool = False  # its process may have several open at once: this one does not supersede the others
 
 
 class Registry(Protocol):
@@ -88,7 +88,7 @@ class Registry(Protocol):
         ...
 
     def names(self, entry: RegistryEntry, facts: ProcessFacts) -> bool:
-        """Whether the entry is of that very process: pid, start and namespace as the kernel says."""
+        """Whether the entry describes this process: pid, start and namespace match the kernel's."""
         ...
 
     def record(self, entry: RegistryEntry, anchor: Anchor) -> Record: ...
@@ -118,20 +118,20 @@ class Agent(Protocol):
 
     @property
     def follows(self) -> bool:
-        """Whether its transcript is worth a look whenever it grows: it tells of the turn, hooks or not."""
+        """Whether to read its transcript whenever it grows: it shows the turn's state even without hooks."""
         ...
 
     def places(self, env: Mapping[str, str], home: Path) -> list[WatchedDirectory]:
-        """Where changes are hints to ask `hosted` again. None at all: its processes are never asked."""
+        """Directories where a change is a hint to call `hosted` again. Empty: `hosted` is never called."""
         ...
 
     def hosted(self, facts: ProcessFacts, files: OpenFiles) -> tuple[Hosted, ...] | None:
-        """All that this living process of the agent's has open; None: its files do not say, which is not the
-        same as nothing. Runs in a thread, under a time limit."""
+        """All conversations that this live process has open; None: its files do not show it, which is not the same
+        as none. Runs in a thread, under a time limit."""
         ...
 
     def recognise(self, facts: ProcessFacts) -> bool:
-        """Whether that process is a session's, by the process alone. Helpers are not."""
+        """Whether the process is a session, judged by the process alone. Helpers are not."""
         ...
 
     def is_helper(self, facts: ProcessFacts) -> bool:
@@ -139,8 +139,8 @@ class Agent(Protocol):
         ...
 
     def is_launcher(self, facts: ProcessFacts) -> bool:
-        """The agent's program in the form that starts the session's process and waits for it. It is looked
-        through, unless it runs our hook itself: then it is the session (a CLI told not to start another)."""
+        """The agent's program in the form that starts the session's process and waits for it. The daemon
+        skips it, unless it runs our hook itself: then it is the session (a CLI told not to start another)."""
         ...
 
     def translate(self, payload: bytes, at: float, source: str) -> Report | Unread: ...
@@ -154,12 +154,12 @@ class Agent(Protocol):
         ...
 
     def branches(self, path: Path, conversation: str) -> list[dict[str, str]]:
-        """The leaves into which that conversation's transcript is split, each with its time; a bounded read."""
+        """The leaves of the conversation's transcript (several: it forked), each with its time; a bounded read."""
         ...
 
     def resume(self, conversation: str) -> tuple[str, ...] | None:
-        """The agent's own command that goes on with that conversation; None: the id is not of its form, and must
-        reach no argv, path or terminal."""
+        """The agent's own command that resumes the conversation; None: the id has the wrong form and must not reach an
+        argv, a path or a terminal."""
         ...
 
     def home_of(self, cwd: str | None, transcript: str | None) -> str | None:
@@ -167,5 +167,5 @@ class Agent(Protocol):
         ...
 
     def unknown_fields(self, payload: bytes) -> tuple[str, ...]:
-        """What the payload has that no table knows: the event's name first. For counting."""
+        """Fields and values that no table knows, the event's name first. For counting."""
         ...

@@ -4,8 +4,8 @@ Rules
   1. Every method of the interface returns, whatever the adapter does. An answer of the wrong type counts as
      none.
   2. The adapter is called in a thread with a deadline, because most methods are called on the daemon's loop.
-     Methods that read files have a thread of their own, so that a slow disk makes no process unknown
-     (decision 0060).
+     Methods that read files have a thread of their own, so that a slow disk does not delay recognising
+     processes.
   3. Fixed values (name, label, marks, hooks) are read once, at the start, and checked there.
   4. The last fault is kept as one line for `doctor`; nothing else is done about it.
 
@@ -32,7 +32,7 @@ from headcount.times import ADAPTER_WITHIN, FOREIGN_WORD_WITHIN
 T = TypeVar("T")
 
 NAME = re.compile(r"[a-z][a-z0-9-]{0,39}", re.ASCII)
-"""Names stand in paths, routes and command lines."""
+"""Names are used in paths, routes and command lines."""
 
 WORDS = (
     "recognise",
@@ -53,7 +53,7 @@ FACTS = ("name", "label", "marks", "registry", "hooks", "follows")
 
 
 def why_unfit(made: Any) -> str | None:
-    """Why that object is no adapter; None: it has what the port wants."""
+    """Why the object is not an adapter; None: it implements the interface."""
     missing = [word for word in FACTS if not hasattr(made, word)]
     missing += [word for word in WORDS if not callable(getattr(made, word, None))]
     if missing:
@@ -66,7 +66,7 @@ def why_unfit(made: Any) -> str | None:
 
 
 def unguarded(agent: Agent) -> Agent:
-    """The adapter itself, for whoever asks in a thread of its own and must hear of a fault."""
+    """The adapter itself, for callers that use a thread of their own and must see its faults."""
     return agent._agent if isinstance(agent, Guarded) else agent
 
 

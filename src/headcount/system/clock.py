@@ -11,7 +11,7 @@ import time
 from typing import Protocol
 
 _STEADY = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-"""CLOCK_BOOTTIME is Linux's; where it is missing the monotonic clock is the nearest that never jumps."""
+"""CLOCK_BOOTTIME exists only on Linux; elsewhere the monotonic clock is the closest one that never jumps."""
 
 
 class Clock(Protocol):

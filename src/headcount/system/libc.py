@@ -20,7 +20,7 @@ def _library() -> ctypes.CDLL:
 
 
 def call(name: str, *arguments: Any) -> int:
-    """Calls it and returns its result. A library that lacks it answers like a kernel: ENOSYS."""
+    """Call the function and return its result. If the library lacks it: ENOSYS, as from a kernel."""
     ctypes.set_errno(0)
     try:
         function = getattr(_library(), name)

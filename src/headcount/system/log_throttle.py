@@ -1,7 +1,7 @@
 """Log a repeating condition once, when it starts.
 
 Rules
-  1. A condition that keeps happening is one. It is over when it has not happened for a while.
+  1. Repeated occurrences are one condition. It ends when it has not occurred for a while.
 
 Not here: the log line.
 """
@@ -16,6 +16,6 @@ class Seldom:
         self._last: float | None = None
 
     def is_new(self) -> bool:
-        """To be asked each time that it happens."""
+        """Whether to log this occurrence; call it on every occurrence."""
         before, self._last = self._last, self._clock()
         return before is None or self._last - before >= self._apart

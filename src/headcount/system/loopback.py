@@ -4,11 +4,10 @@ Rules
   1. 127.0.0.1 and nothing else. IPPROTO_TCP is named, or asyncio leaves Nagle's delay on and keep-alive falls
      to a twentieth. The same port of ::1 is bound and never listened on: browsers try it first for names of
      localhost, so a program that listened there could pose as the page.
-  2. The kernel says which uid has the other end (sock_diag(7)). It counts only while that end is connected
-     and has a socket: for a closed one the kernel says uid 0, or what now listens on its port.
-  3. Only our own uid is let in. Root is let in only where we are root.
-  4. Where a probe shows that the kernel cannot be asked at all (macOS), every user of this machine may
-     connect.
+  2. The kernel names the uid of the other end (sock_diag(7)). That counts only while the other end is
+     connected: for a closed socket the kernel returns uid 0, or the owner of a new listener on its port.
+  3. Only our own uid is accepted; root only if we are root.
+  4. If a probe shows that the kernel cannot answer at all (macOS), every user of this machine may connect.
 
 Not here: what a caller may do (daemon/http/request_checks.py).
 """
@@ -27,7 +26,7 @@ HOST = "127.0.0.1"
 HOST_6 = "::1"
 NO_SUCH_HOST = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT})
 BACKLOG = 128
-TRIES = 16  # for a port that is free on both addresses
+TRIES = 16  # tries to find a port that is free on both addresses
 
 SOCK_DIAG = 4  # NETLINK_SOCK_DIAG
 BY_FAMILY = 20  # SOCK_DIAG_BY_FAMILY
@@ -44,7 +43,7 @@ Address = tuple[str, int]
 
 
 class Names(Struct, frozen=True):
-    """Values of Host that a listener answers to."""
+    """Host values that a listener accepts."""
 
     page: frozenset[bytes]  # where the page and its login are served
     routes: frozenset[bytes]  # where the routes are; all of the above, too
@@ -62,12 +61,12 @@ class Loopback(Struct, frozen=True):
         return cls(sock.getsockname(), sock.getpeername(), names)
 
     def is_from_us(self) -> bool:
-        """Asked of the kernel each time. An OSError: no descriptor was left to ask by."""
+        """Whether the peer is our own user; asks the kernel each time. OSError: no descriptor was free to ask with."""
         return not can_ask_kernel() or uid_of_peer(self.theirs, self.ours) == os.getuid()
 
 
 def open_loopback(port: int) -> tuple[socket.socket, socket.socket | None]:
-    """A listener, and what keeps the same port of ::1 from others; port 0 takes a free one."""
+    """A listener, and a socket that reserves the same port of ::1; port 0 takes a free one."""
     for left in reversed(range(TRIES if port == 0 else 1)):
         sock = _listen(port)
         try:
@@ -96,7 +95,7 @@ def _listen(port: int) -> socket.socket:
 
 
 def _keep_from_others(port: int) -> socket.socket | None:
-    """None: this machine has no ::1, so nobody can listen there."""
+    """Reserve the port of ::1. None: this machine has no ::1, so no program can listen there."""
     sock = None
     try:
         sock = socket.socket(socket.AF_INET6, socket.SOCK_STREAM)
@@ -118,11 +117,11 @@ def can_ask_kernel() -> bool:
             sock.connect(listener.getsockname())
             return uid_of_peer(sock.getsockname(), sock.getpeername()) == os.getuid()
     except OSError:
-        return True  # no descriptor or port was left to try with: doubt lets nobody in
+        return True  # no descriptor or port was free for the probe: in doubt, every peer is checked
 
 
 def uid_of_peer(theirs: Address, ours: Address) -> int | None:
-    """Who has the other end of this connection; None: nobody any more, or the kernel does not say."""
+    """The uid of the other end; None: it is closed, or the kernel does not say."""
     try:
         netlink = socket.socket(
             socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, SOCK_DIAG

@@ -43,12 +43,12 @@ def is_ours(path: str) -> bool:
 
 
 def ourselves() -> ProcessIdentity:
-    """For paths that a page names."""
+    """Our own view, for paths sent by the page."""
     return ProcessIdentity("", 0, os.getpid())
 
 
 def label_of(process: ProcessIdentity) -> str:
-    """Empty: it sees our files. Raises `ProcessLookupError` when it is gone, another `OSError` when it cannot be asked."""
+    """The process's label; empty: it sees our files. Raises `ProcessLookupError` if it ended, `OSError` if unreadable."""
     if not has_mounts():
         return ""
     try:
@@ -61,14 +61,14 @@ def label_of(process: ProcessIdentity) -> str:
 
 
 def sees_ours(process: ProcessIdentity) -> bool:
-    """Whether that is certain."""
+    """Whether the process certainly sees our files."""
     with suppress(OSError):
         return not label_of(process)
     return False
 
 
 def real_path(process: ProcessIdentity | None, path: str) -> str:
-    """The path with its links followed; labelled if it is not this host's. None: nobody knows who names it. May hang."""
+    """The path with its links followed; labelled if it is not this host's. None: the naming process is unknown. May hang."""
     label = "" if not has_mounts() else UNSEEN if process is None else f"{UNSEEN}{process.pid}"
     with suppress(OSError, ValueError):
         if process is not None and label:
@@ -90,7 +90,7 @@ def real_path(process: ProcessIdentity | None, path: str) -> str:
 def has_mounts() -> bool:
     try:
         return bool(_our_first())
-    except OSError:  # they could not be read just now, and what is not known is labelled
+    except OSError:  # the mounts could not be read; an unknown path is labelled
         return True
 
 
@@ -122,7 +122,7 @@ def _first(directory: int) -> list[bytes]:
 
 
 def _nearest(open_: Callable[[str, int], int], path: str) -> tuple[int, int, str]:
-    """Device and inode of the path, or of the nearest directory above it that is there; and which of them that is."""
+    """Device and inode of the path, or of its nearest existing parent; and which of the two it is."""
     at = path
     while True:
         try:

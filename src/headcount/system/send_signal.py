@@ -1,11 +1,11 @@
-"""Send a signal, only through the handle of the process that is meant.
+"""Send a signal, only through a verified process handle.
 
 Rules
   1. Only a pidfd is signalled, never a pid: it may belong to another process by then.
   2. Never another user's process, never ourselves.
   3. A signal that was not sent is an answer with its reason, not an exception.
 
-Not here: deciding that a process should be signalled (always a person's wish).
+Not here: deciding that a process should be signalled (always asked for by a person).
 """
 
 import _socket
@@ -57,7 +57,7 @@ def send(handle: Handle, number: signal.Signals) -> Sent | NotSent:
 
 
 def terminate_listener(sock: _socket.socket) -> Sent | NotSent:
-    """Asks whoever listens at the other end of a connected unix socket to stop."""
+    """Ask the process that listens at the other end of a connected unix socket to stop."""
     try:
         peer = Peer.of(sock)
     except OSError as error:

@@ -2,7 +2,7 @@
 
 Rules
   1. The kernel names the process that called connect(2), or listen(2) if the client asks. Nothing that the
-     other side writes is believed.
+     other side writes is trusted.
   2. The pidfd, where the kernel gives one, pins that process: it must be closed.
   3. An identity is handed out only if the pidfd was still alive after the look. Without a pidfd the pid's
      present owner is named, which is right while the peer waits for its answer.
@@ -34,24 +34,24 @@ class Peer(Struct):
     uid: int
     gid: int
     pidfd: int | None = None
-    closed: bool = False  # it no longer waits: its number may be another's by now
+    closed: bool = False  # it no longer waits: its pid may be another's by now
     _inode: int | None = None  # of the pidfd, once it was asked
 
     @classmethod
     def of(cls, sock: _socket.socket, with_pidfd: bool = True) -> "Peer":
-        """Of a connected unix socket; an OSError says that it is none, or that no descriptor was left."""
+        """The peer of a connected unix socket. OSError: it is no such socket, or no descriptor was free."""
         pid, uid, gid = _darwin(sock) if sys.platform == "darwin" else _linux(sock)
         return cls(pid, uid, gid, _peer_pidfd(sock) if with_pidfd else None)
 
     def look(self, processes: Processes) -> ProcessFacts | None:
-        """What that very process is; None: it is over, or cannot be told from another."""
+        """The facts of exactly that process; None: it ended, or cannot be told from another."""
         if self.pid <= 0 or self.closed:
             return None
         seen = processes.look(self.pid)
         if not isinstance(seen, ProcessFacts):
             return None
         if self.pidfd is not None and pidfds.has_ended(self.pidfd):
-            return None  # its number may have been another's by the time of the look
+            return None  # its pid may have been another's when it was read
         return seen
 
     def identity(self, processes: Processes) -> ProcessIdentity | None:
@@ -59,13 +59,13 @@ class Peer(Struct):
         return None if seen is None else seen.identity
 
     def inode(self) -> int | None:
-        """Of its pidfd; names the process where the kernel numbers processes so, else nobody."""
+        """The inode of its pidfd; it identifies the process on kernels with such inodes, else nothing."""
         if self._inode is None and self.pidfd is not None:
             self._inode = pidfds.inode_of(self.pidfd)
         return None if self.pidfd is None else self._inode
 
     def has_ended(self) -> bool:
-        """Only a pidfd can say so. Of one that was closed nothing is known any more, which is taken as an end."""
+        """Whether it ended, as its pidfd shows. A closed pidfd shows nothing, which counts as ended."""
         return self.closed or (self.pidfd is not None and pidfds.has_ended(self.pidfd))
 
     def close(self) -> None:
@@ -88,8 +88,8 @@ def _darwin(sock: _socket.socket) -> tuple[int, int, int]:
 
 
 def _peer_pidfd(sock: _socket.socket) -> int | None:
-    """None on a kernel before 6.5, and for a peer that is over on one before 6.16. With no descriptor left there is no
-    answer: who is not pinned may be another by the next request."""
+    """None on a kernel before 6.5, and for a peer that is over on one before 6.16. With no descriptor left it
+    raises: a peer that is not pinned may be another process by the next request."""
     try:
         return sock.getsockopt(socket.SOL_SOCKET, SO_PEERPIDFD)
     except OSError as error:

@@ -5,8 +5,9 @@ Rules
   2. The executable decides, and the name confirms. A path or an argument with "claude" in it proves nothing: scripts,
      editors and greps have that too.
   3. A helper runs the same executable. Its arguments tell it apart (accidents I9, I10).
-  4. A claimed spare looks like an idle one; only the registry knows. By the process alone it is a helper.
-  5. The command line may hold a prompt: it is looked at here and goes no further.
+  4. A spare process that has taken a session looks like an idle spare. Only the registry tells them apart, so by the
+     process alone it is a helper.
+  5. The command line may hold a prompt. It is read here and never stored or passed on.
 
 Not here: the registry (registry.py), walking up from a hook (daemon/).
 """
@@ -30,17 +31,17 @@ from headcount.core.values.report import Report
 NAMES = frozenset({"claude", "claude.exe"})  # claude.exe is npm's file name, on Linux too
 
 VERSION_FILE = re.compile(r".*/versions/[0-9]+(?:\.[0-9]+)*(?:[-+][0-9A-Za-z.+-]+)?", re.DOTALL)
-"""The native installer keeps one executable a version, and swaps a link at an update."""
+"""The native installer keeps one executable per version and swaps a link on update."""
 
 SERVICES = frozenset({"bg-pty-host", "bg-spare", "daemon", "daemon-worker", "mcp"})
-"""Subcommands that stay running and are no session."""
+"""Subcommands that keep running but are not sessions."""
 
 ERRANDS = frozenset({
     "agents", "attach", "auth", "auto-mode", "config", "doctor", "gateway", "import", "install", "kill", "logs",
     "migrate-installer", "plugin", "plugins", "project", "purge", "remote-control", "respawn", "rm", "setup-token",
     "stop", "ultrareview", "update", "upgrade",
 })  # fmt: skip
-"""Subcommands that do something and leave. `attach` shows a background session that has a process of its own."""
+"""Subcommands that do one thing and exit. `attach` shows a background session that has a process of its own."""
 
 SERVICE_FLAGS = ("--bg-spare", "--bg-pty-host", "--daemon-worker", "--claude-in-chrome-mcp", "--chrome-native-host",
                  "--computer-use-mcp", "--mcp-cli", "--ripgrep")  # fmt: skip
@@ -107,7 +108,7 @@ def recognise(facts: ProcessFacts) -> bool:
 
 def _is_called_as_helper(facts: ProcessFacts) -> bool:
     if not _is_own_name(facts):
-        return True  # it plays another tool, such as the `rg` inside its executable
+        return True  # it runs as another tool, such as the `rg` built into its executable
     first = facts.argv[1] if len(facts.argv) > 1 else ""
     return first in SERVICES or first in ERRANDS or first.startswith(SERVICE_FLAGS)
 
@@ -118,7 +119,7 @@ def _is_own_name(facts: ProcessFacts) -> bool:
 
 
 def _is_started_by_path(facts: ProcessFacts) -> bool:
-    """The installer's executable started by its full path is called by its version: `2.1.325`."""
+    """Whether it was started by its full path; the process is then named after the version: `2.1.325`."""
     if facts.exe is None:
         return False
     path = path_of(facts.exe)

@@ -3,10 +3,10 @@
 Rules
   1. A file is a hint: it outlives SIGKILL (L7) and is missing at the trust dialog. Its process decides.
   2. Read only. We never write, lock, move or delete anything there (K8).
-  3. Only a regular file of our own user, of a plausible size, whose name is the pid it speaks of.
-  4. Not whole, not there, not readable: None, which says nothing.
+  3. Only a regular file of our own user, of plausible size, named after the pid it describes, is read.
+  4. An incomplete, missing or unreadable file is None, which is evidence of nothing.
   5. Unknown fields and statuses are named for counting, and harmless (S6).
-  6. A name is taken only where `nameSource` says that somebody gave it, or that it is the directory's: the others
+  6. A name is taken only if `nameSource` says that a user gave it or that it is the directory's. Other names
      are made from the conversation. 2.1.197 has no sources: there `--bg PROMPT` writes the prompt as the name.
 
 Not here: watching the directory (daemon/), proving the process (system/processes).
@@ -108,7 +108,7 @@ class ClaudeRegistry:
 
 
 def parse(content: bytes, pid: int, written_at: float = 0.0) -> RegistryEntry | None:
-    """The record of that pid; None when it is not whole, or speaks of another."""
+    """The record of that pid; None if it is incomplete or describes another pid."""
     found = decoded(_decoder, content)
     if found is None:
         return None
@@ -139,8 +139,8 @@ def parse(content: bytes, pid: int, written_at: float = 0.0) -> RegistryEntry | 
 
 
 def home_of(cwd: str | None, transcript: str | None) -> str | None:
-    """The directory that the conversation belongs to: the CLI resumes it only there. The session may have gone
-    below it since."""
+    """The directory that the conversation belongs to. The CLI resumes it only there, even if the session has moved
+    to a subdirectory since."""
     if cwd is None or transcript is None:
         return cwd
     project = Path(transcript).parent.name
@@ -156,7 +156,7 @@ def _transcript(root: Path, entry: RegistryEntry) -> str | None:
 
 
 def _project(directory: str) -> str:
-    """The CLI writes a conversation under its directory's name, every other character as a dash."""
+    """The name of the conversation's project folder: its directory, with every special character as a dash."""
     return re.sub(r"[^0-9A-Za-z]", "-", directory)
 
 

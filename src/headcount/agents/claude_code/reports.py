@@ -4,14 +4,14 @@ Rules
   1. Never raises. What names no conversation is Unread; every other payload is a report. An event that is not in the
      table says nothing, and is still a sign of life.
   2. No prompt, answer or tool output leaves this file.
-  3. A dialog inside a subagent waits on the user all the same: it says ASKED and names the subagent. Everything else in
-     a subagent is reported with the subagent's name, for the core to keep apart (S1).
-  4. Notifications say nothing: they come seconds late, and `permission_prompt` is also sent for a question and for a
-     plan, so it would say less than is known (S4; traces question-noticed, plan).
+  3. A dialog inside a subagent also waits for the user: it is reported as ASKED with the subagent's name. Everything
+     else in a subagent is reported under the subagent's name, so that the core can keep it apart (S1).
+  4. Notifications are ignored: they arrive seconds late, and `permission_prompt` is also sent for a question or a
+     plan, so it says less than other events do (S4; traces question-noticed, plan).
   5. An edit was made when PostToolUse says so: one that failed, or that a guard or the user denied, has none.
-  6. A name is taken only where somebody gave it: `session_title` is the CLI's custom title (`-n`, `/rename`, or a title
-     that a hook of the user's sets). Titles that the CLI makes from a prompt are refused (decision 0088).
-  7. Only events that merely tell are installed. One that *replaces* what the agent does, never (accident H6).
+  6. A name is taken only if a user gave it: `session_title` is the CLI's custom title (`-n`, `/rename`, or a title
+     set by a user's hook). Titles that the CLI makes from a prompt are refused, because prompts are not stored (G11).
+  7. Only events that observe are installed, never one that *replaces* what the agent does (accident H6).
 
 Not here: installing (hooks.py), reading a payload (agents/kit/hook_events.py), what follows from a report (core).
 """
@@ -44,10 +44,10 @@ ASKING_TOOLS = {"AskUserQuestion": WaitingOn.QUESTION, "ExitPlanMode": WaitingOn
 """Tools that do nothing but ask the user."""
 
 LIMITS = frozenset({"rate_limit", "usage_limit", "usage_limit_reached", "billing_error", "credits_required"})
-"""Errors of StopFailure that mean: not now, whatever one asks."""
+"""Errors of StopFailure that mean a limit: no request succeeds until it resets."""
 
 OVER = frozenset({"completed", "failed", "killed", "stopped", "cancelled", "canceled", "done"})
-"""Statuses of a background task that does not run any more."""
+"""Statuses of a background task that no longer runs."""
 
 EDITING_TOOLS = ("Edit", "Write", "MultiEdit", "NotebookEdit")
 
@@ -63,7 +63,7 @@ RESETS = re.compile(
     r"\bresets?(?:,? (?:at|on|in|[0-9][0-9:]{0,4}(?:am|pm)?|am|pm|Mon|Tue|Wed|Thu|Fri|Sat|Sun|Jan|Feb|Mar|Apr|May|Jun|Jul"
     r"|Aug|Sep|Oct|Nov|Dec|\((?:[A-Z]{2,5}|[A-Z][A-Za-z_]{1,20}/[A-Z][A-Za-z_/]{1,30})\)))+"
 )
-"""The time in the CLI's notice of a limit, and no other words of that message."""
+"""The reset time in the CLI's limit notice; nothing else of that message is kept."""
 
 
 def translate(payload: bytes, at: float, source: str) -> Report | Unread:
@@ -93,7 +93,7 @@ def unknown_fields(payload: bytes) -> tuple[str, ...]:
 
 def _session_start(read: Payload) -> HookFields:
     name, model = name_of(read["session_title"]), plain(read["model"], 100)
-    if read["source"] == "compact":  # the same conversation, shorter: nothing opened
+    if read["source"] == "compact":  # a compaction: the same conversation continues, none was opened
         return HookFields(Turn.COMPACTED, name=name, model=model)
     opening = OPENINGS.get(text_of(read["source"]), Opening.STARTUP)
     return HookFields(Turn.STARTED, opening=opening, name=name, model=model)
@@ -118,7 +118,7 @@ def _goes_on(read: Payload) -> HookFields:
 
 
 def _after_failed_tool(read: Payload) -> HookFields:
-    """A tool that its user interrupted ended the turn with it."""
+    """If the user interrupted the tool, the turn ended with it."""
     return HookFields(Turn.SETTLED if read["is_interrupt"] is True else Turn.TOOL_DONE)
 
 
@@ -165,7 +165,7 @@ def _before_compact(read: Payload) -> HookFields:
 
 
 def _after_compact(read: Payload) -> HookFields:
-    """`/compact` was the turn, and it is over; an automatic one stands inside a turn that goes on."""
+    """A manual `/compact` was the whole turn, now over. An automatic one happens inside a turn that continues."""
     return HookFields(Turn.SETTLED if read["trigger"] == "manual" else Turn.COMPACTED)
 
 
@@ -250,7 +250,7 @@ def _tool(read: Payload) -> str:
 
 
 def _background(read: Payload, ended: str | None) -> tuple[Background, ...] | None:
-    """The whole list, without the one that just ended: its own SubagentStop still calls it running."""
+    """All background tasks except the one that just ended: its own SubagentStop still lists it as running."""
     listed = tasks(read)
     if listed is None:
         return None
@@ -263,7 +263,7 @@ def _task(task: Task) -> Background | None:
     if id is None:
         return None
     kind = one_line(task.type, 20) if isinstance(task.type, str) else "task"
-    # Only a shell is told by its description: that of a subagent may be its prompt.
+    # Only a shell's description is used: a subagent's may be its prompt.
     told = (task.description, task.command) if kind == "shell" else (task.agent_type,)
     text = next((each for each in told if isinstance(each, str) and each), "")
     return Background(id, kind, one_line(redacted(text)))

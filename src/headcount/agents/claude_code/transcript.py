@@ -1,12 +1,12 @@
-"""Claude Code's transcripts: how the last turn stands (`glimpse`), and the last lines for a person (`peek`).
+"""Claude Code's transcripts: state of the last turn (`glimpse`), and the last lines for a person (`peek`).
 
 Rules
   1. Only the end of the file is read, and only when asked: TAIL bytes for a glimpse, MOST for a person (accident H5).
   2. A path comes from a payload: only a regular file of our own user that is named after the conversation is read.
   3. A line that is cut, damaged or unknown is skipped.
-  4. A glimpse has no text: of a message its kind, its time, its model and the label of its tool; of titles only the one
-     that somebody gave.
-  5. `peek` shows text as it was written, and whoever prints it cleans it. Nothing is kept. A tool is shown by its label,
+  4. A glimpse has no text: of a message only its kind, time, model and tool label; of titles only one that a user
+     gave.
+  5. `peek` returns text as it was written; the caller cleans it before printing. Nothing is stored. A tool is shown by its label,
      without its result. Reminders and commands of the CLI itself are left out.
 
 Not here: when a transcript is read (daemon/observers/transcripts.py), what follows (core), who may ask
@@ -37,7 +37,7 @@ COST_MOST = 1e9
 GOES_ON = frozenset({"tool_use", "pause_turn", ""})  # reasons after which the turn is not over
 
 MOST = 512 * 1024
-"""More than a glimpse takes: the newest CLI writes each request beside the conversation, in lines of 20 KB."""
+"""More than a glimpse reads: the newest CLI also writes each request into the file, in lines of 20 KB."""
 
 
 class Usage(msgspec.Struct):
@@ -70,7 +70,7 @@ class TranscriptMessage(msgspec.Struct):
 
 
 class TranscriptLine(msgspec.Struct):
-    """The fields of a line that are looked at, by the CLI's own names."""
+    """The fields of a line that are read, under the CLI's own names."""
 
     type: object = None
     subtype: object = None
@@ -101,7 +101,7 @@ def read_tail(path: Path, conversation: str) -> Tail | None:
 
 
 def parse(content: bytes) -> Tail:
-    """What whole lines say, the later over the earlier."""
+    """What the complete lines say; later lines override earlier ones."""
     tail = Tail()
     for row in content.split(b"\n"):
         line = line_of(row)
@@ -153,7 +153,7 @@ def _answered(tail: Tail, line: TranscriptLine, message: TranscriptMessage, at: 
 
 
 def _given(tail: Tail, message: TranscriptMessage, at: float) -> Tail:
-    """What the model was given: a prompt, the result of a tool, or the note that its user stopped it."""
+    """Apply what was sent to the model: a prompt, a tool result, or the note that the user interrupted it."""
     content = message.content
     texts = [content] if isinstance(content, str) else [b.text for b in content if isinstance(b.text, str)]
     if any(text.startswith(INTERRUPTED) for text in texts):
@@ -161,14 +161,14 @@ def _given(tail: Tail, message: TranscriptMessage, at: float) -> Tail:
     if not isinstance(content, str) and any(block.type == "tool_result" for block in content):
         return tail.after(Turn.TOOL_DONE, at)
     if all(text.lstrip().startswith(NOT_A_PROMPT) for text in texts):
-        return tail  # a command of the CLI itself, or nothing
+        return tail  # a command of the CLI itself, or empty
     return tail.after(Turn.PROMPTED, at)
 
 
 def _counted(tail: Tail, message: TranscriptMessage, at: float) -> Tail:
     model, usage = plain(message.model, 100), message.usage
     if model is None or model.startswith("<"):
-        return tail  # the CLI's own words, not a model's
+        return tail  # written by the CLI itself, not by a model
     tail = replace(tail, model=model, model_at=at)
     if usage is None:
         return tail
@@ -178,8 +178,8 @@ def _counted(tail: Tail, message: TranscriptMessage, at: float) -> Tail:
 
 
 def _spent(line: TranscriptLine) -> Spent | None:
-    """As of when the CLI last left the conversation: only then does it write it. All that went in counts as input,
-    from a cache or not; a figure that is none is left out."""
+    """Tokens and cost. The CLI writes them only when it leaves the conversation. Input includes cached tokens; values
+    that are not numbers are left out."""
     if line.modelUsage is None:
         return None
     models = line.modelUsage.values()
@@ -201,7 +201,7 @@ def label_of(tool: str, block: Block, cwd: object) -> str:
 
 
 def peek(path: Path, conversation: str, lines: int) -> list[ConversationLine] | None:
-    """The last so many; None: there is no transcript to read."""
+    """The last `most` lines; None: there is no transcript to read."""
     end = read_end(path, MOST) if path.name == f"{conversation}.jsonl" else None
     return None if end is None else last_spoken(end, lines, _said)
 

@@ -2,9 +2,9 @@
 
 Rules
   1. Only the last TAIL bytes are read, and only their uuids and times: no text.
-  2. A branch is told by its leaf: a line that no other follows, of whatever kind: a turn ends with the CLI's own
-     notes. One leaf is no fork.
-  3. Subagents' lines are not of the conversation itself.
+  2. A branch is identified by its leaf: a line of any kind that no other line follows (a turn ends with the CLI's own
+     notes). One leaf is no fork.
+  3. Subagents' lines are not part of the conversation.
 
 Not here: the turn at the end of a transcript (transcript.py), who writes (core/leftovers/conversation_open_twice.py).
 """
@@ -22,7 +22,7 @@ UUID_MOST = 64
 
 
 class ForkLine(msgspec.Struct):
-    """By the CLI's own names."""
+    """The fields that are read, under the CLI's own names."""
 
     uuid: object = None
     parentUuid: object = None
@@ -34,7 +34,7 @@ _decoder = msgspec.json.Decoder(ForkLine)
 
 
 def branches(path: Path, conversation: str) -> list[dict[str, str]]:
-    """The leaves of that conversation's tail, the newest last; empty when there is nothing to read."""
+    """The leaves of the conversation's tail, newest last; empty if there is nothing to read."""
     end = read_end(path, TAIL) if path.name == f"{conversation}.jsonl" else None
     if end is None:
         return []

@@ -3,10 +3,10 @@
 Rules
   1. The adapter holds nothing and only delegates to the modules beside it.
   2. The native executable decides. npm's `node …/bin/codex` only starts it and waits: it is neither.
-  3. `codex exec` and `codex review` are one conversation and its process: a session by the process alone.
-  4. Everything else is a helper until its files show what it has open: a terminal may be the window of
-     conversations that live in the app server, and an app server may have none or many (decision 0027).
-  5. The command line may hold a prompt: it is looked at here and goes no further.
+  3. `codex exec` and `codex review` run exactly one conversation, so the process alone identifies a session.
+  4. Everything else is a helper until its open files show a conversation: a terminal may only display
+     conversations that run in the app server, and an app server may have none or many.
+  5. The command line may hold a prompt. It is read here and never stored or passed on.
 
 Not here: what a process has open (open_conversations.py).
 """
@@ -26,13 +26,13 @@ from headcount.core.values.process import OpenFiles, ProcessFacts
 from headcount.core.values.report import Report
 
 RUNS = frozenset({"exec", "e", "review"})
-"""Subcommands that are one conversation from their start to their end."""
+"""Subcommands that run exactly one conversation."""
 
 WITH_VALUE = frozenset({
     "-c", "--config", "--enable", "--disable", "--remote", "--remote-auth-token-env", "-i", "--image", "-m", "--model",
     "--local-provider", "-p", "--profile", "-s", "--sandbox", "-a", "--ask-for-approval", "-C", "--cd", "--add-dir",
 })  # fmt: skip
-"""Options before the subcommand whose next word is their value."""
+"""Options before the subcommand that take the next word as their value."""
 
 
 class Codex(Adapter):
@@ -74,8 +74,8 @@ CODEX = Codex()
 
 
 def is_codex(facts: ProcessFacts) -> bool:
-    """Runs the native executable under its own name. The sandbox and the patch tool are the same file, called
-    otherwise."""
+    """Whether it runs the native executable under its own name. The sandbox and the patch tool are the same file under
+    other names."""
     if not facts.argv or facts.exe is None:
         return False
     return name_of(facts.exe) == NAME and base(facts.argv[0]) == NAME
@@ -90,7 +90,7 @@ def is_helper(facts: ProcessFacts) -> bool:
 
 
 def subcommand(argv: tuple[str, ...]) -> str | None:
-    """The first word that is no option; for a terminal that is its prompt, if it was given one."""
+    """The first word that is not an option. For a terminal session this may be the prompt."""
     words = iter(argv[1:])
     for word in words:
         if word in WITH_VALUE:

@@ -1,9 +1,9 @@
 """Codex's hooks: which file they go into, and whether Codex runs them.
 
 Rules
-  1. Codex runs a hook only once its user has trusted it, and skips it silently otherwise. What it trusts stands in its
-     config.toml, as a hash of each entry. We read that to say which hooks run, and never write it.
-  2. Its time limits are seconds, at most 3 for SessionEnd and Interrupt: more makes it print a warning.
+  1. Codex runs a hook only after the user trusted it, and otherwise skips it silently. Its config.toml holds a hash of
+     each trusted entry. We read that to report which hooks run, and never write it.
+  2. Its time limits are in seconds, at most 3 for SessionEnd and Interrupt: more makes it print a warning.
 
 Not here: the events (reports.py), installing (agents/installing/json_hooks.py).
 """
@@ -31,7 +31,7 @@ def _roots(env: Mapping[str, str], home: Path) -> list[Path]:
 
 
 def inactive(root: Path, text: str) -> str:
-    """Why Codex does not run what stands in our file, and the next step; empty: it runs all of it."""
+    """Why Codex does not run our entries, and the next step; empty: it runs all of them."""
     known = _trusted(root)
     if known is None:
         return f"inactive until trusted: {REVIEW} (config.toml cannot be read)"
@@ -45,7 +45,7 @@ def inactive(root: Path, text: str) -> str:
 
 
 def _ours(root: Path, text: str) -> Iterator[tuple[str, str]]:
-    """Key and fingerprint, as Codex counts them, of each of our entries."""
+    """Key and fingerprint of each of our entries, computed as Codex does."""
     try:
         groups_of = json.loads(text)["hooks"]
     except (ValueError, KeyError, TypeError, RecursionError):
@@ -58,7 +58,7 @@ def _ours(root: Path, text: str) -> Iterator[tuple[str, str]]:
 
 
 def fingerprint(event: str, group: Mapping[str, object], handler: Mapping[str, object]) -> str:
-    """Codex's own: sha256 of the one entry as sorted, compact JSON."""
+    """Codex's fingerprint of an entry: sha256 of its sorted, compact JSON."""
     entry: dict[str, object] = {"event_name": _snake(event), "hooks": [{"async": False, **handler}]}
     if "matcher" in group:
         entry["matcher"] = group["matcher"]
@@ -67,7 +67,7 @@ def fingerprint(event: str, group: Mapping[str, object], handler: Mapping[str, o
 
 
 def _trusted(root: Path) -> dict[str, str] | None:
-    """What its user trusted: key -> fingerprint; None: that cannot be read."""
+    """What the user trusted: key -> fingerprint; None: it cannot be read."""
     try:
         path = root / "config.toml"
         if path.stat().st_size > LARGEST:

@@ -1,11 +1,11 @@
 """Which conversations a Codex process has open: by the writer locks it holds, and its rollout files.
 
 Rules
-  1. A lock that this very process holds names the conversation, also before the first prompt. A lock file that
-     merely exists outlives its process and says nothing (accident L7).
+  1. A lock held by this process names the conversation, even before the first prompt. A lock file alone proves
+     nothing: it outlives its process (accident L7).
   2. Where the kernel shows no lock file at all (another platform, an older CLI) an open rollout names it.
-  3. A subagent has a rollout of its own in the same process: it is no session.
-  4. Of a rollout only its first bytes are read here, and only of a regular file of our own user.
+  3. A subagent has a rollout of its own in the same process. It is not a session.
+  4. Only the first bytes of a rollout are read here, and only from a regular file of our own user.
 
 Not here: the end of a rollout (transcript.py), reading what a process has open (system/processes).
 """
@@ -22,7 +22,7 @@ from headcount.agents.interface import Hosted, WatchedDirectory
 from headcount.agents.kit.safe_reading import UUID, absolute, read_plain
 from headcount.core.values.process import OpenFiles
 
-HEAD = 4 * 1024  # the facts stand before the instructions, which are long
+HEAD = 4 * 1024  # the fields we need come before the instructions, which are long
 
 LOCK = re.compile(rf".*/thread-writer-locks/({UUID.pattern})\.lock", re.ASCII | re.DOTALL)
 ROLLOUT = re.compile(rf".*/rollout-[0-9T-]+-({UUID.pattern})\.jsonl", re.ASCII | re.DOTALL)
@@ -32,7 +32,7 @@ PARENT = re.compile(rb'"source":\{"sub_?agent"')
 
 
 class RolloutHead(Struct, frozen=True):
-    """What the first bytes of a rollout say."""
+    """The fields in the first bytes of a rollout."""
 
     cwd: str | None = None
     is_subagent: bool = False
@@ -44,7 +44,7 @@ def root(env: Mapping[str, str], home: Path) -> Path:
 
 
 def places(env: Mapping[str, str], home: Path) -> list[WatchedDirectory]:
-    """A lock is taken whenever a conversation opens, before its rollout is there."""
+    """Directories to watch. Codex takes a lock when a conversation opens, before the rollout exists."""
     return [WatchedDirectory(root(env, home) / "thread-writer-locks")]
 
 
@@ -67,7 +67,7 @@ def _hosted(conversation: str, rollout: str | None, by: str) -> Hosted | None:
 
 
 def read_head(path: Path) -> RolloutHead:
-    """Nothing that can be read: nothing is said."""
+    """The rollout's head; all fields empty if it cannot be read."""
     return read_plain(path, lambda fd, _: parse_head(os.pread(fd, HEAD, 0))) or RolloutHead()
 
 

@@ -64,7 +64,7 @@ def unknown_fields(payload: bytes) -> tuple[str, ...]:
 
 
 def _session_start(read: Payload) -> HookFields:
-    if read["source"] == "compact":  # the same conversation, shorter: nothing opened
+    if read["source"] == "compact":  # a compaction: the same conversation continues, none was opened
         return HookFields(Turn.COMPACTED)
     return HookFields(Turn.STARTED, opening=OPENINGS.get(text_of(read["source"]), Opening.STARTUP))
 

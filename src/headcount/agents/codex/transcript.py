@@ -1,16 +1,16 @@
-"""Codex's rollouts: how the last turn stands (`glimpse`), and the last lines for a person (`peek`).
+"""Codex's rollouts: state of the last turn (`glimpse`), and the last lines for a person (`peek`).
 
 Rules
   1. Only the end of the file is read, and only when asked: TAIL bytes for a glimpse, MOST for a person (accident H5).
   2. A path comes from a payload or from the kernel: only a regular file of our own user that is named after the
      conversation is read.
   3. A line that is cut, damaged or unknown is skipped.
-  4. A glimpse has no text: of an item its kind, its time and the label of its tool. A thread's name is not taken: a
-     client may make it from the first prompt, and the rollout does not say who gave it.
-  5. An approval is not written here: while one is open, the rollout shows the tool that it is asked for.
-  6. `peek` takes what was said from `item_completed`, which is what the terminal shows: the items beside it also hold
-     what Codex itself tells the model. A tool is shown by its label, without its result.
-  7. `peek` shows text as it was written, and whoever prints it cleans it. Nothing is kept.
+  4. A glimpse has no text: of an item only its kind, time and tool label. A thread's name is not taken: a client may
+     make it from the first prompt, and the rollout does not say who gave it.
+  5. Approvals are not written to the rollout. While one is open, the rollout shows the tool it is for.
+  6. `peek` reads `item_completed`, which is what the terminal shows: other items also hold Codex's own instructions to
+     the model. A tool is shown by its label, without its result.
+  7. `peek` returns text as it was written; the caller cleans it before printing. Nothing is stored.
 
 Not here: when a rollout is read (daemon/observers/transcripts.py), its first line (open_conversations.py), what follows
 (core), who may ask (daemon/routes/peek.py).
@@ -40,7 +40,7 @@ SHELLS = frozenset({"exec_command", "shell", "shell_command", "local_shell"})
 READ_TYPES = frozenset({"event_msg", "response_item", "turn_context", "session_meta"})
 
 MOST = 512 * 1024
-"""More than a glimpse takes: results of tools stand between what was said."""
+"""More than a glimpse reads: tool results lie between the messages."""
 
 WHO = {"UserMessage": "user", "AgentMessage": "agent"}
 
@@ -50,7 +50,7 @@ class Failure(msgspec.Struct):
 
 
 class RolloutUsage(msgspec.Struct):
-    input_tokens: object = None  # what came from a cache is among them
+    input_tokens: object = None  # includes cached tokens
     output_tokens: object = None
 
 
@@ -61,7 +61,7 @@ class TokenInfo(msgspec.Struct):
 
 
 class Item(msgspec.Struct):
-    """The fields of a payload that are looked at, by the CLI's own names."""
+    """The fields of a payload that are read, under the CLI's own names."""
 
     type: object = None
     name: object = None
@@ -105,7 +105,7 @@ def read_tail(path: Path, conversation: str) -> Tail | None:
 
 
 def parse(content: bytes) -> Tail:
-    """What whole lines say, the later over the earlier."""
+    """What the complete lines say; later lines override earlier ones."""
     tail = Tail()
     for row in content.split(b"\n"):
         line = line_of(row)
@@ -154,7 +154,7 @@ def _turned(tail: Tail, kind: str, item: Item, at: float) -> Tail:
         return tail.after(Turn.TOOL_DONE, at) if text_of(item.type) in OUTPUTS else tail
     if item.type == "task_started":
         return tail.after(Turn.PROMPTED, at)
-    if item.type == "turn_aborted":  # by its user: at rest, and nothing new to look at
+    if item.type == "turn_aborted":  # interrupted by the user: idle, with nothing new to read
         return tail.after(Turn.SETTLED, at)
     if item.type == "task_complete":
         return _ended(tail, item.error, at)
@@ -172,7 +172,7 @@ def _ended(tail: Tail, error: Failure | None, at: float) -> Tail:
 
 
 def label_of(item: Item) -> str:
-    """A command under the name that hooks give it; of any other tool its name only."""
+    """A command is labelled as hooks label it; any other tool by its name only."""
     name = item.name if isinstance(item.name, str) else str(item.type)
     if name not in SHELLS:
         return one_line(name)
@@ -201,7 +201,7 @@ _event = JsonReader(RolloutEvent)
 
 
 def peek(path: Path, conversation: str, lines: int) -> list[ConversationLine] | None:
-    """The last so many; None: there is no rollout to read."""
+    """The last `most` lines; None: there is no rollout to read."""
     end = read_end(path, MOST) if is_of(path, conversation) else None
     return None if end is None else last_spoken(end, lines, _said)
 

@@ -5,7 +5,7 @@ Rules
   2. Gemini CLI is a script that node runs: the executable must be node, and the first argument that is no option of
      node's must be the CLI's own script. Its name anywhere else in a command line proves nothing.
   3. The first process only starts a second one and waits. The second, started by the full path of node, is the session.
-  4. The command line may hold a prompt: it is looked at here and goes no further.
+  4. The command line may hold a prompt. It is read here and never stored or passed on.
 
 Not here: walking up from a hook (daemon/).
 """
@@ -26,7 +26,7 @@ from headcount.core.values.report import Report
 NODES = frozenset({"node", "nodejs"})
 
 ERRANDS = frozenset({"mcp", "extensions", "extension", "skills", "skill", "hooks", "hook", "gemma"})
-"""Subcommands that manage something and leave."""
+"""Subcommands that manage something and exit."""
 
 ERRAND_FLAGS = (
     "--list-sessions",
@@ -45,7 +45,7 @@ class Gemini(Adapter):
     label = "gemini"
     marks = frozenset({"GEMINI_SESSION_ID"})
     hooks = HOOKS
-    follows = True  # an Esc at a dialog and an error stand in its chat only
+    follows = True  # only its chat file shows an Esc at a dialog, or an error
 
     def recognise(self, facts: ProcessFacts) -> bool:
         return recognise(facts)
@@ -80,7 +80,7 @@ def recognise(facts: ProcessFacts) -> bool:
 
 
 def is_launcher(facts: ProcessFacts) -> bool:
-    """Found by name through PATH, as `env node` does it; it starts the session by node's own full path."""
+    """Whether node was found through PATH, as `env node` does. The launcher starts the session by node's full path."""
     return _is_session(facts) and not facts.argv[0].startswith("/")
 
 
@@ -99,12 +99,12 @@ def _is_errand(given: tuple[str, ...]) -> bool:
 
 
 def _given(facts: ProcessFacts) -> tuple[str, ...] | None:
-    """What the CLI's script was called with; None: that is not the CLI."""
+    """The arguments of the CLI's script; None: this is not the CLI."""
     if facts.exe is None or name_of(facts.exe) not in NODES:
         return None
     for nth, word in enumerate(facts.argv[1:], 1):
         if word.startswith("-"):
-            continue  # node's own options, which have their values behind "="
+            continue  # node's own options, whose values follow "="
         return facts.argv[nth + 1 :] if _is_script(word) else None
     return None
 

@@ -19,7 +19,7 @@ MILLI = 1000
 
 
 def roots(env: Mapping[str, str], home: Path) -> list[Path]:
-    """`GEMINI_CLI_HOME` stands in the place of the home directory."""
+    """`GEMINI_CLI_HOME` replaces the home directory."""
     given = env.get("GEMINI_CLI_HOME")
     return [(Path(given) if given else home) / ".gemini"]
 

@@ -7,7 +7,7 @@ Rules
      that is not there shows its name only: "Shell: npm test", "Edit: src/app.ts".
   3. A payload carries the time at which the CLI wrote it; the file that holds it was written later, by a shell. The
      earlier time counts, so that hooks and transcript are ordered by one clock.
-  4. Only events that merely tell, and are small, are installed.
+  4. Only events that observe, and are small, are installed.
 
 Not here: installing (hooks.py), what follows from a report (core), cutting and redacting (agents/kit/labels.py).
 """
@@ -74,7 +74,7 @@ def label(tool: str, given: GeminiToolInput, cwd: str | None) -> str:
 
 
 class PermissionDetails(msgspec.Struct):
-    """What a permission is asked for: `details` of a Notification."""
+    """What the permission is for: `details` of a Notification."""
 
     type: object = None
     command: object = None
@@ -82,7 +82,7 @@ class PermissionDetails(msgspec.Struct):
 
 
 class ToolOutcome(msgspec.Struct):
-    """Of a tool: whether it failed. What it put out is not read."""
+    """Whether a tool failed. Its output is not read."""
 
     error: object = None
 
@@ -183,7 +183,7 @@ def _file(read: Payload) -> str | None:
 
 
 def _failed(read: Payload) -> bool:
-    """AfterTool comes after a tool that failed too; one that was denied has none."""
+    """Whether the tool failed. AfterTool also follows a failed tool, but not a denied one."""
     return _outcome.read_or_empty(read.raw("tool_response")).error is not None
 
 

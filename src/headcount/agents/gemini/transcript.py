@@ -1,14 +1,14 @@
-"""Gemini CLI's chats: how the last turn stands (`glimpse`), and the last lines for a person (`peek`).
+"""Gemini CLI's chats: state of the last turn (`glimpse`), and the last lines for a person (`peek`).
 
 Rules
   1. Only the end of the file is read, and only when asked: TAIL bytes for a glimpse, MOST for a person (accident H5).
   2. A path comes from a payload: only a regular file of our own user that is named after the conversation is read.
-  3. A line that is cut, damaged or unknown is skipped; so is `$set`, which rewrites what was said before.
-  4. A glimpse has no text: of a message its kind, its time, its model and the label of its tool.
+  3. A line that is cut, damaged or unknown is skipped; so is `$set`, which rewrites earlier messages.
+  4. A glimpse has no text: of a message only its kind, time, model and tool label.
   5. Only the chat shows an Esc at a dialog and an error: no hook reports either (L5).
-  6. An answer is written again, under the same id, when its tools have ended: the later form replaces the earlier. What
-     the CLI itself tells the model, and a tool's result, is left out.
-  7. `peek` shows text as it was written, and whoever prints it cleans it. Nothing is kept.
+  6. An answer is written again under the same id when its tools have ended; the later version replaces the earlier.
+     The CLI's own instructions to the model and tool results are left out.
+  7. `peek` returns text as it was written; the caller cleans it before printing. Nothing is stored.
 
 Not here: when a chat is read (daemon/observers/transcripts.py), what follows (core), who may ask
 (daemon/routes/peek.py).
@@ -30,11 +30,11 @@ from headcount.core.values.report import Turn
 
 REWRITE = 40  # bytes within which a `$set` names what it sets
 CANCELLED = "Request cancelled."
-CONTEXT = "<session_context>"  # what the CLI itself says first
+CONTEXT = "<session_context>"  # how the CLI's own messages begin
 LIMITS = ('"code":429', "RESOURCE_EXHAUSTED", "quota")
 
 MOST = 512 * 1024
-"""More than a glimpse takes: results of tools stand between what was said."""
+"""More than a glimpse reads: tool results lie between the messages."""
 
 WHO = {"user": "user", "gemini": "agent"}
 
@@ -75,7 +75,7 @@ def glimpse(path: Path, conversation: str) -> Glimpse | None:
 
 
 def parse(content: bytes) -> Tail:
-    """What whole lines say, the later over the earlier."""
+    """What the complete lines say; later lines override earlier ones."""
     tail = Tail()
     for line in lines_of(content):
         tail = _after(tail, line)
@@ -89,8 +89,7 @@ def read(path: Path, conversation: str, most: int) -> bytes | None:
 
 
 def lines_of(content: bytes) -> Iterator[ChatLine]:
-    """What was said, in its order, each once: after an Esc all that was said before is written again, till it is
-    set."""
+    """The messages in order, each once: after an Esc the CLI writes all earlier messages again, until `$set`."""
     again = False
     for row in content.split(b"\n"):
         if row.startswith(b'{"$set"') and b'"messages"' in row[:REWRITE]:
@@ -133,7 +132,7 @@ def _answered(tail: Tail, line: ChatLine, at: float) -> Tail:
 
 
 def _called(tail: Tail, call: ToolCall, at: float) -> Tail:
-    """The line is written again when the tool has ended, under the time of the answer."""
+    """Apply a tool call. Its line is written again when the tool ends, with the time of the answer."""
     ended = moment_of(call.timestamp) or at
     if call.status in ("success", "error", "cancelled"):
         return tail.after(Turn.TOOL_DONE, ended)
@@ -146,7 +145,7 @@ def label_of(call: ToolCall) -> str:
 
 
 def _given(tail: Tail, line: ChatLine, at: float) -> Tail:
-    """What the model was given: a prompt, or the result of a tool."""
+    """Apply what was sent to the model: a prompt or a tool result."""
     parts = line.content if isinstance(line.content, list) else []
     if any(part.functionResponse is not None for part in parts):
         return tail.after(Turn.TOOL_DONE, at)
@@ -156,7 +155,7 @@ def _given(tail: Tail, line: ChatLine, at: float) -> Tail:
 
 
 def peek(path: Path, conversation: str, lines: int) -> list[ConversationLine] | None:
-    """The last so many; None: there is no chat to read."""
+    """The last `most` lines; None: there is no chat to read."""
     content = read(path, conversation, MOST)
     if content is None:
         return None

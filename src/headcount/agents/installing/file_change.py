@@ -3,7 +3,7 @@
 Rules
   1. Planning only reads. A plan holds what is there and what would be there; carrying it out writes exactly that.
   2. What was there is remembered before anything is written: a crash in between loses nothing (G8).
-  3. A file that changed at this very moment is planned anew, a few times; then it is left alone.
+  3. If the file changed meanwhile, planning starts over, a few times; then the file is left alone.
 
 Not here: what is put into a file (json_hooks.py, opencode/), reading and writing it (settings_file.py).
 """
@@ -20,7 +20,7 @@ from headcount.agents.installing.hook_line_asks_daemon import AS_IT_IS, Asking
 from headcount.agents.installing.json_edit import Invalid
 from headcount.agents.installing.settings_file import OriginalFile, Refusal
 
-TRIES = 3  # agents themselves write these files, when their user allows a tool for good
+TRIES = 3  # agents also write these files, e.g. when the user allows a tool permanently
 
 
 class FileChange(Struct, frozen=True):
@@ -32,8 +32,10 @@ class FileChange(Struct, frozen=True):
     added: int = 0
     renewed: int = 0
     removed: int = 0
-    repoints: bool = False  # an entry of ours that is there leads to another home: to change it is for people
-    note: str = ""  # what its user has still to do: "inactive until trusted: run /hooks in Codex"
+    repoints: bool = (
+        False  # an existing entry of ours points to another state directory: only the operator may change it
+    )
+    note: str = ""  # what the user still has to do: "inactive until trusted: run /hooks in Codex"
 
     @property
     def changes(self) -> bool:
@@ -59,16 +61,16 @@ class HookState(Struct, frozen=True):
 
 
 class HookFiles(Protocol):
-    """How our hooks get into an agent's own files, and out again. `mailbox` is always that agent's own
-    directory (drop_line.directory_of), `state` where we remember what was there."""
+    """Installs our hooks in an agent's files and removes them. `mailbox` is always that agent's own directory
+    (hook_line_mailbox.directory_of); `state` is where the previous content is remembered."""
 
     @property
     def programs(self) -> tuple[str, ...]:
-        """The commands that its users type; one of them on PATH: the agent is on this machine."""
+        """The commands that users type. If one is on PATH, the agent is installed."""
         ...
 
     def roots(self, env: Mapping[str, str], home: Path) -> list[Path]:
-        """The agent's own places, several at once when so configured; they need not exist."""
+        """The agent's configuration directories; there may be several, and they need not exist."""
         ...
 
     def plan_install(
@@ -80,7 +82,7 @@ class HookFiles(Protocol):
     def install(
         self, root: Path, mailbox: Path, state: Path, asking: Asking = AS_IT_IS
     ) -> FileChange | Refusal:
-        """Tries what it installs first, then plans and carries out."""
+        """Try the lines first, then plan and write."""
         ...
 
     def uninstall(self, root: Path, state: Path) -> FileChange | Refusal: ...
@@ -95,7 +97,9 @@ def carry_out(plan: FileChange) -> Refusal | None:
             try:
                 settings_file.remember(plan.memory, plan.remembered, plan.settings)
             except OSError as error:
-                return Refusal(plan.settings, f"what is there cannot be remembered ({error.strerror})")
+                return Refusal(
+                    plan.settings, f"its present content cannot be saved for uninstall ({error.strerror})"
+                )
         refusal = settings_file.replace(plan.settings, plan.before, plan.after)
         if refusal is not None:
             return refusal
@@ -105,7 +109,7 @@ def carry_out(plan: FileChange) -> Refusal | None:
 
 
 def written(planned: Callable[[], FileChange | Refusal]) -> FileChange | Refusal:
-    """Planned and carried out; again when the agent wrote its file at the same moment."""
+    """Plan and carry out; start over if the agent wrote the file meanwhile."""
     for left in reversed(range(TRIES)):
         plan = planned()
         if isinstance(plan, Refusal):
@@ -129,7 +133,7 @@ def refusal_of(path: Path, error: Exception) -> Refusal:
 
 def diff(plan: FileChange) -> str:
     """What carrying it out would change, as a unified diff."""
-    import difflib  # for whoever asks for a plan; the daemon never does
+    import difflib  # lazy import: only for showing a plan, which the daemon never does
 
     sides = [
         (side or b"").decode("utf-8", "replace").splitlines(keepends=True)
@@ -147,4 +151,4 @@ def _forget(plan: FileChange) -> None:
         try:
             plan.settings.parent.rmdir()
         except OSError:
-            return  # somebody keeps something there by now
+            return  # not empty: other files are there by now

@@ -2,10 +2,9 @@
 
 Rules
   1. Merge, never replace: what is not ours is not touched, moved or re-printed.
-  2. Doing it twice is doing it once; an entry of an earlier version is brought up to date where it stands.
-  3. What comes out is checked before anybody writes it: everything that was not ours is still there and
-     equal, and each of ours is one well-formed entry (one malformed entry makes the agent refuse the whole
-     file: accident H8).
+  2. Idempotent. An entry of an earlier version is updated in place.
+  3. The result is checked before it is written: everything that is not ours is still there and equal, and each
+     of ours is one well-formed entry (one malformed entry makes the agent refuse the whole file: accident H8).
 
 Claude Code, Codex and Gemini share the shape: `hooks: {event: [{matcher?, hooks: [{type, command, timeout}]}]}`.
 Not here: files (settings_file.py), the lines (hook_line_mailbox.py, hook_line_asks_daemon.py).
@@ -23,7 +22,7 @@ Wanted = Mapping[str, str]  # event -> line
 
 OBSERVE = "observe"
 KINDS = (OBSERVE, *hook_line_asks_daemon.KINDS)
-"""Of each kind an event has at most one entry of ours."""
+"""An event has at most one entry of ours of each kind."""
 
 Group = dict[str, Any]
 Settings = dict[str, Any]
@@ -31,7 +30,7 @@ Entries = Mapping[tuple[str, str], Group]  # event and kind -> the group that ho
 
 
 def kind_of(command: object) -> str | None:
-    """Which kind of line of ours that is; None: somebody else's."""
+    """Which kind of our lines this is; None: not ours."""
     return OBSERVE if hook_line_mailbox.is_ours(command) else hook_line_asks_daemon.kind_of(command)
 
 
@@ -93,7 +92,7 @@ def is_switched_off(text: str) -> bool:
 
 
 def _with_entry(text: str, event: str, kind: str, wanted: "Group | None") -> str:
-    """One event brought to what is wanted of it. One edit at a time, since each moves what follows it."""
+    """Add or update the entry of one event. One edit at a time, because each shifts the positions after it."""
     most = 0 if wanted is None else 1
     while len(ours := _ours(parse(text), event, kind)) > most:
         text = _taken(text, event, *ours[-1])
@@ -103,7 +102,9 @@ def _with_entry(text: str, event: str, kind: str, wanted: "Group | None") -> str
         return _added(text, event, wanted)
     at, index = ours[0]
     group = _groups(parse(text), event)[at]
-    if "matcher" in wanted and group.value.get("matcher") != wanted["matcher"]:  # among tools it is not for
+    if (
+        "matcher" in wanted and group.value.get("matcher") != wanted["matcher"]
+    ):  # in a group whose matcher is for other tools
         return _added(_taken(text, event, at, index), event, wanted)
     handlers = group.member("hooks")
     assert handlers is not None
@@ -128,7 +129,7 @@ def _added(text: str, event: str, group: Group) -> str:
 
 
 def _taken(text: str, event: str, group: int, index: int) -> str:
-    """Without one handler; without its group when that held nothing else; without the list likewise."""
+    """Remove one handler, and its group and list if they are then empty."""
     hooks = parse(text).member("hooks")
     groups = hooks.member(event) if hooks is not None else None
     handlers = groups.items[group].member("hooks") if groups is not None else None
@@ -141,7 +142,7 @@ def _taken(text: str, event: str, group: int, index: int) -> str:
 
 
 def _ours(root: Node, event: str, kind: str) -> list[tuple[int, int]]:
-    """Where our handlers stand: index of the group, index in the group."""
+    """Where our handlers are: index of the group, index in the group."""
     return [
         (at, index)
         for at, group in enumerate(_groups(root, event))
@@ -178,7 +179,7 @@ def _events_of(root: Node) -> list[str]:
 
 
 def _check(before: Settings, after: Settings, wanted: Entries) -> None:
-    """A bug here would cost somebody their settings: what is about to be written is read again and compared."""
+    """Parse the result again and compare it before it is written: a bug here would destroy a user's settings."""
     if _foreign(before) != _foreign(after):
         raise NotMergeable(
             "the edit would have changed more than our own entries; this is a fault of headcount"
@@ -188,7 +189,7 @@ def _check(before: Settings, after: Settings, wanted: Entries) -> None:
         for kind, handler in _handlers(after, event):
             ours.setdefault((event, kind), []).append(handler)
     if ours != {key: group["hooks"] for key, group in wanted.items()}:
-        raise NotMergeable("the edit would not have installed what it should; this is a fault of headcount")
+        raise NotMergeable("the edited settings failed our own check; this is a bug in headcount")
 
 
 def _handlers(settings: Settings, event: str) -> Iterator[tuple[str, object]]:
@@ -201,7 +202,7 @@ def _handlers(settings: Settings, event: str) -> Iterator[tuple[str, object]]:
 
 
 def _foreign(settings: Settings) -> Settings:
-    """Everything that is not ours, without the lists that are empty then."""
+    """Everything that is not ours, without lists that held only our entries."""
     kept = {event: _foreign_groups(groups) for event, groups in settings.get("hooks", {}).items()}
     hooks = {event: groups for event, groups in kept.items() if groups}
     return {key: value for key, value in settings.items() if key != "hooks"} | (

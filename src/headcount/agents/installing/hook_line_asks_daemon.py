@@ -1,10 +1,10 @@
-"""The two shell lines that ask: may this edit be made, and what should a starting session know. Opt-in.
+"""The two opt-in shell lines that ask the daemon: is this edit allowed, and what should a new session know.
 
 Rules
-  1. Only what needs an answer asks. The answer is the daemon's, printed as it came; without one nothing is
-     printed, and the exit code is 0: a daemon that is away, slow or broken lets the agent go on (G7).
-  2. The question has GUARD_WITHIN in all, goes to the unix socket, through no proxy and by no curlrc.
-  3. Paths stand in it literally, quoted for sh. A line is tried before it is installed.
+  1. The daemon's answer is printed unchanged. Without an answer nothing is printed and the exit code is 0, so a
+     stopped, slow or broken daemon never blocks the agent (G7).
+  2. The request takes at most GUARD_WITHIN and goes to the unix socket, without proxies or curlrc.
+  3. Paths are literal in the line, quoted for sh. A line is tried before it is installed.
 
 Not here: the observing line (agents/installing/hook_line_mailbox.py), the answers (daemon/routes/guard.py, daemon/routes/session_context.py).
 """
@@ -30,7 +30,7 @@ _OURS = re.compile(
 )
 
 Questions = Mapping[str, tuple[str, str | None]]
-"""What an agent may ask: kind -> the event, and the tools it is for."""
+"""The questions: kind -> the event, and the tools it is for."""
 
 
 class AskLine(Struct, frozen=True):
@@ -43,14 +43,14 @@ class AskLine(Struct, frozen=True):
 
 
 class Asking(Struct, frozen=True):
-    """Which questions an install adds or takes out; those that are there and not named stay."""
+    """Which questions an install adds or removes; installed ones that are not named stay."""
 
     socket: Path | None = None
     add: frozenset[str] = frozenset()
     drop: frozenset[str] = frozenset()
 
     def lines(self, there: Mapping[str, str], questions: Questions, agent: str) -> list[AskLine]:
-        """What should stand in the settings, given our lines there (kind -> line)."""
+        """The lines the settings should have, given our lines that are there now (kind -> line)."""
         kinds = [kind for kind in questions if kind in (set(there) | self.add) - self.drop]
         return [
             AskLine(kind, *questions[kind], line(self.socket, kind, agent) if self.socket else there[kind])
@@ -73,18 +73,18 @@ def line(socket: Path, kind: str, agent: str) -> str:
 
 
 def kind_of(command: object) -> str | None:
-    """Which of our asking lines that is, also of another home or an earlier version; None: not ours."""
+    """Which of our asking lines this is, also for another state directory or an earlier version; None: not ours."""
     match = _OURS.fullmatch(command) if isinstance(command, str) else None
     return match.group(1) if match else None
 
 
 def leads_to(command: str, socket: Path) -> bool:
-    """Whether that line of ours asks at that socket."""
+    """Whether this line of ours asks that socket."""
     return f"--unix-socket {shlex.quote(str(socket))} " in command
 
 
 def why_not(kind: str, agent: str) -> str | None:
-    """Try the line with nobody there: it must say nothing and exit 0. None when all is well."""
+    """Try the line without a daemon: it must print nothing and exit 0. Returns what failed, or None."""
     with tempfile.TemporaryDirectory(prefix="headcount-trial-") as place:
         nowhere = Path(place) / 'it\'s a "$HOME" socket'
         run = subprocess.Popen(

@@ -1,10 +1,10 @@
-"""The one shell line that agents' hooks run: drop the event as a file, and leave.
+"""The shell line that agents' hooks run: write the event to a file and exit.
 
 Rules
-  1. It contacts nobody, waits for nobody, prints nothing and exits 0, whatever is broken (G7, H7, H17).
-  2. Its first line of output is the kernel's word on the agent, read by the agent's own child.
-  3. Paths stand in it literally, quoted for sh. A path that cannot be quoted on one line is refused.
-  4. A line is tried before it is installed: also with the mailbox missing, with nothing and with much to read.
+  1. It contacts no process, never waits, prints nothing and exits 0, whatever is broken (G7, H7, H17).
+  2. The first line of the file is the agent's stat line from the kernel, read by the agent's own child.
+  3. Paths are literal in the line, quoted for sh. A path that cannot be quoted on one line is refused.
+  4. A line is tried before it is installed: also with the mailbox missing, with empty and with large input.
 
 Not here: where the line is written (json_hooks.py), who reads the files (daemon/).
 """
@@ -21,7 +21,7 @@ from headcount.times import TRY_LINE_WITHIN
 MARK = "# headcount"  # for people who read their settings, and for finding our lines again
 FLAG = ".listening"
 TRIAL = b'{"headcount": "trial"}'
-"""What a line is tried with in the real mailbox: whoever reads it knows that it is no report."""
+"""The payload of a trial in the real mailbox; the reader recognises that it is not a report."""
 
 _OURS = re.compile(
     r"\(umask 077; .*</proc/\$PPID/stat;.*\$PPID\.\$\$.*\) 2>/dev/null; exit 0(?: # headcount)?"
@@ -31,20 +31,20 @@ SHELL = "/bin/sh"  # what agents run their hooks with
 
 
 TOP = "claude-code"
-"""The first agent there was: its reports lie in the mailbox itself, where installed lines put them for good."""
+"""The first supported agent. Its reports go to the mailbox directory itself, because installed lines write there."""
 
 
 def directory_of(mailbox: Path, agent: str) -> Path:
-    """Where that agent's hooks drop."""
+    """The directory that the agent's hooks write to."""
     return mailbox if agent == TOP else mailbox / agent
 
 
 class Unquotable(ValueError):
-    """The mailbox's path cannot stand in a line."""
+    """The mailbox's path cannot be quoted in a line."""
 
 
 def line(mailbox: Path, *, only_while_listening: bool) -> str:
-    """The line for one event: always dropped, or only while the daemon's flag file is there."""
+    """The line for one event: written always, or only while the daemon's flag file exists."""
     place = str(mailbox)
     if not place.startswith("/") or any(ord(sign) < 32 or ord(sign) == 127 for sign in place):
         raise Unquotable("the mailbox's path must be absolute and without control characters")
@@ -55,17 +55,17 @@ def line(mailbox: Path, *, only_while_listening: bool) -> str:
 
 
 def is_ours(command: object) -> bool:
-    """Whether that is one of our lines, also of another home or an earlier version."""
+    """Whether this is one of our lines, also for another state directory or an earlier version."""
     return isinstance(command, str) and _OURS.fullmatch(command) is not None
 
 
 def leads_to(command: str, mailbox: Path) -> bool:
-    """Whether that line of ours drops into that mailbox."""
+    """Whether this line of ours writes to that mailbox."""
     return f">>{shlex.quote(str(mailbox))}/" in command
 
 
 def why_not(mailbox: Path) -> str | None:
-    """Try the exact lines, and the same lines in a place of our own; None when all is well."""
+    """Try the exact lines, and the same lines in a temporary directory. Returns what failed, or None."""
     with tempfile.TemporaryDirectory(prefix="headcount-trial-") as place:
         there = Path(place) / 'it\'s a "$HOME" mailbox'
         there.mkdir(0o700)
@@ -85,7 +85,7 @@ def why_not(mailbox: Path) -> str | None:
 
 
 def _trial(command: str, given: bytes, dropped_in: Path | None, sweep: Path | None = None) -> str | None:
-    """Run the line as an agent does: its own session, a pipe to read. Our own drop in a real mailbox is swept."""
+    """Run the line as an agent does: in its own session, reading a pipe. A trial file in the real mailbox is removed."""
     run = subprocess.Popen(
         [SHELL, "-c", command],
         stdin=subprocess.PIPE if given else subprocess.DEVNULL,

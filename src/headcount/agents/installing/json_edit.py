@@ -1,11 +1,11 @@
-"""Edit JSON as text: put a member or an item in, or take one out, and keep the rest as a person wrote it.
+"""Edit JSON as text: add or remove a member or an item, and keep every other byte.
 
 Rules
-  1. Strict: what JSON.parse would refuse, and a key that stands twice, is Invalid with line and column.
-  2. Every node knows its position in the text. What a person wrote is never printed again.
+  1. Strict: what JSON.parse refuses, and a duplicate key, is Invalid with line and column.
+  2. Every node knows its position in the text. Existing text is never re-serialised.
   3. Pure: text in, nodes or text out.
   4. An edit keeps every byte that it does not have to change.
-  5. What is added is laid out like its neighbours: the same indentation and line ends, on one line if they are.
+  5. Additions are formatted like their neighbours: same indentation and line ends, on one line if they are.
 
 Not here: what is put in or taken out (hook_entries.py), files (settings_file.py).
 """
@@ -26,7 +26,7 @@ _INDENT = re.compile(r"\n([ \t]+)\S")
 
 
 class Node(Struct, frozen=True):
-    """A value and where it stands: text[start:end]. `members` of an object, `items` of a list."""
+    """A value and its position: text[start:end]. `members` of an object, `items` of a list."""
 
     start: int
     end: int
@@ -46,7 +46,7 @@ class Invalid(Exception):
 
 
 def parse(text: str) -> Node:
-    """The document as a node; raises Invalid, which the file's border turns into a refusal."""
+    """The document as a node; raises Invalid, which the caller turns into a refusal."""
     node, at = _value(text, _skip(text, 0), 0)
     at = _skip(text, at)
     if at < len(text):
@@ -116,7 +116,7 @@ def _after_comma(text: str, at: int, is_due: bool, closing: str) -> int:
 def _string(text: str, at: int) -> tuple[str, int]:
     match = _STRING.match(text, at)
     if match is None:
-        raise _invalid(text, at, "a string is not closed, or holds what a JSON string cannot")
+        raise _invalid(text, at, "a string is not closed, or contains a character that JSON does not allow")
     value = json.loads(match.group())
     assert isinstance(value, str)
     return value, match.end()
@@ -150,7 +150,7 @@ def _invalid(text: str, at: int, reason: str) -> Invalid:
 
 
 def indent_unit(text: str) -> str:
-    """One step of indentation as the text has it; two spaces when it has none."""
+    """One step of indentation as the text uses it; two spaces if it has none."""
     match = _INDENT.search(text)
     return match.group(1) if match else "  "
 

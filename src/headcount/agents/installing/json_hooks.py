@@ -1,9 +1,9 @@
-"""Hooks in an agent's JSON settings: installing our lines there, and taking them out again.
+"""Install our hook lines in an agent's JSON settings, and remove them.
 
 Rules
   1. A file that cannot be understood is refused, untouched, with the line and the reason (G8, H9).
-  2. Uninstalling gives back what was there before, byte for byte, if nobody else changed the file since;
-     if somebody did, only our entries are taken out.
+  2. Uninstalling restores the previous file byte for byte if it is unchanged since our install;
+     otherwise it removes only our entries.
   3. The agents differ only in what `JsonHooks` holds: the file, the events, the unit of time.
 
 Not here: the edit of the text (hook_entries.py), carrying it out (file_change.py), files (settings_file.py).
@@ -41,7 +41,7 @@ class JsonHooks(Struct, frozen=True):
     within: int = HOOK_WITHIN  # in the agent's own unit
     questions: Questions = field(default_factory=_no_questions)
     inactive: Callable[[Path, str], str] | None = None
-    """Of a root and our settings' text: why the agent does not run what stands there, and the next step."""
+    """Given a root and the settings' text: why the agent does not run our entries, and the next step."""
 
     def roots(self, env: Mapping[str, str], home: Path) -> list[Path]:
         return self.find_roots(env, home)
@@ -61,7 +61,7 @@ class JsonHooks(Struct, frozen=True):
     def install(
         self, root: Path, mailbox: Path, state: Path, asking: Asking = AS_IT_IS
     ) -> FileChange | Refusal:
-        """Try the lines, then plan and write; again when the agent wrote its settings at the same moment."""
+        """Try the lines, then plan and write; start over if the agent wrote its settings meanwhile."""
         try:
             trouble = hook_line_mailbox.why_not(mailbox)
             for kind in sorted(asking.add & self.questions.keys()):
@@ -84,7 +84,7 @@ class JsonHooks(Struct, frozen=True):
             return before
         try:
             text, prefix = _text(before)
-            # taking a question out installs nothing
+            # removing a question installs nothing
             lines = self.wanted(mailbox) if not asking.drop or hook_entries.found(text) else {}
             asks = asking.lines(_asked(text), self.questions, self.agent)
             made = hook_entries.merged(text, lines, asks, self.within)
@@ -153,11 +153,11 @@ class JsonHooks(Struct, frozen=True):
             settings, _state(there, lines), len(there), len(lines), note, tuple(_asked(text)), inactive
         )
 
-    # --- what an uninstall gives back ------------------------------------------------------------------
+    # --- what an uninstall restores --------------------------------------------------------------------
 
     def _to_remember(self, root: Path, before: bytes | None, after: bytes, state: Path) -> OriginalFile:
-        """What an uninstall should give back: what we remember, or, if somebody changed the file since, what
-        is there now without our entries."""
+        """What an uninstall should restore: the remembered content, or, if the file was changed since, its present
+        content without our entries."""
         settings, fingerprint = self.settings_of(root), settings_file.fingerprint(after)
         if before is None:
             return OriginalFile(None, fingerprint, made_directory=not root.exists())
@@ -183,14 +183,14 @@ def _all_lines(text: str) -> dict[tuple[str, str], list[str]]:
 
 
 def _leads(kind: str, command: str, mailbox: Path, asking: Asking) -> bool:
-    """Whether a line that is there leads where we would have it lead."""
+    """Whether an installed line points to our mailbox or socket."""
     if kind == hook_entries.OBSERVE:
         return hook_line_mailbox.leads_to(command, mailbox)
     return asking.socket is None or hook_line_asks_daemon.leads_to(command, asking.socket)
 
 
 def _asked(text: str) -> dict[str, str]:
-    """The opt-in questions that are there: kind -> line."""
+    """The installed opt-in questions: kind -> line."""
     return {
         kind: lines[0] for (_, kind), lines in _all_lines(text).items() if kind in hook_line_asks_daemon.KINDS
     }
@@ -212,7 +212,7 @@ def _cleaned(text: str, prefix: bytes, before: bytes, *, made_by_us: bool) -> by
 
 
 def _text(content: bytes | None) -> tuple[str, bytes]:
-    """The text of the file, and the mark that some editors put before it."""
+    """The text of the file, and its byte order mark if it has one."""
     if content is None:
         return "", b""
     prefix = BOM if content.startswith(BOM) else b""

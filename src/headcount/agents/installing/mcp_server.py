@@ -1,11 +1,11 @@
-"""Tell the agents about our MCP server, and take that back.
+"""Register our MCP server with the agents, and remove it.
 
 Rules
   1. We never write an agent's settings for this. The agent's own `mcp add` and `mcp remove` do. OpenCode has no
      `mcp remove`, and its `mcp add` asks questions in older versions: its user gets the text to paste.
-  2. What the agent says is checked: afterwards its settings must hold exactly the entry that was asked for.
+  2. The result is checked: afterwards the agent's settings must hold exactly the requested entry.
   3. An entry called `headcount` that starts something else is not ours: it is neither replaced nor removed.
-  4. Without --agent, only agents that were used on this machine are told.
+  4. Without --agent, only agents that were used on this machine are changed.
 
 Not here: hooks in the same files (json_hooks.py), the server itself (mcp/).
 """
@@ -42,7 +42,7 @@ SAID_MOST = 300  # characters of an agent's error message
 
 
 class Server(Struct, frozen=True):
-    """The command that an agent starts. Agents pass little of their environment on, so what we need is named."""
+    """The command that an agent starts. Agents pass on little of their environment, so the variables we need are listed."""
 
     command: str
     args: tuple[str, ...]
@@ -58,7 +58,7 @@ class Target(Struct, frozen=True):
     section: str
 
     def entry(self) -> object:
-        """Our entry as it stands there; None: there is none; a Refusal: that cannot be read."""
+        """Our entry in the settings; None: there is none; a Refusal: the settings cannot be read."""
         content = settings_file.read(self.path)
         if not isinstance(content, bytes):
             return content
@@ -81,7 +81,7 @@ class Target(Struct, frozen=True):
         }
 
     def words(self, server: Server | None) -> tuple[str, ...]:
-        """The agent's own command that adds the server, or removes it when there is none."""
+        """The agent's own command that adds the server, or removes it if `server` is None."""
         scope = () if self.agent == CODEX else ("--scope", "user")
         if server is None:
             return (self.program, "mcp", "remove", *scope, NAME)
@@ -93,7 +93,7 @@ class Target(Struct, frozen=True):
         return (self.program, "mcp", "add", *scope, *env, NAME, server.command, "--", *server.args)
 
     def by_hand(self, server: Server | None) -> str:
-        """What a person does in the settings instead."""
+        """Instructions for editing the settings by hand."""
         if server is None:
             return f'remove "{NAME}" from "{self.section}" in {self.path}'
         if self.path.suffix != ".toml":
@@ -105,9 +105,9 @@ class Target(Struct, frozen=True):
 class Done(Struct, frozen=True):
     path: Path
     changed: bool
-    command: tuple[str, ...] = ()  # the agent's own command that does it
+    command: tuple[str, ...] = ()  # the agent's own command for it
     by_hand: str = ""
-    ran: bool = True  # False: it is for a person to do
+    ran: bool = True  # False: the user has to do it
 
 
 def is_possible() -> bool:
@@ -143,19 +143,19 @@ def _is_there(target: Target) -> bool:
 
 
 def standing(target: Target) -> str:
-    """installed, absent, or why it cannot be told."""
+    """`installed`, `absent`, or why that is unknown."""
     there = target.entry()
     return there.why if isinstance(there, Refusal) else "absent" if there is None else "installed"
 
 
 def repoints(target: Target, server: Server) -> bool:
-    """Whether an entry is there and leads elsewhere: to another home or another installation."""
+    """Whether an entry exists that points to another state directory or another installation."""
     there = target.entry()
     return isinstance(there, dict) and not _is_same(there, target.wanted(server))
 
 
 def change(target: Target, server: Server | None, *, dry: bool) -> Done | Refusal:
-    """Add the server, or remove it when there is none to add."""
+    """Add the server, or remove it if `server` is None."""
     there, wanted = target.entry(), target.wanted(server) if server else None
     if isinstance(there, Refusal):
         return there
@@ -169,7 +169,9 @@ def change(target: Target, server: Server | None, *, dry: bool) -> Done | Refusa
     words = target.words(server)
     if dry or shutil.which(target.program) is None:
         return Done(target.path, changed=True, command=words, by_hand=by_hand, ran=False)
-    if target.agent == CLAUDE and there is not None and wanted is not None:  # it adds nothing over an entry
+    if (
+        target.agent == CLAUDE and there is not None and wanted is not None
+    ):  # `add` does not overwrite an entry
         _run(target.words(None))
     trouble = _run(words)
     if trouble is None and not _is_same(target.entry(), wanted):
@@ -181,7 +183,7 @@ def change(target: Target, server: Server | None, *, dry: bool) -> Done | Refusa
 
 
 def _cuts_values(server: Server | None) -> bool:
-    """Gemini's `mcp add -e NAME=VALUE` keeps only what stands before a second `=`."""
+    """Whether a value would be cut: Gemini's `mcp add -e NAME=VALUE` keeps only what precedes a second `=`."""
     return server is not None and any("=" in value for value in server.env.values())
 
 
@@ -192,7 +194,7 @@ def _is_same(there: object, wanted: object) -> bool:
 
 
 def _is_ours(there: object) -> bool:
-    """Whether it starts `headcount mcp`, of whichever installation."""
+    """Whether it starts `headcount mcp`, of any installation."""
     if not isinstance(there, dict):
         return False
     parts = (there.get("command"), there.get("args"))

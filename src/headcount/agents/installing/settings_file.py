@@ -1,12 +1,12 @@
-"""Other tools' settings files: read whole, written whole, given back.
+"""Read, replace and restore other tools' settings files.
 
 Rules
-  1. A file is replaced atomically: written beside its place, synced, renamed. Mode and owner stay; a
-     symbolic link stays a link, and what it points at is replaced.
-  2. Nothing is written over a change that was not read: a file that changed meanwhile is left alone.
-  3. What was there before us is remembered in our state directory, with a hash of what we wrote: only if
-     nobody touched the file since is it given back byte for byte.
-  4. The memory may hold secrets of the user's settings: 0600 in a 0700 directory.
+  1. A file is replaced atomically: written beside it, synced, renamed. Mode and owner stay; a symbolic
+     link stays a link, and its target is replaced.
+  2. A change that was not read is never overwritten: a file that changed meanwhile is left alone.
+  3. The previous content is remembered in our state directory, with a hash of what we wrote. It is restored
+     byte for byte only if the file is unchanged since.
+  4. The remembered content may hold secrets from the settings: 0600 in a 0700 directory.
 
 Not here: what is put into a file (json_hooks.py).
 """
@@ -23,7 +23,7 @@ from msgspec import Struct
 
 from headcount.private_files import check_directory
 
-LARGEST = 8 * 1024 * 1024  # no settings file is so large; what is, is something else
+LARGEST = 8 * 1024 * 1024  # larger than any settings file
 
 
 class Refusal(Struct, frozen=True):
@@ -49,7 +49,7 @@ def read(path: Path) -> bytes | Refusal | None:
     """The file's bytes; None when there is no file."""
     try:
         there = path.stat()
-        if not stat.S_ISREG(there.st_mode):  # a pipe would hold us up for ever
+        if not stat.S_ISREG(there.st_mode):  # opening a pipe would block for ever
             return Refusal(path, "not a plain file")
         if there.st_size > LARGEST:
             return Refusal(path, "too large to be a settings file")
@@ -61,13 +61,13 @@ def read(path: Path) -> bytes | Refusal | None:
 
 
 def replace(path: Path, before: bytes | None, after: bytes | None) -> Refusal | None:
-    """Put `after` in the place of `before`, or take the file away. None when it is done and durable."""
+    """Replace `before` by `after`, or remove the file. Returns None once that is durable."""
     target = path.resolve()
     try:
         if after is not None:
             target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if read(target) != before:
-            return Refusal(path, "changed by somebody else at this moment; try again")
+            return Refusal(path, "another program changed it at this moment; try again")
         if after is None:
             target.unlink(missing_ok=True)
         else:
@@ -89,7 +89,7 @@ def memory_path(state: Path, agent: str, settings: Path) -> Path:
 
 
 def recall(memory: Path) -> OriginalFile | None:
-    """What was there before us; None when that is not known (any more)."""
+    """The content before our change; None: it is not known."""
     try:
         found = json.loads(memory.read_bytes())
         original = base64.b64decode(found["original"]) if found["original"] is not None else None
@@ -130,7 +130,7 @@ def _keep_mode_and_owner(target: Path, fd: int) -> None:
     try:
         there = target.stat()
     except FileNotFoundError:
-        return  # a new file stays 0600, as it was made
+        return  # a new file keeps 0600
     made = os.fstat(fd)
     if (there.st_uid, there.st_gid) != (made.st_uid, made.st_gid):
         os.fchown(fd, there.st_uid, there.st_gid)

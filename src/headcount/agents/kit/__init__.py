@@ -1,5 +1,5 @@
-"""Tools that every adapter uses to read what an agent wrote.
+"""Helpers that every adapter uses to read what an agent wrote.
 
 Enters: untrusted bytes: payloads, files, JSON fields, command lines, environments.
-Leaves: checked values, labels without secrets, what an event says; or nothing.
+Leaves: checked values, labels without secrets, the meaning of an event; or nothing.
 """

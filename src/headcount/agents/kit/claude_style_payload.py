@@ -2,7 +2,7 @@
 
 Rules
   1. A tool call is shown as "Bash: npm test" or "Edit: locales/fr.json". A tool that is not in the table shows its
-     name only: nobody knows what its input holds.
+     name only: its input may hold anything.
   2. No file content, prompt or answer is read: of a tool's input only the one field in the table.
   3. Types are not trusted: a field may hold anything.
 

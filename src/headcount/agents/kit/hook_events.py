@@ -3,12 +3,12 @@
 Rules
   1. Each agent has one table. The installer, the translation and the docs read it; nothing else lists events. A new
      event is one row, and a translator if it says something.
-  2. Written always: what a session cannot be understood without, at most a few per turn. Written only while the
-     daemon listens: what comes with every tool, so that an abandoned install cannot fill the disk.
-  3. An event that only newer versions of the CLI know carries `since` and is never installed: nobody knows which
-     version will read the settings, and an older one warns its user at every start.
+  2. Written always: what is needed to understand a session, at most a few events per turn. Written only while the
+     daemon listens: events of every tool call, so that an abandoned install cannot fill the disk.
+  3. An event that only newer versions of the CLI know carries `since` and is never installed: any version may read
+     the settings, and an older one warns its user at every start.
   4. Never raises. Types are not trusted: a field may hold anything.
-  5. A field is decoded when it is asked for. Prompts, outputs and file contents are never asked for.
+  5. A field is decoded on access. Prompts, outputs and file contents are never accessed.
 
 Not here: the tables and their translators (agents/<agent>/reports.py), the line that is installed
 (agents/installing/hook_line_mailbox.py).
@@ -42,7 +42,7 @@ _fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 class Payload:
-    """The fields of one payload. The values are Raw, or plain ones where the JSON had to be read leniently."""
+    """The fields of one payload. Values are Raw, or plain ones if the JSON had to be read leniently."""
 
     __slots__ = ("_fields",)
 
@@ -54,12 +54,12 @@ class Payload:
         return self._fields.keys()
 
     def __getitem__(self, name: str) -> object:
-        """What the field holds; None: it is missing, or cannot be read."""
+        """The field's value; None: it is missing or unreadable."""
         value = self._fields.get(name)
         return safe_reading.value_of(value) if isinstance(value, msgspec.Raw) else value
 
     def raw(self, name: str) -> msgspec.Raw:
-        """The field as JSON, for a decoder that takes only some of it."""
+        """The field as JSON, for a decoder that reads only part of it."""
         value = self._fields.get(name)
         if isinstance(value, msgspec.Raw):
             return value
@@ -81,7 +81,7 @@ def read(payload: bytes) -> Payload | str:
 
 
 class HookFields(Struct, frozen=True):
-    """What one event says beside what all events carry. A Struct: one is made for every event."""
+    """The fields specific to one event. A Struct, because one is made for every event."""
 
     turn: Turn | None = None
     waiting_on: WaitingOn | None = None
@@ -113,7 +113,7 @@ class HookEvent(Struct, frozen=True):
     name: str
     use: Use
     why: str
-    fields: str = ""  # beside those of every event
+    fields: str = ""  # in addition to those of every event
     says: Callable[[Payload], HookFields] | None = None  # None: only a sign of life
     since: str | None = None  # the first measured version of the CLI that knows it; None: all of them do
 
@@ -182,7 +182,7 @@ def event_of(value: object, form: re.Pattern[str] = EVENT_NAME) -> str:
 
 
 def code_in_words(error: object) -> str | None:
-    """A failure's code as words: "server error". A sentence is left out: it may quote what was said."""
+    """A failure's code as words: "server error". A whole sentence is dropped: it may quote the conversation."""
     return error.replace("_", " ") if isinstance(error, str) and CODE.fullmatch(error) else None
 
 

@@ -1,10 +1,10 @@
-"""Labels: the one short line of an agent's work that people see.
+"""Labels: the short line that shows what an agent is doing.
 
 Rules
   1. A label is one line of at most LABEL characters, without control characters, without halves of
      surrogate pairs, without characters that turn the direction of text.
-  2. What looks like a secret is replaced before the label is cut, so that half of one cannot remain.
-  3. Only the beginning of a long text is looked at: labels cost the same for a line and for a megabyte.
+  2. Anything that looks like a secret is replaced before the label is cut, so that no half of one remains.
+  3. Only the beginning of a long text is read, so a label costs the same for a line and for a megabyte.
 
 Not here: which part of an event becomes the label (the adapters).
 """
@@ -47,7 +47,7 @@ def one_line(text: str, limit: int = LABEL) -> str:
 
 
 def path_line(path: str, limit: int = LABEL) -> str:
-    """A path as one printable line; of a long one the end says more."""
+    """A path as one printable line; a long one keeps its end."""
     line = _UNPRINTABLE.sub(" ", path[-limit * 4 :]).strip()
     return line if len(line) <= limit else "…" + line[-(limit - 1) :].lstrip()
 
@@ -93,7 +93,7 @@ def redacted(command: str) -> str:
 
 
 def plain(value: object, limit: int = 4096) -> str | None:
-    """A foreign value as a fact to keep (a directory, a model), or nothing when it is no such text."""
+    """A foreign value as plain text to store (a directory, a model), or nothing if it is not such text."""
     if not isinstance(value, str) or not value or len(value) > limit:
         return None
     return value if value.isprintable() or _NOT_TEXT.search(value) is None else None

@@ -1,9 +1,9 @@
-"""What shows whose a process is: the variables that agents give to everything they start, and the executable's name.
+"""What links a process to an agent: variables that agents set for all they start, and the executable's name.
 
 Rules
   1. One line per variable that names a conversation, with the one that names the agent's pid where there is one.
-  2. Such a mark is a hint: the daemon asks whether that process lives and hosts that conversation.
-  3. No terminal, port or directory: they are shared, and identify nobody (accident I3).
+  2. Such a mark is a hint: the daemon checks that the process is alive and hosts that conversation.
+  3. No terminal, port or directory: they are shared and identify no process (accident I3).
 
 Not here: reading an environment (system/processes), what a mark is worth (daemon/identity/environment_marks.py), which
 programs are an agent's (each agent's agents/<agent>/adapter.py).
@@ -29,8 +29,8 @@ MARKS: tuple[Mark, ...] = (
 )
 
 LAUNCHED = "HEADCOUNT_TOKEN_FILE"
-"""Where `headcount launch` tells its session the file of its token. It speaks for nobody; but a file is one process's, so
-whoever carries it was started by that one."""
+"""The variable by which `headcount launch` names the session's token file. The variable itself authenticates no one, but
+each file belongs to one process, so a process with this variable was started by that one."""
 
 NAMES: frozenset[str] = frozenset(
     name for mark in MARKS for name in (mark.conversation, mark.pid) if name is not None

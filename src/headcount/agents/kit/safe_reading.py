@@ -2,14 +2,14 @@
 
 Rules
   1. Never raises. Types are not trusted: a field may hold anything, and a type given to `Reader` has only `object`
-     and `Raw` fields with defaults. None: there is nothing to read, which says nothing.
-  2. The strict decoder is the fast way. What it refuses is read again leniently: agents write with JavaScript, which
-     emits halves of surrogate pairs when it cuts a text (RFC 8259, section 8.2).
+     and `Raw` fields with defaults. None means "nothing readable", which is evidence of nothing.
+  2. The strict decoder is the fast path. Input that it refuses is read again leniently: JavaScript agents emit
+     half surrogate pairs when they cut a text (RFC 8259, section 8.2).
   3. An id is checked before it is kept: ids reach command lines and must not look like an option or a path (I8, K10).
-  4. A field that is compared with known words is read by `text_of`, a number that is stored by `count_of`: a list
-     cannot be looked up, and a number of a hundred digits cannot be stored.
-  5. A file's end is one bounded read, so a file of gigabytes costs what a small one does (accident H5). A first line
-     that is cut is left out.
+  4. Use `text_of` for a field that is looked up in a table (a list is not hashable) and `count_of` for a number that
+     is stored (a number of a hundred digits does not fit).
+  5. A file's end is one bounded read, so a file of gigabytes costs as much as a small one (accident H5). A first line
+     that is cut is dropped.
   6. Only a plain file of our own user is read. The open file is checked, not its name: the name may be swapped.
 
 Not here: what fields and lines mean (the adapters), text for people (agents/kit/labels.py), milliseconds since the epoch
@@ -39,7 +39,7 @@ _any = msgspec.json.Decoder()
 
 CONVERSATION = re.compile(r"[0-9A-Za-z_][0-9A-Za-z._-]{0,127}", re.ASCII)
 UUID = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
-COUNT_MOST = 2**53  # beyond it no reader of JSON agrees on a number
+COUNT_MOST = 2**53  # above this JSON readers disagree about a number
 
 LONGEST = 40
 
@@ -75,7 +75,7 @@ class JsonReader(Generic[T]):
 
 
 def decoded(decoder: "msgspec.json.Decoder[D]", data: bytes | str | msgspec.Raw) -> D | None:
-    """By the strict decoder alone: where what it refuses is passed over."""
+    """Decode strictly; input that the decoder refuses is skipped."""
     try:
         return decoder.decode(data)
     except FAULTS:
@@ -88,7 +88,7 @@ def line_of(decoder: "msgspec.json.Decoder[D]", row: bytes) -> D | None:
 
 
 def value_of(data: msgspec.Raw) -> object:
-    """Whatever stands there; None: it cannot be read."""
+    """The value, of any type; None: it cannot be read."""
     try:
         return _any.decode(data)
     except FAULTS:
@@ -100,7 +100,7 @@ def value_of(data: msgspec.Raw) -> object:
 
 
 def document(data: bytes) -> dict[str, object] | str:
-    """Whatever can be made of it, without its numbers; or why nothing can."""
+    """The document read leniently, without its numbers; or why it cannot be read."""
     try:
         found = _lenient(data)
     except RecursionError:
@@ -116,7 +116,7 @@ def _lenient(data: bytes) -> Any:
 
 
 def whole(value: object) -> object:
-    """The same value in text that can be encoded: halves of surrogate pairs become question marks."""
+    """The same value with text that can be encoded: half surrogate pairs become question marks."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
     if isinstance(value, list):
@@ -127,7 +127,7 @@ def whole(value: object) -> object:
 
 
 def _none(_: str) -> None:
-    """No number is needed leniently, one of ten thousand digits would raise, and as text it could pass for an id."""
+    """Drop numbers in the lenient path: a huge one would raise, and as text it could pass for an id."""
 
 
 def id_of(value: object, form: re.Pattern[str] = CONVERSATION) -> str | None:
@@ -139,18 +139,18 @@ def text_of(value: object) -> str:
 
 
 def count_of(value: object) -> int:
-    """A number of things; what is none counts as nothing."""
+    """A count; any other value is 0."""
     return value if type(value) is int and 0 < value < COUNT_MOST else 0
 
 
 def absolute(value: object) -> str | None:
-    """A path that means the same wherever it is read."""
+    """An absolute path, or nothing."""
     path = plain(value)
     return path if path is not None and path.startswith("/") else None
 
 
 def below(directory: object, path: str | None) -> str | None:
-    """What a tool is given may be relative to where its session is."""
+    """The path made absolute: a tool's argument may be relative to the session's directory."""
     if path is None or path.startswith("/"):
         return path
     root = absolute(directory)
@@ -158,7 +158,7 @@ def below(directory: object, path: str | None) -> str | None:
 
 
 def moment_of(value: object) -> float | None:
-    """None: no such text, a time before there were clocks, or one without its zone, which is no moment."""
+    """The time in seconds. None: not a time, before 1970, or without a time zone."""
     if not isinstance(value, str) or len(value) > LONGEST:
         return None
     try:
@@ -170,7 +170,7 @@ def moment_of(value: object) -> float | None:
 
 
 def read_end(path: Path, most: int) -> bytes | None:
-    """Whole lines, and perhaps one that is still being written."""
+    """Whole lines, and perhaps a last one that is still being written."""
 
     def last(fd: int, seen: os.stat_result) -> bytes:
         start = max(0, seen.st_size - most)
@@ -181,7 +181,7 @@ def read_end(path: Path, most: int) -> bytes | None:
 
 
 def read_plain(path: Path, read: Callable[[int, os.stat_result], D]) -> D | None:
-    """What `read` takes from the open file, given its descriptor and its facts."""
+    """The result of `read` on the open file, called with its descriptor and stat result."""
     try:
         fd, facts = open_to_read(str(path))
     except (OSError, ValueError):

@@ -1,9 +1,9 @@
-"""The end of a conversation's file: how the last turn stands (`Tail`), and the last lines for a person (`Said`).
+"""The end of a conversation's file: the state of the last turn (`Tail`), and the last lines for a person (`Said`).
 
 Rules
-  1. Lines are read from the oldest to the newest; a later one replaces what an earlier one said. None: nothing says it.
+  1. Lines are read from oldest to newest; a later one overrides an earlier one. None: no line says it.
   2. A `Tail` holds no text: of a message only its kind, its time and the label of its tool.
-  3. The text of `Said` is foreign and leaves here as it was written; whoever prints it cleans it.
+  3. The text of `Said` is foreign and returned as written; the caller cleans it before printing.
   4. A long text is cut, and empty lines are left out.
 
 Not here: reading the lines (each agent's agents/<agent>/transcript.py, opencode/database.py), what follows (core), who may ask
@@ -21,7 +21,7 @@ from headcount.core.values.report import Turn, WaitingOn
 from headcount.core.values.session import Spent
 
 TAIL = 64 * 1024
-"""How much of a file's end is read for it."""
+"""How many bytes at the end of a file are read for it."""
 
 TEXT_MOST = 4_000
 
@@ -35,7 +35,7 @@ class Tail(Struct, frozen=True):
     title: str | None = None
     model: str | None = None
     model_at: float | None = None
-    context_tokens: int | None = None  # what the last answer had before it
+    context_tokens: int | None = None  # tokens in the context of the last answer
     context_window: int | None = None
     spent: Spent | None = None
     version: str | None = None
@@ -49,13 +49,13 @@ class Tail(Struct, frozen=True):
         doing: str | None = None,
         failure: str | None = None,
     ) -> "Tail":
-        """A newer word on the turn."""
+        """With the turn's state replaced by that of a newer line."""
         return replace(self, turn=turn, turn_at=at, waiting_on=waiting_on, doing=doing, failure=failure)
 
     @property
     def turned(self) -> Turned | None:
-        """A word like a hook's, by the CLI's own time: older than a hook of the same turn, newer than one of the
-        turn before."""
+        """A state as a hook would report it, with the CLI's own time: older than a hook of the same turn, newer than one
+        of the turn before."""
         if self.turn is None:
             return None
         return Turned(
@@ -78,7 +78,7 @@ class Tail(Struct, frozen=True):
 
 
 class ConversationLine(Struct, frozen=True):
-    """One line of a conversation, for a person who asked to see it. Foreign text: whoever prints it cleans it."""
+    """One line of a conversation, for a person who asked to see it. Foreign text: clean it before printing."""
 
     who: str  # "user", "agent", "tool"
     text: str
@@ -95,7 +95,7 @@ def spoken(who: str, text: object, at: float | None) -> list[ConversationLine]:
 def last_spoken(
     content: bytes, lines: int, said_in: Callable[[bytes], list[ConversationLine]]
 ) -> list[ConversationLine]:
-    """The last so many of a file of lines, from its end: most of it is never looked at."""
+    """The last `most` entries of a file of lines, read from its end: most of the file is never parsed."""
     said: list[ConversationLine] = []
     for row in reversed(content.split(b"\n")):
         said[:0] = said_in(row)

@@ -3,8 +3,8 @@
 Rules
   1. The adapter holds nothing and only delegates to the modules beside it.
   2. The executable decides, and the name confirms.
-  3. A server has sessions only once somebody opens one in it: until it reports one it is a helper.
-  4. The command line may hold a prompt: it is looked at here and goes no further.
+  3. A server has sessions only after a user opens one in it. Until it reports one, it is a helper.
+  4. The command line may hold a prompt. It is read here and never stored or passed on.
 
 Not here: what a process has open (database.py), walking up from a hook (daemon/).
 """
@@ -33,7 +33,7 @@ ERRANDS = frozenset({
     "agent", "attach", "auth", "completion", "db", "debug", "export", "github", "import", "mcp", "models", "plug",
     "plugin", "providers", "session", "stats", "uninstall", "upgrade",
 })  # fmt: skip
-"""Subcommands that manage something. `attach` shows a session that a server's process has."""
+"""Subcommands that manage something. `attach` displays a session that runs in a server's process."""
 
 ERRAND_FLAGS = frozenset({"-h", "--help", "-v", "--version"})
 
@@ -43,7 +43,7 @@ class OpenCode(Adapter):
     label = "opencode"
     marks = frozenset({"OPENCODE_SESSION_ID", "OPENCODE_PID"})
     hooks = HOOKS
-    follows = False  # its database is shared and always written: it is looked at when a turn ends
+    follows = False  # its database is shared and always changing: it is read when a turn ends
 
     def recognise(self, facts: ProcessFacts) -> bool:
         return recognise(facts)

@@ -1,18 +1,19 @@
-"""OpenCode's own database: how the last turn stands, the last lines for a person, what a process was started with.
+"""OpenCode's database: state of the last turn, the last lines for a person, what a process was started with.
 
 Rules
-  1. Read-only, by one query per table on the conversation's id, with a short wait for locks and a limit of work: OpenCode
-     must not notice.
-  2. Reading makes no file beside it: while a process has it open its -wal is there; otherwise it is read as a file that
-     does not change.
-  3. A glimpse has no text: of a message only who spoke, when, by which model, and how it ended. The title is not read: a
-     model makes it from the first prompt, and nothing says whether somebody changed it.
-  4. It says nothing of dialogs: a permission that is asked stands in no table.
-  5. The database is one file for all processes and holds no pid, so it names nobody's conversation. Neither does a
-     directory or "the newest" (accidents I2, I4). The command line does: `--session ID`, unless that was to be copied.
-  6. `peek` reads only the last messages, and only the beginning of each part. It shows text as it was written, and
-     whoever prints it cleans it. A tool is shown by its label, without its result. What OpenCode itself added to a
-     prompt is left out.
+  1. Read-only: one query per table by conversation id, with a short wait for locks and a work limit, so that OpenCode
+     is not slowed down.
+  2. Reading creates no file. While a process has the database open its -wal exists; otherwise it is read as an
+     immutable file.
+  3. A glimpse has no text: of a message only its role, time, model and how it ended. The title is not read: a model
+     makes it from the first prompt, and the database does not say whether a user changed it.
+  4. It does not show dialogs: a pending permission is in no table.
+  5. The database is one file for all processes and holds no pid, so it cannot say which process has a conversation.
+     Neither can a directory or "the newest" (accidents I2, I4). The command line can: `--session ID`, unless with
+     `--fork`.
+  6. `peek` reads only the last messages, and only the beginning of each part. It returns text as it was written; the
+     caller cleans it before printing. A tool is shown by its label, without its result. What OpenCode itself added to
+     a prompt is left out.
 
 Not here: when it is read (daemon/observers/transcripts.py), what the plugin reports (reports.py), who may ask
 (daemon/routes/peek.py).
@@ -42,7 +43,7 @@ from headcount.core.values.session import Spent
 from headcount.times import FOREIGN_LOCK_WITHIN
 
 FILE = "opencode.db"
-STEPS = 10_000  # of the engine between two looks at the limit
+STEPS = 10_000  # steps of the engine between two checks of the limit
 LOOKS_MOST = 200  # some millions of steps: a conversation's last message needs a few hundred
 MILLI = 1000.0
 COST_MOST = 10**7
@@ -55,7 +56,7 @@ MESSAGE = "SELECT data FROM message WHERE session_id = ? ORDER BY time_created D
 ID = "ses_"
 
 MESSAGES_MOST = 100
-PART_MOST = 64 * 1024  # a longer one is a result with its tool; it is passed over
+PART_MOST = 64 * 1024  # a longer one is a tool call with its result; it is skipped
 
 MESSAGES = """SELECT id, time_created, json_extract(data, '$.role'), json_extract(data, '$.path.cwd') FROM message
     WHERE session_id = ? ORDER BY time_created DESC, id DESC LIMIT ?"""
@@ -111,7 +112,7 @@ def glimpse(path: Path, conversation: str) -> Glimpse | None:
             last = database.execute(MESSAGE, (conversation,)).fetchone()
             version, cost, given, made = _figures(database, conversation)
     except (sqlite3.Error, OSError):
-        return None  # locked, damaged, or of a version that has other tables: nothing is known from here
+        return None  # locked, damaged, or a version with other tables: no evidence
     if known is None:
         return None
     read = _messages.read(str(last[0]).encode("utf-8", "replace")) if last is not None else None
@@ -130,7 +131,7 @@ def glimpse(path: Path, conversation: str) -> Glimpse | None:
 
 
 def _figures(database: sqlite3.Connection, conversation: str) -> tuple[object, ...]:
-    """Versions before it had no totals; how a turn stands is known all the same."""
+    """Tokens and cost. Older versions have no totals; the turn's state is known without them."""
     try:
         found: tuple[object, ...] | None = database.execute(FIGURES, (conversation,)).fetchone()
     except sqlite3.Error:
@@ -166,7 +167,7 @@ def _used(tokens: MessageTokens) -> int | None:
 def _spent(given: object, made: object, cost: object) -> Spent | None:
     if type(given) is not int or type(made) is not int or not 0 < given + made < COUNT_MOST:
         return None
-    # a model without a price costs nothing known
+    # a model without a price: cost unknown
     return Spent(given, made, cost if isinstance(cost, float) and 0 < cost < COST_MOST else None)
 
 
@@ -198,7 +199,7 @@ def time_of(value: object) -> float | None:
 def hosted(facts: ProcessFacts, files: OpenFiles) -> tuple[Hosted, ...] | None:
     conversation = _resumed(facts.argv)
     if conversation is None:
-        return None  # it may have many open, or none: its files do not say
+        return None  # it may have many open, or none: its files do not show it
     database = next((file.path for file in files if file.path.endswith(f"/{FILE}")), None)
     return (Hosted(conversation, database, "command line", facts.cwd, beside=True),)
 
@@ -235,7 +236,7 @@ _parts = JsonReader(PartRow)
 
 
 def peek(path: Path, conversation: str, lines: int) -> list[ConversationLine] | None:
-    """The last so many; None: there is no such conversation to read."""
+    """The last `most` lines; None: there is no such conversation."""
     said: list[ConversationLine] = []
     try:
         with opened(path) as database:

@@ -1,7 +1,7 @@
 """Our plugin in OpenCode: one file of our own beside the user's, written and removed.
 
 Rules
-  1. The file is ours if it begins as ours do. Another file of that name is refused, untouched (G8).
+  1. The file is ours if it starts with our header. Another file of that name is refused, untouched (G8).
   2. Uninstalling removes exactly that file, and its directory if we made it.
   3. OpenCode loads plugins when it starts: a running one reports nothing until then, and the plan says so.
 
@@ -76,7 +76,7 @@ class PluginFile:
         if isinstance(before, Refusal):
             return before
         if before is not None and not _is_ours(before):
-            before = None  # somebody else's: nothing of ours is there
+            before = None  # another tool's file: ours is not installed
         memory = settings_file.memory_path(state, NAME, place)
         return FileChange(place, before, None, memory, None, removed=len(EVENTS) if before is not None else 0)
 
@@ -94,7 +94,7 @@ class PluginFile:
 
 
 def plugin(mailbox: Path) -> bytes:
-    """The plugin that drops into that mailbox."""
+    """The plugin's text, writing to that mailbox."""
     source = Path(__file__).with_name("plugin.js").read_text(encoding="utf-8")
     return source.encode().replace(PLACE.encode(), _quoted(mailbox))
 
@@ -104,7 +104,7 @@ def _quoted(mailbox: Path) -> bytes:
 
 
 def _is_ours(content: bytes | None) -> bool:
-    """Nothing is also nobody else's."""
+    """Whether the file is ours; a missing file counts as ours."""
     return content is None or content.startswith(MARK)
 
 

@@ -4,9 +4,9 @@ Rules
   1. Never raises. The plugin is ours, but anything of the user's can write such a file.
   2. One process has many conversations: every report says so (`beside`).
   3. A subagent is a conversation of its own in OpenCode, and background work of its parent here. Only a dialog in it
-     speaks for the parent: the user is waited on all the same, and nothing else would show it (S3).
+     changes the parent: it waits for the user, and no other event shows that (S3).
   4. The plugin's own time counts, unless it is later than the file's.
-  5. Written always: what is rare. Written only while the daemon listens: what comes with every tool.
+  5. Written always: rare events. Written only while the daemon listens: events of every tool call.
   6. Of a tool's input only the one field in `FIELD_OF` is read; a tool that is not there shows its name only:
      "bash: npm test", "edit: src/app.ts".
 
@@ -130,7 +130,7 @@ def _busy(read: Payload) -> HookFields:
 
 
 def _idle(read: Payload) -> HookFields:
-    """After a dialog that its user refused there is nothing new to look at."""
+    """The turn ended: idle after a dialog that the user refused, done otherwise."""
     return HookFields(
         Turn.SETTLED if read["rejected"] is True else Turn.STOPPED, ended=id_of(read["subagent"])
     )
@@ -198,7 +198,7 @@ EVENTS = HookTable(
         HookEvent("tool.execute.after", Use.LISTENING, "the tool ended", "tool args", _after_tool),
     ),
 )  # fmt: skip
-"""Their names are OpenCode's. The fields are those that the plugin of this version writes."""
+"""The names are OpenCode's. The fields are those that this version of our plugin writes."""
 
 
 def _doing(read: Payload) -> str | None:
@@ -214,7 +214,7 @@ def _file(read: Payload) -> str | None:
 
 
 def _time(told: object, at: float) -> float:
-    """The plugin's own, where it is one; compared as it came, since a number may be too large for a float."""
+    """The plugin's own time if valid. It is compared as it came, because it may be too large for a float."""
     if isinstance(told, bool) or not isinstance(told, int | float):
         return at
     return float(told) if 0 < told < at else at

@@ -1,13 +1,13 @@
-"""Choose how file events are got: inotify, polling once a second for paths that find no watch, or polling alone.
+"""Choose the source of file events: inotify, with polling once a second for paths that get no watch, or polling alone.
 
 Rules
   1. Where inotify cannot be opened (another system, or a user without an instance left) everything is polled.
   2. A user has a limited number of watches (`fs.inotify.max_user_watches`), and editors and sync tools take
-     them all. A path that finds none is polled instead; no caller is refused for it.
+     them all. A path that gets none is polled instead; no caller is refused for it.
   3. Each watch is served by one of the two. Every new one tries inotify first.
-  4. `await_directory` waits for a directory that does not exist yet at the nearest directory above it,
-     without polling. It calls `look` once, when the next directory on the way appeared or the way was cut
-     off, also if that happened between the look and the watch. The caller then waits again if need be.
+  4. `await_directory` waits for a directory that does not exist yet by watching the nearest existing parent,
+     without polling. It calls `look` once, when the next directory on the path appears or the parent is
+     removed, even if that happens between the check and the watch. The caller then waits again if needed.
 
 Not here: inotify (inotify.py), polling (polling.py), what is done in the directory (daemon/intake/).
 """

@@ -1,12 +1,11 @@
 """File events by inotify(7), read on the loop.
 
 Rules
-  1. One read gives one list of events for each watch. A callback that raises does not keep the others from
-     theirs.
+  1. One read gives one list of events per watch. A callback that raises does not affect the others.
   2. The kernel has one watch for each directory, whatever path it was named by. It is shared by all of our
      watches with that number, and removed with the last one.
   3. The mask of a kernel watch only grows: reducing it needs a path, which may lead elsewhere by now.
-  4. An overflow is told to all watches: nobody knows whose events were lost.
+  4. An overflow is reported to all watches: the kernel does not say whose events were lost.
 
 Not here: what an event means to its owner.
 """
@@ -36,7 +35,7 @@ READ_MOST = 65_536
 IN_MASK_ADD = 0x2000_0000
 
 
-class _InotifyWatch(Struct, frozen=True, eq=False):  # two that ask the same are still two
+class _InotifyWatch(Struct, frozen=True, eq=False):  # compared by identity: two equal watches are still two
     path: Path
     descriptor: int
     mask: int
@@ -46,7 +45,7 @@ class _InotifyWatch(Struct, frozen=True, eq=False):  # two that ask the same are
 class InotifyEvents:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self._watches: dict[int, list[_InotifyWatch]] = {}  # the kernel's number: whose it is
+        self._watches: dict[int, list[_InotifyWatch]] = {}  # kernel watch number -> our watches
         self._inotify = libc.call("inotify_init1", os.O_NONBLOCK | os.O_CLOEXEC)
         loop.add_reader(self._inotify, self._on_readable)
 

@@ -1,8 +1,8 @@
 """The interface to file events.
 
 Rules
-  1. An event is a hint to look. It may come twice, and after an overflow (a name of None) anything may have
-     been missed, so the owner reads the directory again.
+  1. An event is a hint to read again. It may come twice. After an overflow (a name of None) events may be
+     missing, so the owner reads the whole directory.
   2. Events of one read come as one list, in the order in which they happened.
   3. Watches are independent: a path may have many, under one name or several. Each gets what it asked for,
      and ending one leaves the others. Ending one twice does nothing.
@@ -26,7 +26,7 @@ IN_MOVED_TO = 0x80
 IN_CREATE = 0x100
 IN_DELETE = 0x200
 IN_DELETE_SELF = 0x400
-IN_MOVE_SELF = 0x800  # only by inotify; looking is by the path, which then leads elsewhere
+IN_MOVE_SELF = 0x800  # only with inotify; polling uses the path, which may lead elsewhere by then
 IN_Q_OVERFLOW = 0x4000
 IN_IGNORED = 0x8000
 
@@ -34,7 +34,7 @@ ALWAYS_TOLD = IN_Q_OVERFLOW | IN_IGNORED
 
 
 class FileEvent(Struct, frozen=True):
-    name: str | None  # in its directory; "": the watched path itself; None: unknown, look at everything
+    name: str | None  # in its directory; "": the watched path itself; None: unknown, read everything
     mask: int
 
 
@@ -44,11 +44,11 @@ EndWatch = Callable[[], None]
 
 class FileEvents(Protocol):
     def watch(self, path: Path, mask: int, callback: OnFileEvents) -> EndWatch:
-        """From now on, until the answer is called. An OSError: the path is not there."""
+        """Watch until the returned function is called. Raises OSError if the path does not exist."""
         ...
 
     def polled(self) -> int:
-        """How many paths are looked at once a second, because the kernel does not tell of them."""
+        """How many paths are polled once a second because they have no kernel watch."""
         ...
 
     def close(self) -> None: ...

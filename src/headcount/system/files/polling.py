@@ -2,8 +2,8 @@
 
 Rules
   1. Directories are listed in a thread, each once however many watch it, and only while something is watched.
-  2. A change between two listings is told once. What appeared and vanished between them is not seen, nor that
-     the directory itself was removed and made again.
+  2. A change between two listings is reported once. A file that appears and disappears between them is not seen,
+     nor that the directory itself was removed and made again.
   3. A listing is compared only for watches that existed when it began.
   4. A directory that cannot be read just now has not changed. One that is gone ends its watch.
 
@@ -41,7 +41,7 @@ Listing = dict[str, tuple[int, int, int]]  # name -> (inode, size, time of chang
 Listings = dict[Path, Listing | None]
 
 
-class _PolledDirectory(Struct, eq=False):  # two that ask the same are still two
+class _PolledDirectory(Struct, eq=False):  # compared by identity: two equal watches are still two
     path: Path
     mask: int
     callback: OnFileEvents
@@ -133,7 +133,7 @@ def list_directory(path: Path) -> Listing:
 
 
 def _list_all(paths: set[Path]) -> Listings:
-    """None: it is gone. A path that is missing in the answer could not be read this time."""
+    """List the paths. None: it is gone. A path missing from the result could not be read this time."""
     listings: Listings = {}
     for path in paths:
         try:

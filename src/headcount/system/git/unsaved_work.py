@@ -1,10 +1,10 @@
-"""Unsaved work in a checkout: what git says is not committed, or in no other repository.
+"""Unsaved work in a checkout: uncommitted changes, and commits that are in no other repository.
 
 Rules
-  1. Git only looks: it takes no lock and writes nothing, not even its index.
-  2. A repository's own settings can name programs that git runs when it looks (filters, a file monitor). They
+  1. Git only reads: it takes no lock and writes nothing, not even its index.
+  2. A repository's own settings can name programs that git runs on a read (filters, a file monitor). They
      are not run: otherwise anyone who can write there could run programs as us.
-  3. Every question has a deadline. What cannot be told is None, which is not "nothing".
+  3. Every git call has a deadline. An unknown count is None, not zero.
 
 Not here: which repository a directory is in (repository.py), whose work it was
 (daemon/leftovers/worktrees.py).
@@ -39,7 +39,7 @@ class Work(Struct, frozen=True):
 
 
 def read_work(top: str) -> Work | None:
-    """Of the checked-out directory. For a thread: git reads every file that may have changed."""
+    """Unsaved work of a checkout. Blocking: git reads every file that may have changed."""
     settings = _settings(top)
     if settings is None:
         return None
@@ -87,7 +87,7 @@ def _nowhere_else(top: str, settings: list[tuple[str, str]]) -> int | None:
 
 
 def _settings(top: str) -> list[tuple[str, str]] | None:
-    """What is set over the repository's own settings, so that nothing of it is run."""
+    """Settings that override the repository's own, so that none of its programs is run."""
     listed = _git(top, list(QUIET), "config", "--list", "--name-only", "-z")
     if listed is None:
         return None

@@ -1,8 +1,8 @@
 """Walk up from a process to its ancestors, every step verified.
 
 Rules
-  1. Look at the child, look at the parent it names, then ask the child again. Only if it is still the same
-     incarnation with the same parent was that process its parent.
+  1. Read the child, read the parent it names, then read the child again. Only if it is still the same
+     incarnation with the same parent, that process was its parent.
   2. A step that cannot be verified ends the walk. Nothing is guessed across the gap: a process that was
      re-parented has no ancestors beyond it.
   3. The walk is bounded and ends below pid 1: every process descends from init.
@@ -28,7 +28,7 @@ def ancestors(processes: Processes, start: ProcessFacts | int) -> Iterator[Proce
 
 
 def above(processes: Processes, child: ProcessFacts) -> Iterator[ProcessFacts]:
-    """Only the ancestors, of a child that was just looked at: each step asks the child again anyhow."""
+    """Only the ancestors, of a child that was just read: each step reads the child again anyway."""
     for _ in range(DEPTH_MOST - 1):
         parent = _parent_of(processes, child)
         if parent is None:

@@ -6,8 +6,8 @@ Rules
   2. A machine without an id is named by its host name. That is enough to tell a restart of ours from a disk
      that was carried to another machine.
   3. A namespace that cannot be read is None, and nothing follows from it.
-  4. `namespace_of` speaks of the pid's present owner. Whether that is still the process that was meant is for
-     the caller to verify afterwards.
+  4. `namespace_of` describes the pid's present owner. The caller must verify afterwards that this is still the
+     intended process.
 
 Not here: what follows from another boot or namespace (core/values/verdict.py).
 """
@@ -27,11 +27,11 @@ OUR_NAMESPACE = Path("/proc/self/ns/pid")
 FOREIGN_PROC = "/proc shows another pid namespace"
 
 NO_MACHINE = ""
-"""Of an identity that is only watched: nobody said on which machine it ran, so another boot proves nothing."""
+"""For an identity that is only watched: its machine is unknown, so another boot proves nothing."""
 
 NO_BOOT_ID = "unnamed"
-"""Of a system that does not name its boots: then a restart is never concluded from the name, and the
-pids and start times of before decide alone."""
+"""For a system that does not name its boots: a reboot is never concluded from the name; remembered pids and
+start times decide alone."""
 
 
 def read_place() -> BootAndNamespace:
@@ -62,7 +62,7 @@ def _namespace() -> int:
     try:
         return OUR_NAMESPACE.stat().st_ino
     except OSError:
-        return 0  # a system without pid namespaces has one, and it is the same for all
+        return 0  # a system without pid namespaces: one namespace for all
 
 
 def _text(path: Path) -> str:

@@ -1,10 +1,9 @@
 """Children of a process, and processes that have certain variables in their environment.
 
 Rules
-  1. Both are hints by pid: the caller looks at each again, verified, before anything follows from it.
-  2. Children are read from the one subtree that is asked for, not from a walk over all processes.
-  3. Only processes of our own user are asked for their environment, and only the named variables leave this
-     file.
+  1. Both are hints by pid: the caller verifies each process before using the result.
+  2. Children are read only from the requested subtree, not by a walk over all processes.
+  3. Only environments of our own user's processes are read, and only the named variables are returned.
 
 Not here: whose descendant a process is (daemon/leftovers/), verified looks (linux.py).
 """
@@ -16,7 +15,7 @@ from pathlib import Path
 
 from headcount.system.processes import procfs
 
-CHUNK = 131_072  # an environment is read in one piece, nearly always
+CHUNK = 131_072  # one read holds nearly every environment
 
 
 def children_of(pid: int) -> tuple[int, ...]:
@@ -38,7 +37,7 @@ def children_of(pid: int) -> tuple[int, ...]:
 
 
 def carriers(names: frozenset[str]) -> dict[int, dict[str, str]]:
-    """Processes of our user with any of these variables: some 20 µs a process, so that all can be asked."""
+    """Our user's processes with any of these variables; about 20 µs per process, so that all can be read."""
     uid = os.geteuid()
     needles = tuple(name.encode() + b"=" for name in names)
     wanted = re.compile(
@@ -73,7 +72,7 @@ def _by_parent(pid: int) -> Iterator[int]:
 
 
 def _content(path: str, uid: int | None = None) -> bytes:
-    """All of a file under /proc; nothing of one that is not that user's."""
+    """A whole file under /proc; nothing if the process is another user's."""
     file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         if uid is not None and os.fstat(file).st_uid != uid:

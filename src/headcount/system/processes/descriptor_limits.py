@@ -1,13 +1,12 @@
 """Descriptor limits: how many descriptors are free, how many stay reserved, and how often one was missing.
 
 Rules
-  1. The soft limit is raised to the hard one, once: the low default is for programs that use select(2). If
-     somebody lowers it afterwards, that is respected.
+  1. The soft limit is raised to the hard one, once: the low default is for programs that use select(2). A
+     limit that is lowered afterwards is respected.
   2. The limit may change at any time (prlimit(2)), and so does what the daemon has open. Both are read anew
      each time.
-  3. Counting takes no descriptor where the kernel counts them itself. When none is left, the count says so.
-  4. Code that finds no descriptor or memory while it looks at a process calls `note`, and goes on with what
-     it has.
+  3. Where the kernel counts descriptors itself, counting needs none. If none is left, the count is zero.
+  4. Code that finds no descriptor or memory while it reads a process calls `note` and goes on without.
   5. Code that must not take "not seen" for "not there" (who a caller is, what its environment holds) compares
      `count_met` before and after. A shortage met by another thread counts too: doubt never grants rights.
 
@@ -23,8 +22,8 @@ from pathlib import Path
 KEPT_FREE_MOST = 256
 KEPT_FREE_SHARE = 4  # a quarter of all
 KEPT_FREE_LEAST = 32
-"""A caller takes two, a question to git or tmux nine, the store four when it opens, a look at a process two: some
-of each at once."""
+"""A caller takes two descriptors, a call of git or tmux nine, opening the store four, reading a process two: some of
+each at once."""
 
 OWN = Path("/proc/self/fd")
 
@@ -44,13 +43,12 @@ def raise_nofile() -> None:
 
 
 def kept_free() -> int:
-    """How many are never used for watching: a daemon that watches everything but cannot accept a connection or open
-    its mailbox is deaf."""
+    """How many are never used for watching. Without them the daemon could not accept connections or read its mailbox."""
     return max(KEPT_FREE_LEAST, min(KEPT_FREE_MOST, _limit() // KEPT_FREE_SHARE))
 
 
 def count_free() -> int:
-    """How many more can be opened. Less than none: the limit was lowered below what is open."""
+    """How many more can be opened. Negative: the limit was lowered below what is open."""
     return _limit() - _in_use()
 
 
@@ -59,7 +57,7 @@ def _limit() -> int:
 
 
 def _in_use() -> int:
-    """By the kernel's own count since Linux 6.2, by counting before; a /proc that does not show us says nothing."""
+    """Open descriptors: the kernel's own count since Linux 6.2, else by listing them; None if /proc does not show us."""
     try:
         return OWN.stat().st_size or len(os.listdir(OWN)) - 1
     except OSError as error:
@@ -67,7 +65,7 @@ def _in_use() -> int:
 
 
 def _lowest_free() -> int:
-    """Numbers are given lowest first, so that at least so many are in use."""
+    """The lowest free number. Numbers are assigned lowest first, so at least that many are in use."""
     try:
         number = os.open("/", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:

@@ -1,9 +1,9 @@
-"""The interface to processes: look at one, prove one, watch one.
+"""The interface to processes: read one, prove one alive or dead, watch one.
 
 Rules
-  1. `look` is verified after reading: what it returns belonged to one living incarnation.
+  1. `look` verifies after reading: everything it returns belongs to one live incarnation.
   2. `prove` and `watch` never take doubt for death. No descriptor left, no permission, another namespace:
-     UNKNOWN, and the adapter keeps looking by itself.
+     UNKNOWN, and the adapter keeps polling by itself.
   3. Each death is reported exactly once, by `on_death`, on the daemon's event loop.
 
 Implementations: linux.py, portable.py, and the fake kernel of the tests; one contract suite runs on all.
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Look = ProcessFacts | ProcessGone | Unreadable
 
 OnDeath = Callable[[ProcessIdentity, Verdict], None]
-"""Called with the identity as it was given to `watch`, and a DEAD verdict with its exit."""
+"""Called with the identity that was passed to `watch`, and a DEAD verdict with its exit."""
 
 
 class Processes(Protocol):
@@ -37,8 +37,8 @@ class Processes(Protocol):
     def look(self, pid: int) -> Look: ...
 
     def glance(self, pid: int) -> object | None:
-        """A tenth of a look: a value that stays equal while the same incarnation runs the same program, so
-        that it need not be looked at again; None: it cannot be told, look."""
+        """A cheap check, a tenth of the cost of `look`: a value that stays equal while the same incarnation runs the
+        same program, so that `look` can be skipped; None: unknown, call `look`."""
         ...
 
     def pids(self) -> Iterable[int]:
@@ -46,63 +46,62 @@ class Processes(Protocol):
         ...
 
     def parent(self, identity: ProcessIdentity) -> int | None:
-        """The parent pid of that very process now; None: it is over, another, or unreadable."""
+        """The present parent pid of exactly that process; None: it ended, the pid was reused, or it is unreadable."""
         ...
 
     def environ(self, identity: ProcessIdentity, names: frozenset[str]) -> dict[str, str]:
-        """The named variables of that very process, read and then verified; empty when unreadable."""
+        """The named variables of exactly that process, read and then verified; empty if unreadable."""
         ...
 
     def cpu_time(self, identity: ProcessIdentity) -> float | None:
-        """Seconds of processor time of that very process and of what it started, ended children included; it
-        may shrink when a descendant goes elsewhere. None: it is over, another, or unreadable."""
+        """Seconds of processor time of exactly that process and its descendants, ended children included. It may shrink
+        when a descendant is re-parented. None: it ended, the pid was reused, or it is unreadable."""
         ...
 
     def locks(self) -> Locks:
-        """Who holds which lock now: one read, for whoever asks for the open files of many. Empty: not told here."""
+        """Which process holds which lock now: one read, for `open_files` of many processes. Empty: not available here."""
         ...
 
     def open_files(self, identity: ProcessIdentity, locks: Locks) -> OpenFiles | None:
-        """What that very process has open, read and then verified, and which of it stands among its locks; None:
-        over, another, or not ours to read."""
+        """The open files of exactly that process, read and then verified, and which of them it has locked; None: it
+        ended, the pid was reused, or it is not ours to read."""
         ...
 
     def children(self, identity: ProcessIdentity) -> tuple[int, ...]:
-        """Pids below that very process now, one step. A missing one proves nothing."""
+        """Pids of the present children of exactly that process. A missing one proves nothing."""
         ...
 
     def carriers(self, names: frozenset[str]) -> dict[int, dict[str, str]]:
-        """Pids of our user whose environment has any of these variables, with them. A hint, to be verified by
-        `environ`; it reads every process, so it is for a thread."""
+        """Pids of our user whose environment has any of these variables, with their values. A hint, to be verified by
+        `environ`. It reads every process, so run it in a thread."""
         ...
 
     def hold(self, identity: ProcessIdentity) -> "ProcessHandle | NotHeld":
-        """A handle of that very process, to be signalled through and closed; or why there is none here."""
+        """A handle of exactly that process, for signalling; the caller closes it. Or why there is none."""
         ...
 
     def prove(self, identity: ProcessIdentity, remembered_machine: str) -> Verdict: ...
 
     def watch(self, identity: ProcessIdentity, on_death: OnDeath) -> Verdict:
-        """ALIVE or UNKNOWN: watched from now on (UNKNOWN: until it is settled). DEAD: it was already over
-        and `on_death` will not be called."""
+        """ALIVE or UNKNOWN: watched from now on (UNKNOWN: until it is decided). DEAD: it had already ended and
+        `on_death` will not be called."""
         ...
 
     def unwatch(self, identity: ProcessIdentity) -> None: ...
 
     def is_told(self, identity: ProcessIdentity) -> bool:
-        """Whether it is watched by the kernel, which has not told of its end: then its number is its own. Any thread
-        may ask."""
+        """Whether a kernel watch is open and has not reported its end: then the pid is still its own. Thread-safe."""
         ...
 
     def watched(self) -> int: ...
 
     def polled(self) -> int:
-        """How many of the watched are looked at every second instead of being told by the kernel."""
+        """How many watched processes are polled every second instead of having a kernel watch."""
         ...
 
     def make_room(self, *, none_left: bool = False) -> int:
-        """Where few descriptors are left, or none by the word of whoever found none, some of the watched are looked
-        at every second instead; how many were given up for it. They return when there is room."""
+        """If few descriptors are left (or `none_left`: a caller found none), poll some watched processes instead.
+        Returns how many watches were given up. They return when there is room."""
         ...
 
     def is_short(self) -> bool:

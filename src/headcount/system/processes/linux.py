@@ -1,8 +1,8 @@
 """Processes on Linux: one pidfd for each watched process, on the daemon's own loop.
 
 Rules
-  1. A process is pinned first, read and compared second, and asked whether it lives last. Only then does
-     anything that was read count.
+  1. A process is pinned first, then read and compared, and checked for being alive last. Only then is what was
+     read used.
   2. Dead means: its pidfd reported the end, nothing has its pid, or another process has it.
   3. When no descriptor is free the process is polled once a second until there is one. Doubt is never death.
   4. Descriptors of watched processes belong to the event loop: only code that runs on it may use them.
@@ -31,7 +31,7 @@ from headcount.system.processes.polling import Polling
 from headcount.system.processes.resource_usage import read_usage
 
 LOOKS = 3
-"""A look that lost its process to a reuse of the pid is tried again: the number has a new owner."""
+"""If the pid was reused while it was read, the read is tried again for its new owner."""
 
 
 class LinuxProcesses:
@@ -47,7 +47,7 @@ class LinuxProcesses:
         self._watches = Watches(loop, lambda who, pinned: self._tell(who, self._ended(who, pinned)))
         self._on_death: dict[ProcessIdentity, OnDeath] = {}
         self._polling = Polling(loop, self._judge_batch, self._conclude)
-        self._short: set[ProcessIdentity] = set()  # who had to do without a pidfd
+        self._short: set[ProcessIdentity] = set()  # processes that got no pidfd
 
     # --- looking ---------------------------------------------------------------------------------
 
@@ -85,7 +85,7 @@ class LinuxProcesses:
         with _closing(pinned):
             told = calls.ask(pinned)
             parent = told.parent if told is not None else None
-            if parent is None:  # some kernels say nothing of one whose parent they cannot name
+            if parent is None:  # some kernels do not answer for a process whose parent they cannot name
                 parent = procfs.find_parent(identity.pid)
             return None if calls.has_ended(pinned) else parent
 
@@ -136,7 +136,7 @@ class LinuxProcesses:
                 uid = os.fstat(directory).st_uid
         except OSError as error:
             uid, failure = -1, error.strerror or str(error)
-        if calls.has_ended(pinned):  # asked last: until then the number was its own
+        if calls.has_ended(pinned):  # checked last: until then the pid was its own
             os.close(pinned)
             return NotHeld("it has already ended", over=True)
         if uid < 0:
@@ -171,7 +171,7 @@ class LinuxProcesses:
         return self._judge_pinned(identity, watched)  # it was compared when it was adopted
 
     def _prove_here(self, identity: ProcessIdentity) -> Verdict:
-        """Also called by the polling's thread."""
+        """Also called in the polling thread."""
         pinned = self._pin(identity)
         if not isinstance(pinned, int):
             return pinned
@@ -239,7 +239,7 @@ class LinuxProcesses:
         self._polling.close()
 
     def _attach(self, identity: ProcessIdentity) -> Verdict:
-        """Puts a pidfd of it on the loop, if there is one to spare."""
+        """Put a pidfd of it on the loop, if a descriptor is free."""
         pinned = self._pin(identity)
         if not isinstance(pinned, int):
             return pinned
@@ -258,7 +258,7 @@ class LinuxProcesses:
 
     def _conclude(self, identity: ProcessIdentity, verdict: Verdict) -> None:
         if verdict.standing is Standing.ALIVE and self._watches.has_room():
-            verdict = self._attach(identity)  # promoted: a descriptor is to spare by now
+            verdict = self._attach(identity)  # promoted: a descriptor is free by now
         if verdict.standing is Standing.DEAD:
             self._tell(identity, verdict)
         elif identity in self._watches:

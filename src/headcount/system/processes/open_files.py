@@ -1,8 +1,8 @@
 """The files that a process has open under /proc, and which of them it has locked.
 
 Rules
-  1. A lock is a line of /proc/locks with this pid and this inode. Device numbers are not compared: some file
-     systems show others there than to stat(2).
+  1. A lock is a line of /proc/locks with this pid and this inode. Device numbers are not compared: for some
+     file systems they differ from those of stat(2).
   2. Pipes, sockets, devices and files without a name are left out.
   3. Whether it is still the same process afterwards is for the caller to verify.
 
@@ -19,7 +19,7 @@ NO_FILES = ("/dev/", "/proc/", "/sys/", "/memfd:")
 
 
 def read_open_files(pid: int, locks: Locks) -> OpenFiles | None:
-    """None: not ours to read, or over."""
+    """The open files; None: the process is not ours to read, or ended."""
     locked = None if locks is None else locks.get(pid, frozenset())
     try:
         directory = os.open(f"/proc/{pid}/fd", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -47,15 +47,15 @@ def _file(directory: int, name: str, locked: frozenset[int] | None) -> OpenFile 
 
 
 def read_locks() -> Locks:
-    """The inodes that each process holds a lock on: proc_locks(5). Who waits for one is marked `->`.
-    None: they cannot be told, and nobody may be taken for one without."""
+    """The inodes that each process holds a lock on: proc_locks(5). Waiters are marked `->`.
+    None: unreadable; then no process may be assumed to hold no lock."""
     try:
         with open("/proc/locks", "rb") as locks:
             content = locks.read(LOCKS_MOST)
     except OSError:
         return None
     if len(content) == LOCKS_MOST:
-        return None  # cut: what is missing is not free
+        return None  # cut off: a lock that is missing here may still be held
     held: dict[int, set[int]] = {}
     for row in (line.split() for line in content.splitlines()):
         if len(row) > 5 and row[1] in LOCKING and row[4].isdigit():

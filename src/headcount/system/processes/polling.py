@@ -68,10 +68,10 @@ class Polling:
     def _end_pass(self, done: asyncio.Future[Mapping[ProcessIdentity, Verdict]]) -> None:
         self._pass = None
         if self._closed or done.cancelled():
-            return  # what a last pass found is nobody's any more
+            return  # no one uses the result of a last pass
         try:
             for identity, verdict in done.result().items():
                 if identity in self._members:
                     self._conclude(identity, verdict)
         finally:
-            self._schedule()  # a pass that failed has said nothing; the next one is asked
+            self._schedule()  # a failed pass proves nothing; wait for the next

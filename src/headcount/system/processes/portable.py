@@ -1,4 +1,4 @@
-"""Processes on any system, through psutil: the same interface with the promises that polling can keep.
+"""Processes on any system, through psutil: the same interface with the weaker promises of polling.
 
 Used where there is no Linux, and on Linux kernels without pidfds.
 
@@ -8,8 +8,8 @@ Rules
   3. A start is counted from boot: the kernel's ticks on Linux, creation minus boot elsewhere. Both of those
      move with the wall clock, so that their difference does not; it is exact only to about two seconds
      (`nearly_same_start`). psutil's creation time by itself moves with the wall clock and is never stored.
-  4. Not permitted to look is UNKNOWN. How a process ended is not known here: an empty Exit.
-  5. A /proc of another pid namespace is not read: everybody is UNKNOWN.
+  4. No permission to read is UNKNOWN. How a process ended is not known here: an empty Exit.
+  5. A /proc of another pid namespace is not read: every process is UNKNOWN.
 
 Not here: pidfds (linux.py).
 """
@@ -46,7 +46,7 @@ T = TypeVar("T")
 
 ROUGHLY = 2 * TICKS
 """Two starts nearer than this may be one start read twice, where it is a difference of wall times.
-A pid is not given again that soon: systems hand out numbers in a circle."""
+A pid is not reused that soon: systems assign numbers in a circle."""
 
 
 class PortableProcesses:
@@ -116,7 +116,7 @@ class PortableProcesses:
         return {}
 
     def open_files(self, identity: ProcessIdentity, locks: Locks) -> OpenFiles | None:
-        """Which of them are locked cannot be told here."""
+        """The open files; which of them are locked is unknown here."""
         try:
             found = psutil.Process(identity.pid).open_files()
         except (psutil.Error, OSError, OverflowError):
@@ -162,7 +162,9 @@ class PortableProcesses:
             exe=_if_permitted(process.exe) or None,
             cwd=_if_permitted(process.cwd) or None,
         )
-        if _has_ended(process) or not psutil.pid_exists(process.pid):  # the number of a thread is no process
+        if _has_ended(process) or not psutil.pid_exists(
+            process.pid
+        ):  # the number belongs to a thread, not to a process
             return ProcessGone()
         if read_start(psutil.Process(process.pid)) != started:
             return Unreadable("its pid changed hands while it was read")
@@ -215,7 +217,7 @@ class PortableProcesses:
         self._polling.discard(identity)
 
     def is_told(self, identity: ProcessIdentity) -> bool:
-        return False  # it is only looked at
+        return False  # it is only polled
 
     def watched(self) -> int:
         return len(self._on_death)
@@ -224,7 +226,7 @@ class PortableProcesses:
         return len(self._polling)
 
     def make_room(self, *, none_left: bool = False) -> int:
-        return 0  # no descriptor is held for anybody
+        return 0  # watching holds no descriptors here
 
     def is_short(self) -> bool:
         return False
@@ -251,7 +253,7 @@ class PortableProcesses:
 
 
 def _has_ended(process: psutil.Process) -> bool:
-    """A zombie without any other thread: one with threads is a process whose main thread ended."""
+    """Whether it is a zombie without other threads: with threads, only its main thread ended."""
     if process.status() not in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD):
         return False
     try:
@@ -281,7 +283,7 @@ def _if_permitted(read: Callable[[], T]) -> T | None:
 
 
 def read_start(process: psutil.Process) -> int | None:
-    """May raise psutil's errors, like any question to a process."""
+    """The start since boot. May raise psutil's errors, like any read of a process."""
     if sys.platform == "linux":
         return _from_stat(process.pid)
     return round((process.create_time() - psutil.boot_time()) * TICKS)

@@ -3,7 +3,7 @@
 Rules
   1. An open /proc/<pid> directory belongs to one incarnation: after its end every read in it fails, even if
      the pid was given to another process. So what is read through it belongs to one process.
-  2. Whether that process still lived afterwards is for the caller to verify.
+  2. The caller verifies that the process was still alive afterwards.
   3. Text is made safe here: what is not UTF-8 is replaced, long command lines are cut.
   4. In a stat line (proc_pid_stat(5)) the name may contain spaces and parentheses: it ends at the last
      parenthesis. A line that is incomplete or not numeric is dropped whole.
@@ -46,7 +46,7 @@ class ProcessGone(Struct, frozen=True):
 
 
 class Unreadable(Struct, frozen=True):
-    """The kernel would not say. Not a death."""
+    """The kernel did not answer. Not a death."""
 
     why: str
 
@@ -99,7 +99,7 @@ def read_stat(directory: int) -> StatLine | None:
 
 
 def find_parent(pid: int) -> int | None:
-    """Of whoever has that number now; None: nobody that can be read."""
+    """The parent of the process that has the pid now; None: none, or unreadable."""
     try:
         with open_directory(pid) as directory:
             stat = read_stat(directory)
@@ -126,7 +126,7 @@ def read_facts(directory: int, stat: StatLine, identity: ProcessIdentity) -> Pro
 
 
 def read_program(pid: int) -> str | None:
-    """What a bare number runs now; None: a kernel thread, or not ours to read."""
+    """The program that the pid runs now; None: a kernel thread, or not ours to read."""
     try:
         return os.readlink(f"/proc/{pid}/exe")  # noqa: PTH115  a Path costs more than the call
     except OSError:
@@ -140,7 +140,7 @@ def read_environ(directory: int, names: frozenset[str]) -> dict[str, str]:
 
 
 def may_read_exit(directory: int) -> bool:
-    """The exit status in `stat` is a plain 0 for those who may not trace the process: proc_pid_stat(5)."""
+    """Whether `stat` shows us the real exit status: it is 0 for readers that may not trace the process (proc_pid_stat(5))."""
     return os.geteuid() in (0, os.fstat(directory).st_uid)
 
 
@@ -194,7 +194,7 @@ def has_terminal(pid: int) -> bool | None:
 
 
 def terminal_of(pid: int) -> str | None:
-    """`pts/3`; None: it has none, or that cannot be read."""
+    """`pts/3`; None: it has no terminal, or it cannot be read."""
     if sys.platform != "linux":
         return _elsewhere(pid)[1]
     number = _number(pid)

@@ -5,9 +5,9 @@ Rules
   2. `measure` is about one incarnation: it reads through the process's own directory and compares its start.
   3. Ports are found by the inodes of the process's own sockets in the kernel's list of listeners.
   4. `read_usage` adds the process's own time, that of its reaped children (the kernel adds it to the parent),
-     and the same for living descendants: a session whose tool computes has not stalled.
+     and the same for live descendants: a session whose tool computes has not stalled.
   5. It reads a bounded number of processes, leaves out a descendant that ends meanwhile, and is not exact to
-     a tick: it is meant for a look once a minute.
+     a tick: it is meant to be called once a minute.
 
 Not here: identity and liveness (linux.py), what little use means (daemon/observers/stalls.py).
 """
@@ -58,7 +58,7 @@ def listeners() -> dict[int, int]:
 
 
 def measure(identity: ProcessIdentity, uptime: float, listening: dict[int, int]) -> Footprint:
-    """Of that very process. `uptime`: seconds since boot, the pauses included."""
+    """Usage of exactly that process. `uptime`: seconds since boot, suspended time included."""
     if sys.platform != "linux":
         return _elsewhere(identity)
     try:

@@ -1,13 +1,13 @@
 """Tmux panes and windows: list panes, clients and screen text; show, open and close windows; set our option.
 
 Rules
-  1. An answer that is not understood is `Unreachable`, not a server with fewer panes.
+  1. An answer that cannot be parsed is `Unreachable`, not a server with fewer panes.
   2. Pane numbers are unique only within one server run: a pane's text is taken only from the server that the
      place names.
   3. Only ids of tmux's own form (`%5`, `@3`), and names without its special characters, become part of a
      command (accident K10).
-  4. No signal is sent from here. Closing a pane makes tmux hang up on what runs in it, so callers do it only
-     where nothing runs or a person asked for it.
+  4. No signal is sent from here. Closing a pane makes tmux send SIGHUP to what runs in it, so callers do it
+     only if nothing runs there or a person asked for it.
   5. We set one option of our own, `@headcount`: numbers and marks.
 
 Not here: running tmux (server.py), whose pane it is (core/values/terminal.py), when to ask
@@ -66,7 +66,7 @@ def list_panes(socket: str) -> Panes:
 
 
 def list_clients(socket: str, session: str | None = None) -> list[TmuxClient]:
-    """Who looks at that server, the most recently active first; empty also when it cannot be asked."""
+    """Terminals attached to that server, most recently active first; also empty if it does not answer."""
     target = ("-t", f"={session}") if session is not None and SESSION.fullmatch(session) else ()
     said = ask(socket, "list-clients", "-F", CLIENT_FIELDS, *target)
     found = [CLIENT_LINE.fullmatch(line) for line in said.splitlines()] if isinstance(said, str) else []
@@ -75,7 +75,7 @@ def list_clients(socket: str, session: str | None = None) -> list[TmuxClient]:
 
 
 def looked_at(env: Mapping[str, str]) -> frozenset[int]:
-    """The processes of panes that are on a screen now: active, in the active window, somebody attached."""
+    """The processes of panes that are on a screen now: active pane, active window, a client attached."""
     found: set[int] = set()
     for socket in find_sockets(env)[:SERVERS_MOST]:
         said = ask(socket, "list-panes", "-a", "-F", SEEN_FIELDS, within=GLANCE_WITHIN)
@@ -85,7 +85,7 @@ def looked_at(env: Mapping[str, str]) -> frozenset[int]:
 
 
 def capture(place: TerminalPlace, lines: int) -> list[str] | None:
-    """The last so many lines of what it shows, not blank at the end. None: that server does not show it."""
+    """The last lines that the pane shows, without blank lines at the end. None: that server does not have it."""
     if place.socket is None or place.pane is None or PANE.fullmatch(place.pane) is None:
         return None
     if not is_own_socket(Path(place.socket)):
@@ -123,7 +123,7 @@ def read_panes(socket: str, said: str) -> list[Pane]:
 
 
 def show(pane: Pane) -> bool:
-    """Makes it the current pane of its window, and that the current window of its session."""
+    """Make it the current pane of its window, and that the current window of its session."""
     if not (PANE.fullmatch(pane.id) and WINDOW.fullmatch(pane.window)):
         return False
     return did(pane.socket, "select-window", "-t", f"{pane.window}") and did(
@@ -132,22 +132,22 @@ def show(pane: Pane) -> bool:
 
 
 def switch_client(pane: Pane, client: str) -> bool:
-    """Makes that terminal, of the same server, look at the pane."""
+    """Switch that terminal, of the same server, to the pane."""
     return PANE.fullmatch(pane.id) is not None and did(
         pane.socket, "switch-client", "-c", client, "-t", pane.id
     )
 
 
 def attach_command(pane: Pane) -> list[str]:
-    """What a person types to look at it."""
+    """The command that attaches to it."""
     return ["tmux", "-S", pane.socket, "attach-session", "-t", pane.session]
 
 
 def open_window(
     socket: str | None, session: str | None, directory: str, env: Mapping[str, str], command: list[str]
 ) -> "Pane | Unreachable":
-    """A new window, not shown yet, that runs the command; in that session, else in the one tmux prefers. A
-    session or server that is not there is started."""
+    """Open a window in the background that runs the command, in that session or else the one tmux prefers. A
+    missing session or server is started."""
     if session is not None and SESSION.fullmatch(session) is None:
         return Unreachable("a session's name has no : and no . and begins with a letter, a digit or _")
     words = ["-d", "-P", "-F", FIELDS, "-c", directory]
@@ -179,6 +179,6 @@ def close_window(pane: Pane) -> bool:
 
 
 def push(env: Mapping[str, str], text: str) -> None:
-    """Our word, on every server."""
+    """Set our option on every server."""
     for socket in find_sockets(env)[:SERVERS_MOST]:
         ask(socket, "set-option", "-g", OPTION, text, within=GLANCE_WITHIN)

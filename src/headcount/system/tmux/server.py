@@ -24,18 +24,17 @@ SUN_PATH_MOST = 107  # bytes of a unix socket's path
 
 
 class NoServer(Struct, frozen=True):
-    """Nobody listens there: the kernel said so."""
+    """No server listens there: the kernel said so."""
 
 
 class Unreachable(Struct, frozen=True):
-    """It could not be asked. Nothing follows."""
+    """The server did not answer. That proves nothing."""
 
     why: str
 
 
 def find_sockets(env: Mapping[str, str]) -> list[str]:
-    """The sockets of this user in the place where tmux puts them. That one is there does not say that anybody
-    listens."""
+    """This user's sockets in tmux's directory. An existing socket does not prove that a server listens."""
     directory = Path(env.get("TMUX_TMPDIR") or "/tmp") / f"tmux-{os.getuid()}"  # noqa: S108 (tmux's own place)
     try:
         found = [entry for entry in os.scandir(directory) if is_own_socket(entry)]
@@ -45,7 +44,7 @@ def find_sockets(env: Mapping[str, str]) -> list[str]:
 
 
 def ask(socket: str, *words: str, within: float = TMUX_WITHIN) -> str | NoServer | Unreachable:
-    """A question; the kernel is asked first whether anybody listens, which a dead server's socket shows."""
+    """Run one command. First the kernel is asked whether a server listens: a dead server leaves its socket."""
     if not _is_socket_path(socket):
         return Unreachable("that is no path of a socket")
     absent = _nobody(socket, within)
@@ -81,7 +80,7 @@ def _nobody(path: str, within: float) -> NoServer | Unreachable | None:
             probe.connect(path)
         except ConnectionRefusedError:
             return NoServer()
-        except FileNotFoundError:  # no proof: a server whose socket was swept from /tmp goes on
+        except FileNotFoundError:  # no proof: a server keeps running when its socket is cleaned from /tmp
             return Unreachable("its socket is gone")
         except (OSError, ValueError) as error:
             return Unreachable(str(error))

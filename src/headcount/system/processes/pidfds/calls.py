@@ -13,7 +13,7 @@ Rules
   5. A zombie's stat line shows the exit status; after reaping its pidfd does. Both are asked.
   6. A stat line is believed only if its start is the process's own and the process was still unreaped after
      the read. Otherwise the pid may already belong to another process.
-  7. An exit status that nothing tells is not made up: an empty Exit.
+  7. An unknown exit status is an empty Exit, never a guess.
 
 Not here: finding a remembered process again (handle.py), which of these calls the kernel has
 (kernel_features.py).
@@ -32,8 +32,8 @@ from headcount.system.processes import descriptor_limits, procfs
 from headcount.system.processes.procfs import ProcessGone, Unreadable
 
 NO_SUCH_PROCESS = frozenset({errno.ESRCH, errno.EINVAL, errno.ENOENT})
-"""ESRCH: nothing has that number. EINVAL, since 6.15 ENOENT: the number is only a thread's, a group's or a
-session's any more, so the process that had it as its own is gone."""
+"""ESRCH: the number is unused. EINVAL, since 6.15 ENOENT: only a thread, a group or a session still has the number, so
+the process whose pid it was is gone."""
 
 REAPED = -1
 
@@ -69,8 +69,8 @@ def inode_of(pidfd: int) -> int:
 
 
 def find_inode(pid: int) -> int | None:
-    """Of whoever has that number and lives; None: nobody, or it cannot be told here. One tenth of a look: enough to
-    see that the number is still the one that was looked at."""
+    """The pidfd inode of the live process with that pid; None: there is none, or no such inodes here. A tenth of the
+    cost of `look`: enough to see that the pid still belongs to the same process."""
     if not hasattr(os, "pidfd_open"):
         return None
     pinned = open_pidfd(pid)
@@ -89,13 +89,12 @@ def has_ended(pidfd: int) -> bool:
 
 
 def is_reaped(pidfd: int) -> bool:
-    """Whether even its zombie is gone. When that cannot be told it is taken to be so: what was read by
-    pid is then not believed."""
+    """Whether even its zombie is gone. If unknown, True: what was read by pid is then not used."""
     return pid_of(pidfd) in (None, REAPED)
 
 
 def pid_of(pidfd: int) -> int | None:
-    """The pid as the kernel shows it for the descriptor, REAPED once it has none; None: it would not say."""
+    """The pid that the kernel shows for the descriptor, REAPED once it has none; None: no answer."""
     answer = ask(pidfd)
     if answer is None:
         return shown_pid(pidfd)
@@ -103,7 +102,7 @@ def pid_of(pidfd: int) -> int | None:
 
 
 def shown_pid(pidfd: int) -> int | None:
-    """The same as every kernel with pidfds shows it, at ten times the cost."""
+    """The same on every kernel with pidfds, at ten times the cost."""
     try:
         with open(f"/proc/self/fdinfo/{pidfd}", "rb", buffering=0) as file:
             _, found, rest = file.read().partition(b"\nPid:")
@@ -145,7 +144,7 @@ def ask(pidfd: int) -> PidfdInfo | None:
 
 
 def read_exit(pidfd: int, pid: int, started: int | None, exit_info: bool) -> Exit:
-    """Of an ended process, pinned by its pidfd."""
+    """How a process ended that is pinned by its pidfd."""
     status = _reaped_status(pidfd) if exit_info else None
     if status is None:
         status = _zombie_status(pidfd, pid, started)

@@ -11,8 +11,8 @@ Rules
   3. It must be closed.
   4. A process is pinned by its pid and compared afterwards: by the pidfd's inode, which is unique per boot,
      or by the start where a kernel has no such inodes.
-  5. Dead means: nothing has its pid, another process has it, or whoever has it has ended. Were the remembered
-     process alive, the pid would be its own.
+  5. Dead means: no process has its pid, another process has it, or the process that has it ended. If the
+     remembered process were alive, the pid would be its own.
 
 Not here: making handles and asking whether the pinned process lives (processes/linux.py), sending signals
 (system/send_signal.py), other boots and namespaces (core/values/verdict.py).
@@ -68,7 +68,7 @@ class ProcessHandle(Struct):
         return self.pidfd is None or calls.has_ended(self.pidfd)
 
     def is_stopped(self) -> bool:
-        """Stopped by a signal or a tracer; what cannot be read is not."""
+        """Whether it is stopped by a signal or a tracer; False if unreadable."""
         try:
             with procfs.open_directory(self.pid) as directory:
                 stat = procfs.read_stat(directory)
@@ -77,13 +77,13 @@ class ProcessHandle(Struct):
         return stat is not None and stat.state in STOPPED and not self.has_ended()
 
     def how(self) -> Exit:
-        """How it ended, as far as the kernel still says."""
+        """How it ended, as far as the kernel still knows."""
         if self.pidfd is None:
             return Exit()
         return calls.read_exit(self.pidfd, self.pid, self.identity.started, self.exit_info)
 
     async def wait_ended(self, within: float) -> bool:
-        """Whether it ended in that time."""
+        """Whether it ended within that time."""
         if self.has_ended():
             return True
         assert self.pidfd is not None
@@ -136,7 +136,7 @@ class Pinning:
 
     def _ticks(self, identity: ProcessIdentity, pinned: int) -> int | None:
         """The start of the pinned process. Not read where inodes decide, nor where /proc shows another pid namespace;
-        not believed once the process is reaped, for then the number may already show another's."""
+        not used once the process is reaped, because the pid may already be another's."""
         if not self._proc_is_ours or (self._features.inode and identity.inode is not None):
             return None
         try:

@@ -1,4 +1,4 @@
-"""What this kernel offers for telling processes apart, found by trying each feature once.
+"""Kernel features for identifying processes, found by trying each once.
 
 Rules
   1. A feature is there when it worked on ourselves. Version numbers are not read: kernels are patched.
@@ -29,7 +29,7 @@ class Features(Struct, frozen=True):
 
     @classmethod
     def without(cls, *names: str) -> "Features":
-        """All but these. A name nobody knows is an error: a typing mistake must not test nothing."""
+        """All features but these. An unknown name is an error, so that a typo cannot switch a test off."""
         unknown = sorted(set(names) - set(cls.names()))
         if unknown:
             raise ValueError(f"no such feature: {', '.join(unknown)} (there are: {', '.join(cls.names())})")

@@ -1,9 +1,9 @@
-"""The pidfds on the daemon's loop: as many as leave room for callers.
+"""The pidfds on the daemon's loop: as many as leave descriptors free for callers.
 
 Rules
   1. Callers come before watches. A pidfd that would use up reserved descriptors is not put on the loop. When
      less than half of the reserve is free, pidfds are given up until all of it is. In between nothing
-     changes, so that a caller who comes and goes moves no watch.
+     changes, so that a single caller's connection moves no watch.
   2. The pidfd of a process that has ended is not given up: its event is on the way.
   3. A callback removes its reader first: the pidfd of a dead process stays readable and would spin the loop.
   4. Scarcity is logged once, when it starts.
@@ -61,7 +61,7 @@ class Watches:
             os.close(pinned)
 
     def make_room(self, *, none_left: bool) -> tuple[ProcessIdentity, ...]:
-        """Gives up as many as are wanted; who they were. `none_left` is the word of somebody who found none."""
+        """Give up as many watches as needed and return their processes. `none_left`: a caller found no descriptor."""
         free, kept = descriptor_limits.count_free(), descriptor_limits.kept_free()
         if none_left:
             free = min(free, 0)
