@@ -57,7 +57,7 @@ def _limit() -> int:
 
 
 def _in_use() -> int:
-    """Open descriptors: the kernel's own count since Linux 6.2, else by listing them; None if /proc does not show us."""
+    """Open descriptors: the kernel's own count since Linux 6.2, else by listing them, else the lowest free number."""
     try:
         return OWN.stat().st_size or len(os.listdir(OWN)) - 1
     except OSError as error:
