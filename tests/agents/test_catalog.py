@@ -17,7 +17,7 @@ def test_a_package_that_names_the_group_is_seen_and_another_is_not(tmp_path: Pat
     assert is_named(GROUP, [str(other), str(toy.package(tmp_path / "toy"))])
 
 
-def test_where_it_cannot_be_told_the_answer_is_yes(tmp_path: Path) -> None:
+def test_unreadable_metadata_counts_as_naming_the_group(tmp_path: Path) -> None:
     archive = tmp_path / "packages.zip"
     with zipfile.ZipFile(archive, "w") as made:
         made.writestr("nothing.py", "")

@@ -42,7 +42,7 @@ class Hanging(Plain):
         self.let_go.wait()
 
 
-def test_three_words_are_a_whole_adapter() -> None:
+def test_three_members_are_a_complete_adapter() -> None:
     assert why_unfit(Plain()) is None
     guarded = Guarded(Plain())
     assert guarded.recognise(FACTS) and not guarded.is_helper(FACTS) and not guarded.is_launcher(FACTS)
@@ -51,14 +51,14 @@ def test_three_words_are_a_whole_adapter() -> None:
     assert guarded.faults == {}
 
 
-def test_without_what_it_recognises_there_is_no_agent() -> None:
+def test_an_adapter_without_recognise_is_refused() -> None:
     class Nothing(Adapter):
         name = label = "nothing"
 
     assert why_unfit(Nothing()) == "it has no recognise"
 
 
-def test_one_that_hangs_costs_its_caller_a_moment_once_and_is_not_asked_again_until_it_is_back() -> None:
+def test_a_hanging_adapter_delays_one_call_and_is_skipped_until_it_returns() -> None:
     hanging = Hanging()
     guarded = Guarded(hanging)
     began = time.monotonic()
@@ -76,7 +76,7 @@ def test_one_that_hangs_costs_its_caller_a_moment_once_and_is_not_asked_again_un
     assert asked.is_alive()
 
 
-def test_one_that_reads_slowly_is_still_asked_who_is_who() -> None:
+def test_a_slow_read_does_not_block_recognising_processes() -> None:
     class Slow(Hanging):
         def recognise(self, facts: ProcessFacts) -> bool:
             return True
@@ -91,7 +91,7 @@ def test_one_that_reads_slowly_is_still_asked_who_is_who() -> None:
     assert not reading.is_alive()
 
 
-def test_what_it_raises_or_says_wrongly_is_nothing_and_is_counted() -> None:
+def test_an_exception_or_a_wrong_type_is_no_answer_and_is_counted() -> None:
     class Wrong(Plain):
         def recognise(self, facts: ProcessFacts) -> bool:
             return "yes"  # type: ignore[return-value]
@@ -109,7 +109,7 @@ def test_what_it_raises_or_says_wrongly_is_nothing_and_is_counted() -> None:
     assert guarded.fault == "glimpse: ValueError"  # its words may quote what it read
 
 
-def test_whoever_must_hear_of_a_fault_asks_the_adapter_itself() -> None:
+def test_unguarded_shows_the_adapters_faults() -> None:
     adapter = Plain()
     assert unguarded(Guarded(adapter)) is adapter and unguarded(adapter) is adapter
 
@@ -128,7 +128,7 @@ def test_two_callers_at_once_are_both_answered() -> None:
     assert sorted(answers) == list(range(20))
 
 
-def test_an_answer_that_comes_too_late_is_nobody_elses() -> None:
+def test_a_late_answer_is_not_given_to_another_caller() -> None:
     threads, let_go = BoundedThreads("x", most=1), threading.Event()
 
     def late() -> str:

@@ -11,7 +11,7 @@ def outcome(name: str, lost: int, caught: int, *more: Row) -> Outcome:
     return Outcome(name, f"Title of {name}", rows, ("a note",))
 
 
-def test_a_campaign_is_told_once_on_top_and_once_below(tmp_path: Path) -> None:
+def test_a_campaign_appears_once_in_the_summary_and_once_below(tmp_path: Path) -> None:
     path = tmp_path / "docs" / "campaign.md"
     page.write(outcome("kills", lost=3, caught=9), "python -m x kills --full", 1.0, path)
     page.write(outcome("cuts", lost=0, caught=0), "python -m x cuts --full", 2.0, path)

@@ -38,7 +38,7 @@ def test_a_section_is_replaced_and_the_others_stay(tmp_path: Path) -> None:
     assert text.startswith(page.HEAD.rstrip())
 
 
-def test_the_ratios_stand_first_and_once_and_say_what_fell_short(tmp_path: Path) -> None:
+def test_the_ratios_come_first_once_and_mark_missed_targets(tmp_path: Path) -> None:
     path = tmp_path / "benchmarks.md"
     for _ in range(3):
         page.write(figure("death", 800, met=False), 1.0, path)
@@ -57,7 +57,7 @@ def test_a_picture_is_written_and_shown(tmp_path: Path) -> None:
     ElementTree.parse(tmp_path / "img" / "death-drawn.svg")
 
 
-def test_a_page_of_before_there_were_ratios_is_taken_over(tmp_path: Path) -> None:
+def test_an_old_page_without_ratios_is_converted(tmp_path: Path) -> None:
     path = tmp_path / "benchmarks.md"
     path.write_text(page.HEAD + "\n<!-- idle -->\n## Idle\n\n| a |\n<!-- /idle -->\n")
     page.write(figure("death", 800), 1.0, path)

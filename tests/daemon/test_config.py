@@ -193,7 +193,7 @@ def _up(user: Path, home: Path) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(command("up"), env=env, capture_output=True, text=True, timeout=60)
 
 
-def test_a_pipe_in_the_place_of_settings_is_refused_and_nobody_waits(tmp_path: Path) -> None:
+def test_a_pipe_instead_of_settings_is_refused_without_blocking(tmp_path: Path) -> None:
     daemon = Daemon(tmp_path / "home")
     os.mkfifo(daemon.home / "config.toml")
     assert "not a plain file of your own" in daemon.start().word

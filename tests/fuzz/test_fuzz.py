@@ -25,12 +25,12 @@ EACH = [pytest.param(target, id=name) for name, target in TARGETS.items()]
 
 
 @pytest.mark.parametrize(("target", "name"), KEPT)
-def test_what_broke_a_promise_once_keeps_it_now(target: Target, name: str) -> None:
+def test_earlier_findings_stay_fixed(target: Target, name: str) -> None:
     target.check(target.kept()[name])
 
 
 @pytest.mark.parametrize("target", EACH)
-def test_what_the_real_thing_wrote_keeps_every_promise(target: Target) -> None:
+def test_inputs_recorded_from_real_agents_keep_every_promise(target: Target) -> None:
     for data in target.seeds():
         target.check(data)
 
@@ -48,7 +48,7 @@ def test_changed_inputs_keep_every_promise(target: Target) -> None:
 
 
 @pytest.mark.parametrize("target", EACH)
-def test_the_plain_way_breaks_it(target: Target) -> None:
+def test_the_naive_parser_breaks_the_promise(target: Target) -> None:
     """The control: the same inputs, the same promise, the parser as one would write it first."""
     got = drive(target.naive, target.seeds(), seed=SEED, count=NAIVE_MOST)
     assert isinstance(got, Found), f"{got} inputs and the plain way still stands: this target proves nothing"

@@ -25,7 +25,7 @@ def test_an_edit_names_its_file_before_and_after(event: str, tool: str) -> None:
     assert edits(event, tool, {"file_path": "/p/a.py", "content": "secret"}) == "/p/a.py"
 
 
-def test_an_edit_that_is_only_asked_for_is_not_one_that_was_made() -> None:
+def test_a_requested_edit_is_not_counted_as_made() -> None:
     body = {"session_id": "a-1", "cwd": "/p", "tool_name": "Edit", "tool_input": {"file_path": "/p/a.py"}}
     asked = translate(json.dumps(body | {"hook_event_name": "PreToolUse"}).encode(), 5.0, "hook")
     made = translate(json.dumps(body | {"hook_event_name": "PostToolUse"}).encode(), 5.0, "hook")
@@ -41,12 +41,12 @@ def test_a_notebook_is_a_file_and_a_relative_path_is_made_absolute() -> None:
 
 
 @pytest.mark.parametrize("event", ["PermissionRequest", "PostToolUseFailure", "Stop"])
-def test_what_was_not_done_or_is_no_tool_edits_nothing(event: str) -> None:
+def test_a_failed_tool_and_other_events_edit_nothing(event: str) -> None:
     assert edits(event, given={"file_path": "/p/a.py"}) is None
 
 
 @pytest.mark.parametrize("tool", ["Read", "Bash", "Glob", "mcp__x__Edit", None, 3, ""])
-def test_other_tools_edit_nothing_that_we_know_of(tool: object) -> None:
+def test_other_tools_report_no_edited_file(tool: object) -> None:
     assert edits(tool=tool, given={"file_path": "/p/a.py"}) is None
 
 
@@ -63,5 +63,5 @@ def test_other_tools_edit_nothing_that_we_know_of(tool: object) -> None:
         {"file_path": "/" + "a" * 5000},
     ],
 )
-def test_nonsense_edits_nothing(given: object) -> None:
+def test_a_malformed_tool_input_edits_nothing(given: object) -> None:
     assert edits(given=given) is None

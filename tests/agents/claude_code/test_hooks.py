@@ -77,7 +77,7 @@ def test_every_observed_event_gets_one_well_formed_entry(root: Path, state: Path
     assert "WorktreeCreate" not in settings["hooks"]
 
 
-def test_what_was_there_is_merged_with_not_replaced(root: Path, state: Path) -> None:
+def test_existing_settings_are_merged_not_replaced(root: Path, state: Path) -> None:
     (root / "settings.json").write_text(USERS)
     installed(root, state)
     text = (root / "settings.json").read_text()
@@ -90,7 +90,7 @@ def test_what_was_there_is_merged_with_not_replaced(root: Path, state: Path) -> 
     assert '\n        "SessionStart": [' in text  # ours is laid out like its neighbours
 
 
-def test_installing_twice_is_installing_once(root: Path, state: Path) -> None:
+def test_installing_twice_equals_installing_once(root: Path, state: Path) -> None:
     (root / "settings.json").write_text(USERS)
     installed(root, state)
     once = (root / "settings.json").read_bytes()
@@ -117,7 +117,7 @@ def test_installing_twice_is_installing_once(root: Path, state: Path) -> None:
     + ["\ufeff{}\n", '{"hooks": {"Stop": [{"matcher": "", "hooks": []}]}}', '{"ü": "\\u00e9\\ud83d"}'],
     ids=repr,
 )
-def test_uninstalling_gives_the_file_back_byte_for_byte(root: Path, state: Path, before: str) -> None:
+def test_uninstalling_restores_the_file_byte_for_byte(root: Path, state: Path, before: str) -> None:
     (root / "settings.json").write_bytes(before.encode())
     installed(root, state)
     assert (root / "settings.json").read_bytes() != before.encode()
@@ -126,20 +126,20 @@ def test_uninstalling_gives_the_file_back_byte_for_byte(root: Path, state: Path,
     assert not list((state / "hooks").iterdir())
 
 
-def test_a_file_that_was_not_there_is_gone_again(root: Path, state: Path) -> None:
+def test_uninstall_removes_a_file_that_install_created(root: Path, state: Path) -> None:
     installed(root, state)
     removed(root, state)
     assert not (root / "settings.json").exists()
 
 
-def test_a_directory_that_was_not_there_is_gone_again(tmp_path: Path, state: Path) -> None:
+def test_uninstall_removes_a_directory_that_install_created(tmp_path: Path, state: Path) -> None:
     installed(tmp_path / "new", state)
     assert (tmp_path / "new" / "settings.json").exists()
     removed(tmp_path / "new", state)
     assert not (tmp_path / "new").exists()
 
 
-def test_only_our_entries_go_when_somebody_changed_the_file_since(root: Path, state: Path) -> None:
+def test_only_our_entries_are_removed_if_the_file_was_changed_since(root: Path, state: Path) -> None:
     path = root / "settings.json"
     path.write_text(USERS)
     installed(root, state)
@@ -152,7 +152,7 @@ def test_only_our_entries_go_when_somebody_changed_the_file_since(root: Path, st
     }
 
 
-def test_a_file_we_made_goes_when_nothing_else_is_in_it(root: Path, state: Path) -> None:
+def test_a_file_we_made_is_removed_when_only_our_entries_are_in_it(root: Path, state: Path) -> None:
     path = root / "settings.json"
     installed(root, state)
     path.write_text(path.read_text() + "\n\n")  # an editor saved it
@@ -160,7 +160,7 @@ def test_a_file_we_made_goes_when_nothing_else_is_in_it(root: Path, state: Path)
     assert not path.exists()
 
 
-def test_a_file_we_made_stays_when_somebody_used_it(root: Path, state: Path) -> None:
+def test_a_file_we_made_stays_when_it_has_other_entries(root: Path, state: Path) -> None:
     path = root / "settings.json"
     installed(root, state)
     path.write_text(json.dumps({**json.loads(path.read_text()), "model": "opus"}))
@@ -168,7 +168,7 @@ def test_a_file_we_made_stays_when_somebody_used_it(root: Path, state: Path) -> 
     assert json.loads(path.read_text()) == {"model": "opus"}
 
 
-def test_uninstalling_without_a_memory_takes_only_ours(root: Path, state: Path) -> None:
+def test_uninstalling_without_remembered_content_removes_only_our_entries(root: Path, state: Path) -> None:
     path = root / "settings.json"
     path.write_text(USERS)
     installed(root, state)
@@ -180,7 +180,7 @@ def test_uninstalling_without_a_memory_takes_only_ours(root: Path, state: Path) 
     assert not any(ours_in(settings).values())
 
 
-def test_an_earlier_line_is_brought_up_to_date_where_it_stands(root: Path, state: Path) -> None:
+def test_an_earlier_line_is_updated_in_place(root: Path, state: Path) -> None:
     path = root / "settings.json"
     path.write_text(USERS)
     installed(root, state, "old-mailbox")
@@ -194,13 +194,13 @@ def test_an_earlier_line_is_brought_up_to_date_where_it_stands(root: Path, state
     assert path.read_text() == USERS
 
 
-def test_entries_of_ours_that_are_not_wanted_any_more_go(root: Path, state: Path) -> None:
+def test_our_obsolete_entries_are_removed(root: Path, state: Path) -> None:
     text = hook_entries.merged(USERS, {**LINES, "MessageDisplay": LINES["Stop"]})
     again = json.loads(hook_entries.merged(text, LINES))
     assert "MessageDisplay" not in again["hooks"]
 
 
-def test_our_handler_in_somebodys_group_goes_alone(root: Path, state: Path) -> None:
+def test_our_handler_is_removed_from_a_foreign_group_without_the_others(root: Path, state: Path) -> None:
     group = {
         "matcher": "x",
         "hooks": [{"command": "a"}, {"type": "command", "command": LINES["Stop"]}, {"command": "b"}],
@@ -229,9 +229,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_cannot_be_understood_is_refused_untouched_with_the_reason(
-    root: Path, state: Path, case: str
-) -> None:
+def test_an_unparsable_file_is_refused_untouched_with_the_reason(root: Path, state: Path, case: str) -> None:
     text, at_line, reason = REFUSED[case]
     (root / "settings.json").write_text(text)
     for refusal in (HOOKS.install(root, state / "mailbox", state), HOOKS.uninstall(root, state)):
@@ -244,7 +242,7 @@ def test_what_cannot_be_understood_is_refused_untouched_with_the_reason(
     assert HOOKS.standing(root, state / "mailbox").state is Installed.UNREADABLE
 
 
-def test_bytes_that_are_no_text_are_refused_untouched(root: Path, state: Path) -> None:
+def test_a_file_that_is_not_utf8_is_refused_untouched(root: Path, state: Path) -> None:
     (root / "settings.json").write_bytes(b'{"a": "\xff"}')
     refusal = HOOKS.install(root, state / "mailbox", state)
     assert isinstance(refusal, Refusal) and "UTF-8" in refusal.why
@@ -260,7 +258,7 @@ def test_the_line_is_tried_before_anything_is_written(
     assert list(root.iterdir()) == []
 
 
-def test_mode_stays_and_a_link_stays_a_link(root: Path, state: Path, tmp_path: Path) -> None:
+def test_file_mode_is_kept_and_a_link_stays_a_link(root: Path, state: Path, tmp_path: Path) -> None:
     real = tmp_path / "dotfiles.json"
     real.write_text("{}")
     real.chmod(0o640)
@@ -283,7 +281,7 @@ def test_the_owner_stays(root: Path, state: Path) -> None:
     assert ((root / "settings.json").stat().st_uid, (root / "settings.json").stat().st_gid) == (1234, 1235)
 
 
-def test_a_change_at_the_same_moment_is_not_written_over(root: Path, state: Path) -> None:
+def test_a_concurrent_change_is_not_overwritten(root: Path, state: Path) -> None:
     path = root / "settings.json"
     path.write_text("{}")
     plan = HOOKS.plan_install(root, state / "mailbox", state)
@@ -295,12 +293,12 @@ def test_a_change_at_the_same_moment_is_not_written_over(root: Path, state: Path
     assert json.loads(path.read_text())["model"] == "opus"
 
 
-def test_a_place_that_cannot_be_written_is_said_and_left_alone(root: Path, state: Path) -> None:
+def test_an_unwritable_place_is_reported_and_left_alone(root: Path, state: Path) -> None:
     (root / "settings.json").mkdir()
     assert isinstance(HOOKS.install(root, state / "mailbox", state), Refusal)
 
 
-def test_what_is_remembered_is_private(root: Path, state: Path) -> None:
+def test_remembered_settings_are_private(root: Path, state: Path) -> None:
     (root / "settings.json").write_text('{"env": {"KEY": "secret"}}')
     installed(root, state)
     [memory] = (state / "hooks").iterdir()
@@ -318,7 +316,7 @@ def test_a_dry_run_shows_the_change_and_writes_nothing(root: Path, state: Path) 
     assert not state.exists()
 
 
-def test_the_standing_is_told(root: Path, state: Path) -> None:
+def test_status_reports_what_is_installed(root: Path, state: Path) -> None:
     mailbox = state / "mailbox"
     assert HOOKS.standing(root, mailbox).state is Installed.ABSENT
     installed(root, state)
@@ -360,7 +358,7 @@ HOOKS_MEMBER = st.dictionaries(st.sampled_from(["Stop", "PreToolUse", "Odd"]), s
     there=st.none() | HOOKS_MEMBER,
     indent=st.sampled_from([None, 2, 4, "\t"]),
 )
-def test_any_settings_survive_merging_and_taking_out(rest: Any, there: Any, indent: Any) -> None:
+def test_any_settings_survive_merging_and_removing_our_entries(rest: Any, there: Any, indent: Any) -> None:
     whole = rest if there is None else {**rest, "hooks": there}
     text = json.dumps(whole, indent=indent)
     both = hook_entries.merged(text, LINES)
@@ -380,7 +378,7 @@ def test_reading_with_positions_agrees_with_the_standard_reader(
 
 
 @given(st.text(alphabet='{}[]",:1a \n/*\\u', max_size=30))
-def test_what_the_standard_reader_refuses_is_refused(text: str) -> None:
+def test_json_that_the_standard_parser_refuses_is_refused(text: str) -> None:
     try:
         expected = json.loads(text)
     except ValueError:

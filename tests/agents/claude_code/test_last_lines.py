@@ -30,7 +30,7 @@ def texts(said: list[ConversationLine] | None) -> list[tuple[str, str]]:
     return [(each.who, each.text) for each in said]
 
 
-def test_who_said_what_and_which_tool_was_used(tmp_path: Path) -> None:
+def test_lines_show_the_speaker_and_the_tool(tmp_path: Path) -> None:
     path = written(
         tmp_path,
         line("user", "please fix it\n\nand test it"),
@@ -57,7 +57,7 @@ def test_who_said_what_and_which_tool_was_used(tmp_path: Path) -> None:
     assert texts(peek(path, ID, 2)) == [("tool", "Bash: make test"), ("agent", "Done.")]
 
 
-def test_what_is_not_of_the_conversation_is_left_out(tmp_path: Path) -> None:
+def test_lines_outside_the_conversation_are_left_out(tmp_path: Path) -> None:
     path = written(
         tmp_path,
         line("user", "<system-reminder>do this</system-reminder>"),
@@ -83,7 +83,7 @@ def test_a_long_text_is_cut(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["other name", "link", "directory", "fifo", "missing"])
-def test_only_a_regular_file_called_as_the_conversation_is_read(tmp_path: Path, kind: str) -> None:
+def test_only_a_regular_file_named_after_the_conversation_is_read(tmp_path: Path, kind: str) -> None:
     path = tmp_path / f"{ID}.jsonl"
     if kind == "other name":
         path = tmp_path / "passwords.jsonl"

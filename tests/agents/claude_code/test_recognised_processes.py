@@ -71,6 +71,6 @@ def test_a_helper_is_never_a_session(case: str) -> None:
 
 
 @pytest.mark.parametrize("case", STRANGERS)
-def test_a_name_alone_is_nothing(case: str) -> None:
+def test_a_process_name_alone_is_not_recognised(case: str) -> None:
     assert not recognise(facts(*STRANGERS[case]))
     assert not is_helper(facts(*STRANGERS[case]))

@@ -80,7 +80,7 @@ def shown(session: Session) -> tuple[str, str | None]:
 
 
 @pytest.mark.parametrize("name", TRACES)
-def test_what_headcount_shows_is_what_was_so(name: str) -> None:
+def test_the_shown_state_matches_the_recorded_one(name: str) -> None:
     trace = TRACES[name]
     for truth, evidence in truths(trace):
         session = session_after(evidence, process_of(trace))
@@ -88,7 +88,7 @@ def test_what_headcount_shows_is_what_was_so(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TRACES)
-def test_a_restart_that_hears_all_of_it_at_once_comes_to_the_same(name: str) -> None:
+def test_a_restart_that_reads_all_events_at_once_gives_the_same_state(name: str) -> None:
     trace = TRACES[name]
     for truth, evidence in truths(trace):
         scene = Scene()
@@ -101,7 +101,7 @@ SWAPS = {"clear", "resume", "branch"}  # there the order of conversations is the
 
 
 @pytest.mark.parametrize("name", sorted(TRACES.keys() - SWAPS))
-def test_any_order_of_hearing_comes_to_the_same(name: str) -> None:
+def test_any_order_of_events_gives_the_same_state(name: str) -> None:
     trace = TRACES[name]
     for truth, evidence in truths(trace):
         for seed in range(10):
@@ -114,7 +114,7 @@ WITHOUT_HOOKS = {"done": "idle", "failed": "idle"}  # the registry knows no diff
 
 
 @pytest.mark.parametrize("name", sorted(TRACES.keys() - {"print-turn-older"}))
-def test_the_registry_alone_is_enough_to_see_who_waits_works_and_rests(name: str) -> None:
+def test_the_registry_alone_shows_waiting_working_and_idle(name: str) -> None:
     trace = TRACES[name]
     for truth, evidence in truths(trace):
         session = session_after((each for each in evidence if isinstance(each, Record)), process_of(trace))

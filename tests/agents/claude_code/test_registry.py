@@ -75,7 +75,7 @@ def test_unknown_fields_and_statuses_are_named_and_harmless(tmp_path: Path) -> N
     assert REGISTRY.record(entry, Anchor()).status is None
 
 
-def test_a_branch_that_is_called_by_its_prompt_has_no_name(tmp_path: Path) -> None:
+def test_a_branch_named_after_its_prompt_has_no_name(tmp_path: Path) -> None:
     assert REGISTRY.read(written(tmp_path)).name == "proj2-7d"  # type: ignore[union-attr]
     body = SAMPLE.read_bytes().replace(b'"proj2-7d"', b'"mend the login (Branch)"')
     entry = parse(body, 28320)
@@ -117,22 +117,22 @@ def test_only_a_pid_is_a_record_name(tmp_path: Path, name: str) -> None:
     ],
     ids=str,
 )
-def test_a_record_that_contradicts_itself_is_none(tmp_path: Path, changes: dict[str, Any]) -> None:
+def test_a_contradictory_record_is_ignored(tmp_path: Path, changes: dict[str, Any]) -> None:
     assert REGISTRY.read(written(tmp_path, **changes)) is None
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"pid":28320', b"\xff", b"[" * 50_000])
-def test_a_record_that_is_not_whole_says_nothing(content: bytes) -> None:
+def test_an_incomplete_record_is_ignored(content: bytes) -> None:
     assert parse(content, 28320) is None
 
 
-def test_a_torn_record_is_never_half_believed() -> None:
+def test_a_torn_record_is_never_used_in_part() -> None:
     whole = SAMPLE.read_bytes()
     for cut in range(len(whole.rstrip()) - 1):
         assert parse(whole[:cut], 28320) is None
 
 
-def test_surprises_are_not_followed(tmp_path: Path) -> None:
+def test_links_pipes_and_directories_are_not_read_as_records(tmp_path: Path) -> None:
     target = written(tmp_path, "28320.json.real")
     (tmp_path / "28320.json").symlink_to(target)
     assert REGISTRY.read(tmp_path / "28320.json") is None
@@ -168,7 +168,7 @@ def test_a_record_names_exactly_the_process_that_wrote_it(tmp_path: Path) -> Non
     assert not REGISTRY.names(entry, facts(namespace=7))
 
 
-def test_a_record_without_a_start_names_nobody(tmp_path: Path) -> None:
+def test_a_record_without_a_start_names_no_process(tmp_path: Path) -> None:
     assert not REGISTRY.names(read(written(tmp_path, procStart="Sun Nov 15 10:00:00 2026")), facts())
 
 

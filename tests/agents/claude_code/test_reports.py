@@ -34,7 +34,7 @@ def test_every_installed_event_has_a_translator_and_no_other_has() -> None:
     assert {row.name for row in EVENTS.installed} == {row.name for row in EVENTS.values() if row.says}
 
 
-def test_what_replaces_the_agents_own_work_is_never_registered() -> None:
+def test_events_that_replace_the_agents_work_are_never_installed() -> None:
     assert EVENTS["WorktreeCreate"].use is Use.NEVER
     assert not {"WorktreeCreate", "WorktreeRemove"} & {row.name for row in EVENTS.installed}
 
@@ -80,7 +80,7 @@ SAYS_WHAT: list[tuple[str, dict[str, Any], Turn | None, WaitingOn | None]] = [
 
 
 @pytest.mark.parametrize(("event", "fields", "turn", "waiting_on"), SAYS_WHAT)
-def test_an_event_says_of_the_turn_what_it_means(
+def test_each_event_reports_the_state_of_the_turn(
     event: str, fields: dict[str, Any], turn: Turn | None, waiting_on: WaitingOn | None
 ) -> None:
     made = report(event, **fields)
@@ -88,7 +88,7 @@ def test_an_event_says_of_the_turn_what_it_means(
 
 
 @pytest.mark.parametrize("source", ["startup", "resume", "clear", "fork"])
-def test_a_start_tells_how_the_conversation_opened(source: str) -> None:
+def test_a_start_reports_how_the_conversation_was_opened(source: str) -> None:
     assert report("SessionStart", source=source).opening is Opening(source)
 
 
@@ -101,7 +101,7 @@ def test_a_start_of_an_unknown_kind_is_still_a_start() -> None:
     assert report("SessionStart").opening is Opening.STARTUP
 
 
-def test_an_end_says_why_it_leaves() -> None:
+def test_a_session_end_reports_its_reason() -> None:
     assert report("SessionEnd", reason="prompt_input_exit").leaving == "prompt_input_exit"
     assert report("SessionEnd").leaving == "other"
 
@@ -178,12 +178,12 @@ def test_what_looks_like_a_secret_is_not_in_the_label(command: str) -> None:
         ("Skill", "skill"),
     ],
 )
-def test_a_secret_in_what_any_tool_is_asked_is_not_in_its_label(tool: str, field: str) -> None:
+def test_a_secret_in_any_tool_input_is_not_in_its_label(tool: str, field: str) -> None:
     made = report("PreToolUse", tool_name=tool, tool_input={field: "look for API_KEY=hunter2secret"}).doing
     assert made == f"{tool}: look for API_KEY=***"
 
 
-def test_words_are_not_secrets() -> None:
+def test_ordinary_words_are_not_redacted() -> None:
     for command in (
         "npm run build -- --watch",
         "mkdir -p src/mysql && ls -a",
@@ -206,7 +206,7 @@ def test_no_prompt_and_no_output_is_kept() -> None:
         assert "PRIVATE" not in repr(made)
 
 
-def test_a_limit_is_told_from_an_error() -> None:
+def test_a_limit_is_distinguished_from_an_error() -> None:
     limit = report(
         "StopFailure", error="rate_limit", last_assistant_message="You've hit your limit · resets 6:10pm"
     )
@@ -226,7 +226,7 @@ def test_a_dialog_in_a_subagent_waits_on_the_user_and_names_the_subagent() -> No
     )
 
 
-def test_what_a_subagent_does_is_told_as_the_subagents() -> None:
+def test_a_subagents_events_are_reported_under_its_name() -> None:
     for event in ("PreToolUse", "PostToolUse", "SubagentStart", "SubagentStop", "Stop"):
         assert report(event, agent_id="ae4c", tool_name="Bash").subagent == "ae4c"
 
@@ -243,7 +243,7 @@ def test_background_work_is_listed_while_it_runs() -> None:
     assert report("Stop").background is None
 
 
-def test_the_subagent_that_stops_is_not_among_those_that_run() -> None:
+def test_a_stopping_subagent_is_not_listed_as_running() -> None:
     tasks = [{"id": "ae4c", "type": "subagent", "status": "running"}, {"id": "b1", "type": "shell"}]
     made = report("SubagentStop", agent_id="ae4c", background_tasks=tasks)
     assert made.background_ended == "ae4c"
@@ -266,7 +266,7 @@ def test_the_subagent_that_stops_is_not_among_those_that_run() -> None:
     + [b'{"session_id":true}', b'{"session_id":null}', b'{"session_id":"a b"}', b'{"session_id":"\\ud83d"}'],
     ids=lambda p: repr(p[:24]),
 )
-def test_what_names_no_conversation_is_unread_and_says_why(payload: bytes) -> None:
+def test_a_payload_without_a_conversation_is_unread_with_a_reason(payload: bytes) -> None:
     made = translate(payload, 1.0, "hook")
     assert isinstance(made, Unread)
     assert made.why

@@ -52,12 +52,12 @@ def test_a_command_of_the_cli_itself_is_no_turn() -> None:
     assert parse(b"".join(LINES)).turn is Turn.FAILED  # /compact came after it, and did nothing
 
 
-def test_an_interrupted_turn_rests() -> None:
+def test_an_interrupted_turn_is_idle() -> None:
     assert until("[Request interrupted by user]").turn is Turn.SETTLED
     assert until("[Request interrupted by user for tool use]").turn is Turn.SETTLED
 
 
-def test_an_error_and_a_limit_are_told_apart() -> None:
+def test_an_error_and_a_limit_are_distinguished() -> None:
     assert (until("isApiErrorMessage").turn, until("isApiErrorMessage").failure) == (Turn.FAILED, "error")
     assert until("isApiErrorMessage", 2).failure == "limit"
 
@@ -66,7 +66,7 @@ def test_the_given_title_is_read() -> None:
     assert parse(b"".join(LINES)).title == "my-name"
 
 
-def test_a_branch_is_not_called_by_its_prompt() -> None:
+def test_a_branch_is_not_named_after_its_prompt() -> None:
     assert parse(row(type="custom-title", customTitle="my secret prompt (Branch)")).title is None
 
 
@@ -80,7 +80,7 @@ def test_a_question_waits() -> None:
     assert (tail.turn, tail.waiting_on) == (Turn.ASKED, WaitingOn.QUESTION)
 
 
-def test_a_subagents_lines_do_not_speak_for_the_main_turn() -> None:
+def test_a_subagents_lines_do_not_change_the_main_turn() -> None:
     side = row(
         type="assistant", isSidechain=True, message={"content": [{"type": "text"}], "stop_reason": "end_turn"}
     )
@@ -96,7 +96,7 @@ def test_no_text_leaves_the_transcript() -> None:
 @pytest.mark.parametrize(
     "damage", [b"{", b"\xff\n", b"[]\n", b'{"type":7,"message":3}\n', b'{"timestamp":"x"}\n', b"\n\n"]
 )
-def test_damaged_and_unknown_lines_are_passed_over(damage: bytes) -> None:
+def test_damaged_and_unknown_lines_are_skipped(damage: bytes) -> None:
     whole = b"".join(LINES)
     assert parse(damage + b"\n" + whole) == parse(whole)
     assert parse(whole + damage).turn is parse(whole).turn
@@ -158,12 +158,12 @@ def cost_state(**fields: Any) -> bytes:
     return json.dumps(state).encode() + b"\n"
 
 
-def test_what_it_cost_is_what_the_cli_wrote_when_it_left() -> None:
+def test_the_cost_is_the_one_the_cli_wrote_on_leaving() -> None:
     assert parse(cost_state()).spent == Spent(1115, 21, 0.53)
     assert parse(cost_state(totalCostUSD=0.1) + cost_state()).spent == Spent(1115, 21, 0.53)
 
 
-def test_a_conversation_that_was_never_left_has_no_cost() -> None:
+def test_a_conversation_that_is_still_open_has_no_cost() -> None:
     """Its answers in the tail are a part of it, and a part would be told as the whole."""
     assert parse(b"".join(LINES)).spent is None
 
@@ -178,12 +178,12 @@ def test_a_conversation_that_was_never_left_has_no_cost() -> None:
         {"modelUsage": {"m": {"inputTokens": -5, "outputTokens": "x", "cacheReadInputTokens": 1e300}}},
     ],
 )
-def test_figures_that_are_none_cost_nothing(fields: dict[str, Any]) -> None:
+def test_values_that_are_not_numbers_are_not_counted(fields: dict[str, Any]) -> None:
     assert parse(cost_state(**fields)).spent in (None, Spent(0, 0, 0.53))
 
 
 @pytest.mark.parametrize("cost", [None, "free", True, -1, 1e300])
-def test_a_cost_that_is_none_is_not_told(cost: object) -> None:
+def test_a_missing_cost_is_not_reported(cost: object) -> None:
     assert parse(cost_state(totalCostUSD=cost)).spent == Spent(1115, 21, None)
 
 

@@ -32,11 +32,11 @@ def test_one_writer_makes_one_leaf(tmp_path: Path) -> None:
     assert leaves(write(tmp_path, ("a", None), ("b", "a"), ("c", "b"))) == ["c"]
 
 
-def test_two_writers_make_two(tmp_path: Path) -> None:
+def test_two_writers_make_two_leaves(tmp_path: Path) -> None:
     assert leaves(write(tmp_path, ("a", None), ("b", "a"), ("x", "a"), ("c", "b"), ("y", "x"))) == ["c", "y"]
 
 
-def test_a_turn_that_ends_with_a_note_of_the_cli_has_that_for_its_leaf(tmp_path: Path) -> None:
+def test_a_final_note_of_the_cli_is_the_leaf(tmp_path: Path) -> None:
     path = write(tmp_path, ("a", None), ("b", "a"))
     with path.open("a") as file:
         file.write('{"type":"system","subtype":"turn_duration","uuid":"n","parentUuid":"b"}\n')
@@ -44,7 +44,7 @@ def test_a_turn_that_ends_with_a_note_of_the_cli_has_that_for_its_leaf(tmp_path:
     assert leaves(path) == ["n", "x"]
 
 
-def test_subagents_lines_and_damage_are_passed_over(tmp_path: Path) -> None:
+def test_subagents_lines_and_damaged_lines_are_skipped(tmp_path: Path) -> None:
     path = write(tmp_path, ("a", None), ("b", "a"))
     with path.open("a") as file:
         file.write(
@@ -54,7 +54,7 @@ def test_subagents_lines_and_damage_are_passed_over(tmp_path: Path) -> None:
     assert leaves(path) == ["b"]
 
 
-def test_a_transcript_of_another_name_or_none_at_all_says_nothing(tmp_path: Path) -> None:
+def test_a_transcript_with_another_name_or_a_missing_one_is_ignored(tmp_path: Path) -> None:
     path = write(tmp_path, ("a", None))
     assert leaves(path, "another") == [] and leaves(tmp_path / f"{CONVERSATION}.jsonl.gone") == []
     link = tmp_path / "link" / path.name

@@ -70,11 +70,11 @@ def test_a_terminal_and_a_server_are_helpers_until_their_files_say_more(argv: tu
         facts(exe=VENDOR),
     ],
 )
-def test_launchers_tools_and_strangers_are_nobody(other: ProcessFacts) -> None:
+def test_launchers_tools_and_other_programs_are_not_sessions(other: ProcessFacts) -> None:
     assert not recognise(other) and not is_helper(other)
 
 
-def test_an_executable_that_was_replaced_by_an_update_is_known_still() -> None:
+def test_an_executable_replaced_by_an_update_is_still_recognised() -> None:
     assert recognise(facts(VENDOR, "exec", exe=VENDOR + " (deleted)"))
 
 
@@ -95,7 +95,7 @@ def test_the_locks_that_a_process_holds_name_its_conversations(tmp_path: Path) -
     assert second == Hosted(B, None, "lock", beside=True)  # before its first prompt there is no rollout
 
 
-def test_a_lock_that_is_open_but_held_by_another_names_nobody() -> None:
+def test_a_lock_held_by_another_process_names_no_conversation() -> None:
     """L7: the file outlives its process, and the next one opens it before it has it."""
     lock = f"/home/dev/.codex/thread-writer-locks/{A}.lock"
     assert open_conversations.hosted((OpenFile(lock, False),)) == ()
@@ -120,7 +120,7 @@ def test_a_subagents_rollout_is_no_session(tmp_path: Path) -> None:
     )
 
 
-def test_deleted_unreadable_and_foreign_files_name_nobody_and_do_not_raise(tmp_path: Path) -> None:
+def test_deleted_unreadable_and_foreign_files_name_no_conversation_and_do_not_raise(tmp_path: Path) -> None:
     gone = f"{tmp_path}/rollout-2026-11-16T02-24-15-{A}.jsonl"
     assert open_conversations.hosted((OpenFile(f"{gone} (deleted)"), OpenFile("/x/y.lock", True))) == ()
     [found] = open_conversations.hosted((OpenFile(gone),))  # the kernel names it; its content cannot be read
@@ -137,7 +137,7 @@ def test_the_home_is_codexs_own_variable_or_the_usual_place() -> None:
 # --- hooks -----------------------------------------------------------------------------------------------------
 
 
-def test_each_event_says_what_it_says() -> None:
+def test_each_event_becomes_its_report() -> None:
     assert (said("SessionStart").says, said("SessionStart").opening) == (Turn.STARTED, Opening.STARTUP)
     assert said("UserPromptSubmit").says is Turn.PROMPTED
     assert (said("PreToolUse").says, said("PreToolUse").doing) == (Turn.TOOL, "Bash: touch /tmp/zzz")
@@ -202,7 +202,7 @@ def test_trust_is_read_from_codexs_own_hashes(tmp_path: Path) -> None:
     assert "cannot be read" in inactive(root, text)
 
 
-def test_codexs_fingerprint_is_the_one_that_it_wrote_itself() -> None:
+def test_our_fingerprint_equals_codexs_own() -> None:
     """Recorded: 0.166.0 trusted this entry, and wrote this hash into its config.toml."""
     from headcount.agents.codex.hooks import fingerprint
 
@@ -214,7 +214,7 @@ def test_codexs_fingerprint_is_the_one_that_it_wrote_itself() -> None:
     assert made != fingerprint("Stop", {"hooks": [handler]}, {**handler, "timeout": 5})
 
 
-def test_uninstalling_gives_back_what_was_there(tmp_path: Path) -> None:
+def test_uninstalling_restores_the_previous_file(tmp_path: Path) -> None:
     root, mailbox = tmp_path / ".codex", tmp_path / "mailbox" / "codex"
     mailbox.mkdir(parents=True)
     root.mkdir()
@@ -236,7 +236,7 @@ def upto(kind: str, nth: int = -1) -> transcript.Tail:
     return transcript.parse(b"\n".join(lines[: at + 1]))
 
 
-def test_the_end_of_a_rollout_tells_the_turn() -> None:
+def test_the_end_of_a_rollout_shows_the_turns_state() -> None:
     assert upto("task_started", 0).turn is Turn.PROMPTED
     tool = upto("function_call", 0)
     assert (tool.turn, tool.doing) == (Turn.TOOL, "Bash: touch /tmp/zzz")
@@ -259,7 +259,7 @@ def test_a_rollout_names_model_and_context(tmp_path: Path) -> None:
     assert CODEX.glimpse(kept, A) is None  # another conversation's file
 
 
-def test_of_two_gigabytes_only_the_tail_is_read(tmp_path: Path) -> None:
+def test_only_the_tail_of_a_two_gigabyte_file_is_read(tmp_path: Path) -> None:
     path = tmp_path / ROLLOUTS[1].name
     with path.open("wb") as file:
         file.truncate(2 * 1024**3)
@@ -269,7 +269,7 @@ def test_of_two_gigabytes_only_the_tail_is_read(tmp_path: Path) -> None:
     assert found is not None and found.turned is not None
 
 
-def test_a_half_written_line_a_link_and_a_directory_say_nothing(tmp_path: Path) -> None:
+def test_a_half_written_line_a_link_and_a_directory_are_ignored(tmp_path: Path) -> None:
     whole = ROLLOUTS[1].read_bytes().splitlines()
     assert transcript.parse(b"\n".join(whole[:-1]) + b"\n" + whole[-1][:40]).turn is Turn.PROMPTED
     (tmp_path / "d" / ROLLOUTS[1].name).mkdir(parents=True)

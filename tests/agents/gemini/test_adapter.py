@@ -58,12 +58,12 @@ def test_its_script_is_known_however_it_was_installed(script):
         facts(),
     ],
 )
-def test_what_only_has_its_name_is_not_it(other):
+def test_a_program_with_the_same_name_is_not_recognised(other):
     assert not GEMINI.recognise(other) and not GEMINI.is_launcher(other) and not GEMINI.is_helper(other)
 
 
 @pytest.mark.parametrize("word", ["mcp", "extensions", "hooks", "--list-sessions", "--version"])
-def test_errands_are_helpers(word):
+def test_management_subcommands_are_helpers(word):
     errand = facts("/usr/bin/node", SCRIPT, word)
     assert GEMINI.is_helper(errand) and not GEMINI.recognise(errand)
 
@@ -113,7 +113,7 @@ def test_an_edit_was_made_when_its_tool_ended_without_an_error():
     assert (failed.says, failed.edits) == (Turn.TOOL_DONE, None)
 
 
-def test_a_dialog_is_a_wait_and_what_comes_before_every_request_is_no_compaction():
+def test_a_dialog_is_a_wait_and_the_event_before_each_request_is_no_compaction():
     asked = said(
         "Notification", notification_type="ToolPermission", details={"type": "exec", "command": "touch a"}
     )
@@ -124,7 +124,7 @@ def test_a_dialog_is_a_wait_and_what_comes_before_every_request_is_no_compaction
     assert said("PreCompress", trigger="auto").says is None  # S2 the other way round
 
 
-def test_the_moment_at_which_it_spoke_stands():
+def test_the_payloads_own_time_is_used():
     assert said("AfterAgent", timestamp="2026-11-16T02:21:34.155Z").at == pytest.approx(1794795694.155)
     assert said("AfterAgent", at=100.0, timestamp="2026-11-16T02:21:34.155Z").at == 100.0
     for bad in (None, 7, "yesterday", "2026-11-16T02:21:34"):
@@ -151,12 +151,12 @@ def test_a_half_of_a_surrogate_pair_does_not_lose_the_report():
         b"[" * 100_000,
     ],
 )
-def test_what_names_no_conversation_is_unread(payload):
+def test_a_payload_without_a_conversation_is_unread(payload):
     assert isinstance(GEMINI.translate(payload, 1.0, "hook"), Unread)
     GEMINI.unknown_fields(payload)
 
 
-def test_an_event_nobody_knows_is_a_sign_of_life_and_is_counted():
+def test_an_unknown_event_is_a_sign_of_life_and_is_counted():
     assert said("AfterLunch", menu=1).says is None
     payload = {"session_id": CONVERSATION, "hook_event_name": "AfterLunch", "menu": 1}
     assert GEMINI.unknown_fields(json.dumps(payload).encode()) == ("event:AfterLunch", "menu")
@@ -192,7 +192,7 @@ def upto(sign: bytes, nth: int = 1) -> transcript.Tail:
         (b"[API Error", 1, Turn.FAILED, "error"),  # the hook only says that the turn is over
     ],
 )
-def test_the_recorded_chat_says_how_the_turn_stood(sign, nth, turn, failure):
+def test_the_recorded_chat_shows_the_turns_state(sign, nth, turn, failure):
     turned = upto(sign, nth).turned
     assert turned is not None and (turned.turn, turned.failure) == (turn, failure)
 
@@ -225,7 +225,7 @@ def test_only_its_own_chat_is_read_and_only_its_end(tmp_path):
 
 
 @pytest.mark.parametrize("cut", range(0, 400, 37))
-def test_half_written_lines_are_passed_over(cut):
+def test_half_written_lines_are_skipped(cut):
     content = CHAT.read_bytes()
     transcript.parse(content[: len(content) - cut])
     transcript.parse(content[cut:])
@@ -235,7 +235,7 @@ def test_half_written_lines_are_passed_over(cut):
 # --- its settings -------------------------------------------------------------------------------------------
 
 
-def test_its_limits_are_in_milliseconds_and_its_settings_come_back_byte_for_byte(tmp_path):
+def test_time_limits_are_in_milliseconds_and_settings_are_restored_byte_for_byte(tmp_path):
     (root,) = HOOKS.roots({}, tmp_path)
     mailbox, state = tmp_path / "mailbox", tmp_path / "state"
     root.mkdir()
@@ -251,5 +251,5 @@ def test_its_limits_are_in_milliseconds_and_its_settings_come_back_byte_for_byte
     assert (root / "settings.json").read_bytes() == before
 
 
-def test_another_home_of_its_own_is_honoured(tmp_path):
+def test_its_own_home_variable_is_used(tmp_path):
     assert HOOKS.roots({"GEMINI_CLI_HOME": "/srv/g"}, tmp_path) == [Path("/srv/g/.gemini")]

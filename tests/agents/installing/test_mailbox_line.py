@@ -34,9 +34,7 @@ def run(command: str, given: bytes = b"{}") -> tuple[int, bytes, bytes, int]:
 
 @pytest.mark.parametrize("name", ODD_NAMES)
 @pytest.mark.parametrize("listening", [False, True])
-def test_an_event_is_dropped_with_the_kernels_word_before_it(
-    tmp_path: Path, name: str, listening: bool
-) -> None:
+def test_an_event_is_written_after_the_agents_stat_line(tmp_path: Path, name: str, listening: bool) -> None:
     mailbox = tmp_path / name
     mailbox.mkdir()
     (mailbox / FLAG).touch()
@@ -55,20 +53,20 @@ def test_an_event_is_dropped_with_the_kernels_word_before_it(
     assert drop.stat().st_mode & 0o777 == 0o600
 
 
-def test_per_tool_events_are_not_dropped_when_nobody_listens(tmp_path: Path) -> None:
+def test_per_tool_events_are_not_written_without_a_daemon(tmp_path: Path) -> None:
     code, out, err, _ = run(line(tmp_path, only_while_listening=True), b"x" * 500_000)
     assert (code, out, err) == (0, b"", b"")
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("listening", [False, True])
-def test_a_missing_mailbox_costs_nothing_and_says_nothing(tmp_path: Path, listening: bool) -> None:
+def test_a_missing_mailbox_fails_silently(tmp_path: Path, listening: bool) -> None:
     code, out, err, _ = run(line(tmp_path / "gone", only_while_listening=listening), b"x" * 500_000)
     assert (code, out, err) == (0, b"", b"")
     assert not (tmp_path / "gone").exists()
 
 
-def test_a_mailbox_that_is_a_file_costs_nothing_and_says_nothing(tmp_path: Path) -> None:
+def test_a_mailbox_that_is_a_file_fails_silently(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     assert run(line(tmp_path / "file", only_while_listening=False))[:3] == (0, b"", b"")
 
@@ -80,12 +78,12 @@ def test_a_line_without_the_outer_parenthesis_would_have_blocked_the_agents_tool
 
 
 @pytest.mark.parametrize("place", ["relative", "/a\nb", "/a\x00b", "/a\x7f"])
-def test_a_path_that_cannot_stand_in_a_line_is_refused(place: str) -> None:
+def test_a_path_that_cannot_be_quoted_is_refused(place: str) -> None:
     with pytest.raises(Unquotable):
         line(Path(place), only_while_listening=False)
 
 
-def test_our_lines_are_known_again_in_any_home_and_version() -> None:
+def test_our_lines_are_recognised_for_any_state_directory_and_version() -> None:
     assert is_ours(line(Path("/a/b"), only_while_listening=False))
     assert is_ours(line(Path("/other it's"), only_while_listening=True))
     assert is_ours(

@@ -152,7 +152,9 @@ def test_a_file_that_cannot_be_read_is_reported_and_no_program_is_run(home: Path
 
 @pytest.mark.parametrize("agent", mcp_server.AGENTS)
 @pytest.mark.parametrize("server", [SERVER, None])
-def test_without_the_program_its_user_gets_what_to_do(home: Path, agent: str, server: Server | None) -> None:
+def test_without_the_agents_program_the_user_gets_instructions(
+    home: Path, agent: str, server: Server | None
+) -> None:
     target = target_of(home, agent)
     if server is None:
         target.path.write_text(holding(target, target.wanted(SERVER)))
@@ -170,7 +172,7 @@ def test_without_the_program_its_user_gets_what_to_do(home: Path, agent: str, se
 @given(
     st.text(st.characters(codec="utf-8", exclude_characters="\x00")), st.text(st.characters(codec="utf-8"))
 )
-def test_any_path_survives_the_way_into_toml(command: str, value: str) -> None:
+def test_any_path_survives_quoting_for_toml(command: str, value: str) -> None:
     entry = {"command": command, "args": ["mcp"], "env": {"HEADCOUNT_HOME": value}}
     assert tomllib.loads(toml_rows(entry)) == entry
 
@@ -192,7 +194,7 @@ def test_an_entry_that_leads_to_another_home_repoints(home: Path, agent: str) ->
     assert mcp_server.repoints(target, Server(SERVER.command, SERVER.args)), "without its HEADCOUNT_HOME"
 
 
-def test_only_agents_that_are_there_are_told(tmp_path: Path) -> None:
+def test_only_installed_agents_are_changed(tmp_path: Path) -> None:
     assert mcp_server.targets({}, tmp_path) == []
     (tmp_path / ".codex").mkdir()
     assert [each.agent for each in mcp_server.targets({}, tmp_path)] == ["codex"]

@@ -9,14 +9,14 @@ from headcount.agents.installing import settings_file
 from headcount.agents.installing.settings_file import OriginalFile, Refusal
 
 
-def test_a_pipe_in_the_place_of_settings_is_refused_and_nobody_waits(tmp_path: Path) -> None:
+def test_a_pipe_instead_of_settings_is_refused_without_blocking(tmp_path: Path) -> None:
     settings = tmp_path / "settings.json"
     os.mkfifo(settings)
     found = settings_file.read(settings)
     assert isinstance(found, Refusal) and found.why == "not a plain file"
 
 
-def test_what_was_there_is_not_remembered_in_a_directory_that_leads_elsewhere(tmp_path: Path) -> None:
+def test_previous_settings_are_not_saved_through_a_planted_link(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "hooks").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(OSError, match="leads elsewhere"):

@@ -56,7 +56,7 @@ def asking_in(settings: dict[str, Any]) -> list[tuple[str, str, str | None]]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_line_is_known_again_and_tried_in_silence(kind: str) -> None:
+def test_a_line_is_recognised_and_its_trial_prints_nothing(kind: str) -> None:
     assert kind_of(line(Path('/it\'s a "$HOME"/x.sock'), kind, "claude-code")) == kind
     assert why_not(kind, "claude-code") is None
     assert "\n" not in line(Path("/x.sock"), kind, "claude-code")
@@ -81,7 +81,7 @@ def test_a_place_that_cannot_be_quoted_is_refused() -> None:
         line(Path("relative.sock"), GUARD, "claude-code")
 
 
-def test_plain_install_asks_nothing_and_the_observing_line_is_as_before(root: Path) -> None:
+def test_a_plain_install_adds_no_question_and_the_same_observing_line(root: Path) -> None:
     install(root)
     assert asking_in(written(root)) == []
     assert all(
@@ -91,7 +91,7 @@ def test_plain_install_asks_nothing_and_the_observing_line_is_as_before(root: Pa
     )
 
 
-def test_guard_and_context_stand_beside_the_observing_lines_for_the_editing_tools_only(root: Path) -> None:
+def test_guard_and_context_are_added_to_the_observing_lines_for_editing_tools_only(root: Path) -> None:
     install(root, GUARD, CONTEXT)
     settings = written(root)
     assert sorted(asking_in(settings)) == [
@@ -105,7 +105,7 @@ def test_guard_and_context_stand_beside_the_observing_lines_for_the_editing_tool
     assert set(QUESTIONS) == set(KINDS)
 
 
-def test_twice_is_once_and_a_plain_install_keeps_what_was_opted_into(root: Path) -> None:
+def test_installing_is_idempotent_and_a_plain_install_keeps_opted_in_questions(root: Path) -> None:
     install(root, GUARD)
     before = (root / "settings.json").read_bytes()
     assert not install(root, GUARD).changes
@@ -113,20 +113,20 @@ def test_twice_is_once_and_a_plain_install_keeps_what_was_opted_into(root: Path)
     assert (root / "settings.json").read_bytes() == before
 
 
-def test_one_question_is_taken_out_alone(root: Path) -> None:
+def test_one_question_can_be_removed_alone(root: Path) -> None:
     install(root, GUARD, CONTEXT)
     assert install(root, drop=(GUARD,)).removed == 1
     assert [kind for kind, _, _ in asking_in(written(root))] == [CONTEXT]
     assert HOOKS.standing(root, root.parent / "state/mailbox").asks == (CONTEXT,)
 
 
-def test_taking_a_question_out_installs_nothing(root: Path) -> None:
+def test_removing_a_question_installs_nothing(root: Path) -> None:
     (root / "settings.json").write_text(USERS)
     assert not install(root, drop=(GUARD,)).changes
     assert (root / "settings.json").read_text() == USERS
 
 
-def test_uninstall_gives_back_every_byte_with_the_questions_gone(root: Path) -> None:
+def test_uninstall_removes_the_questions_and_restores_every_byte(root: Path) -> None:
     (root / "settings.json").write_text(USERS)
     install(root, GUARD, CONTEXT)
     assert written(root)["hooks"]["PreToolUse"][0]["hooks"][0]["command"] == "mine.sh"
@@ -134,7 +134,7 @@ def test_uninstall_gives_back_every_byte_with_the_questions_gone(root: Path) -> 
     assert (root / "settings.json").read_text() == USERS
 
 
-def test_uninstall_takes_the_questions_out_also_when_the_file_was_changed_since(root: Path) -> None:
+def test_uninstall_removes_the_questions_even_if_the_file_was_changed_since(root: Path) -> None:
     (root / "settings.json").write_text(USERS)
     install(root, GUARD, CONTEXT)
     changed = written(root) | {"theme": "dark"}

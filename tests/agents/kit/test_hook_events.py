@@ -33,7 +33,7 @@ def test_a_new_event_is_one_row_and_its_translator() -> None:
     assert [row.name for row in events.installed] == ["SunRise"]
 
 
-def test_an_event_without_a_translator_and_an_unknown_event_say_nothing() -> None:
+def test_events_without_a_translator_report_only_a_sign_of_life() -> None:
     assert table().said("SunRise", payload()) == table().said("SunSet", payload()) == NOTHING
     assert table().unknown("SunSet", payload(mood="low")) == ("event:SunSet", "mood")
 
@@ -65,7 +65,7 @@ def test_a_translator_reads_only_fields_that_the_table_knows(events: HookTable) 
 
 
 @pytest.mark.parametrize("field", [b'"\\ud83d"', b'"\xff"', b"1e999"])
-def test_a_field_that_cannot_be_decoded_hurts_no_other(field: bytes) -> None:
+def test_an_undecodable_field_does_not_affect_others(field: bytes) -> None:
     made = read(b'{"session": "a", "odd": ' + field + b"}")
     assert isinstance(made, Payload) and made["session"] == "a"
     repr(made["odd"])

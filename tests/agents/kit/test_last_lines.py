@@ -85,7 +85,7 @@ def test_gemini_shows_each_line_once_though_it_writes_it_again(tmp_path: Path) -
     assert sum('"text": "done one"' in json.dumps(row) for row in plainly) > 0
 
 
-def test_opencode_shows_a_conversation_that_nobody_has_open(tmp_path: Path) -> None:
+def test_opencode_shows_a_conversation_that_no_process_has_open(tmp_path: Path) -> None:
     path, id = opencode(tmp_path)
     shown = texts(OPENCODE.peek(path, id, 100))
     assert [who for who, _ in shown] == ["user", "tool", "agent"]
@@ -103,7 +103,7 @@ def test_opencode_leaves_out_what_it_added_itself_and_what_is_huge(tmp_path: Pat
 
 
 @pytest.mark.parametrize(("agent", "sample"), EACH)
-def test_no_result_of_a_tool_is_shown_and_only_as_much_as_was_asked(
+def test_no_tool_result_is_shown_and_only_the_requested_number_of_lines(
     agent: Agent, sample: Sample, tmp_path: Path
 ) -> None:
     path, id = sample(tmp_path)
@@ -165,7 +165,7 @@ def test_a_long_text_is_cut(tmp_path: Path) -> None:
 # --- figures ---------------------------------------------------------------------------------------------------
 
 
-def test_codex_says_how_full_how_large_and_how_much_in_all(tmp_path: Path) -> None:
+def test_codex_reports_context_window_and_totals(tmp_path: Path) -> None:
     seen = CODEX.glimpse(*codex_sample(tmp_path))
     assert seen is not None and (seen.context_tokens, seen.context_window) == (1200, 258400)
     assert seen.spent == Spent(3600, 102) and seen.version == "0.166.0"
@@ -178,7 +178,7 @@ def test_a_model_has_the_time_of_its_answer(agent: Agent, sample: Sample, tmp_pa
     assert seen.model_at is not None and 0 <= seen.turned.at - seen.model_at < 60
 
 
-def test_opencode_says_how_much_in_all_also_when_it_is_over(tmp_path: Path) -> None:
+def test_opencode_reports_totals_also_after_the_session(tmp_path: Path) -> None:
     path, id = opencode(tmp_path)
     seen = OPENCODE.glimpse(path, id)
     assert seen is not None and (seen.model, seen.context_tokens) == ("fake", 1234)
@@ -189,7 +189,7 @@ def test_opencode_says_how_much_in_all_also_when_it_is_over(tmp_path: Path) -> N
     assert seen is not None and seen.spent == Spent(2468, 20, 0.25)
 
 
-def test_gemini_says_how_full_and_no_totals(tmp_path: Path) -> None:
+def test_gemini_reports_context_and_no_totals(tmp_path: Path) -> None:
     seen = GEMINI.glimpse(*gemini_sample(tmp_path))
     assert seen is not None and seen.context_tokens == 1234 and seen.model == "gemini-3.1-pro-preview"
     assert (seen.spent, seen.context_window) == (None, None)

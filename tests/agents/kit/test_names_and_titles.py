@@ -81,7 +81,7 @@ def test_a_custom_title_is_a_name() -> None:
         {"type": "last-prompt", "lastPrompt": PROMPT},
     ],
 )
-def test_what_a_model_calls_a_conversation_is_no_title(told: dict[str, Any]) -> None:
+def test_a_title_made_by_a_model_is_not_used(told: dict[str, Any]) -> None:
     given = line(type="custom-title", customTitle="auth")
     assert tail_of(line(**told)).title is None
     assert tail_of(given + line(**told)).title == "auth"
@@ -103,7 +103,7 @@ def test_a_subagent_is_listed_by_its_kind_and_number_not_by_its_prompt() -> None
     assert hook("PreToolUse", agent_id=SLUG, tool_name="Bash").subagent == "547a8bc07c0221d4"
 
 
-def test_a_failure_is_told_by_its_code_and_its_time_not_by_a_sentence() -> None:
+def test_a_failure_is_shown_by_code_and_time_not_by_its_sentence() -> None:
     assert hook("StopFailure", error="server_error").doing == "server error"
     assert hook("StopFailure", error=f"cannot {PROMPT}").doing is None
     said = f"This resets {PROMPT} and resets the cache"

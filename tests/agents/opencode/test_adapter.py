@@ -36,7 +36,7 @@ def test_its_terminal_and_its_runs_are_sessions(argv):
 
 
 @pytest.mark.parametrize("word", ["serve", "web", "acp", "mcp", "upgrade", "session", "attach", "--version"])
-def test_servers_and_errands_are_helpers(word):
+def test_servers_and_management_subcommands_are_helpers(word):
     assert not OPENCODE.recognise(facts("opencode", word)) and OPENCODE.is_helper(facts("opencode", word))
 
 
@@ -49,11 +49,11 @@ def test_servers_and_errands_are_helpers(word):
         facts(),
     ],
 )
-def test_what_only_has_its_name_is_not_it(other):
+def test_a_program_with_the_same_name_is_not_recognised(other):
     assert not OPENCODE.recognise(other) and not OPENCODE.is_helper(other)
 
 
-def test_an_executable_replaced_by_an_update_is_still_it():
+def test_an_executable_replaced_by_an_update_is_still_recognised():
     assert OPENCODE.recognise(facts("opencode", exe=f"{EXE} (deleted)"))
 
 
@@ -83,7 +83,7 @@ def test_a_conversation_that_it_was_started_with_is_named(argv):
         ("--session=-x",),
     ],
 )
-def test_a_database_that_all_its_processes_share_names_nobody(argv):
+def test_the_shared_database_names_no_process(argv):
     assert OPENCODE.hosted(facts("opencode", *argv), FILES) is None
 
 
@@ -113,27 +113,27 @@ def test_every_recorded_payload_is_read(sample):
     assert OPENCODE.unknown_fields(sample.read_bytes()) == ()
 
 
-def test_the_plugins_own_time_stands_unless_it_is_later_than_the_file():
+def test_the_plugins_own_time_is_used_unless_later_than_the_file():
     assert said("session.idle").at == 50.0
     assert said("session.idle", at=40.0).at == 40.0
     assert said("session.idle", at=40.0).says is Turn.STOPPED
 
 
 @pytest.mark.parametrize("told", [None, "now", -1, 0, True, [1]])
-def test_a_time_that_is_none_gives_way_to_the_files(told):
+def test_an_invalid_time_is_replaced_by_the_files(told):
     payload = json.dumps({"event": "session.idle", "session": SESSION, "at": told}).encode()
     report = OPENCODE.translate(payload, 100.0, "hook")
     assert isinstance(report, Report) and report.at == 100.0
 
 
-def test_ends_of_a_turn_are_told_apart():
+def test_the_ways_a_turn_ends_are_distinguished():
     assert said("session.idle", rejected=True).says is Turn.SETTLED
     assert said("session.error", error="MessageAbortedError").says is Turn.SETTLED
     limit = said("session.error", error="APIError", code=429)
     assert (limit.says, limit.failure) == (Turn.FAILED, "limit")
 
 
-def test_a_dialog_in_a_subagent_waits_on_the_user_all_the_same():
+def test_a_dialog_in_a_subagent_waits_on_the_user():
     asked = said("permission.asked", subagent="ses_inner", tool="bash", args={"command": "touch a"})
     assert (asked.says, asked.waiting_on, asked.subagent) == (Turn.ASKED, WaitingOn.PERMISSION, None)
     assert said("permission.replied", subagent="ses_inner").subagent is None
@@ -157,7 +157,7 @@ def test_labels_show_one_field_and_no_secret():
     assert said("tool.execute.before", tool="mystery", args={"command": "x"}).doing == "mystery"
 
 
-def test_an_event_nobody_knows_is_a_sign_of_life_and_is_counted():
+def test_an_unknown_event_is_a_sign_of_life_and_is_counted():
     report = said("session.teleported", engine=1)
     assert report.says is None
     payload = json.dumps({"event": "session.teleported", "session": SESSION, "engine": 1}).encode()
@@ -168,7 +168,7 @@ def test_an_event_nobody_knows_is_a_sign_of_life_and_is_counted():
     "payload",
     [b"", b"null", b"[]", b"{", b"\xff\xfe", b"{}", b'{"session": "-x"}', b'{"session": 7}', b"[" * 100_000],
 )
-def test_what_names_no_conversation_is_unread(payload):
+def test_a_payload_without_a_conversation_is_unread(payload):
     assert isinstance(OPENCODE.translate(payload, 1.0, "hook"), Unread)
     OPENCODE.unknown_fields(payload)
 
@@ -209,7 +209,7 @@ def answer(**more: object) -> dict:
         ({"role": "user", "time": {"created": 5_000}}, Turn.PROMPTED, None),
     ],
 )
-def test_the_last_message_says_how_the_turn_stands(tmp_path, message, turn, failure):
+def test_the_last_message_shows_the_turns_state(tmp_path, message, turn, failure):
     path, held = database(tmp_path, message)
     seen = OPENCODE.glimpse(path, SESSION)
     assert isinstance(seen, Glimpse) and seen.turned is not None
@@ -217,14 +217,14 @@ def test_the_last_message_says_how_the_turn_stands(tmp_path, message, turn, fail
     held.close()
 
 
-def test_it_says_which_model_and_how_full(tmp_path):
+def test_it_reports_model_and_context(tmp_path):
     path, held = database(tmp_path, answer())
     seen = OPENCODE.glimpse(path, SESSION)
     assert seen is not None and (seen.title, seen.model, seen.context_tokens) == (None, "fake", 1234)
     held.close()
 
 
-def test_reading_makes_no_file_beside_a_database_that_nobody_has_open(tmp_path):
+def test_reading_a_closed_database_creates_no_file(tmp_path):
     path, held = database(tmp_path, answer())
     held.close()  # the last one to close takes its log away
     before = sorted(tmp_path.iterdir())
@@ -238,7 +238,7 @@ def test_reading_makes_no_file_beside_a_database_that_nobody_has_open(tmp_path):
     plainly.close()
 
 
-def test_a_locked_damaged_or_foreign_database_is_no_answer_and_no_fault(tmp_path):
+def test_a_locked_damaged_or_foreign_database_gives_no_answer_and_no_error(tmp_path):
     path, held = database(tmp_path, answer())
     held.execute("PRAGMA locking_mode=EXCLUSIVE")
     held.execute("BEGIN EXCLUSIVE")
@@ -253,7 +253,7 @@ def test_a_locked_damaged_or_foreign_database_is_no_answer_and_no_fault(tmp_path
 # --- our plugin's file --------------------------------------------------------------------------------------
 
 
-def test_the_plugin_is_put_there_and_taken_away(tmp_path):
+def test_the_plugin_is_installed_and_removed(tmp_path):
     root, mailbox, state = tmp_path / "opencode", tmp_path / "mailbox", tmp_path / "state"
     root.mkdir()
     plan = HOOKS.install(root, mailbox, state)
@@ -267,7 +267,7 @@ def test_the_plugin_is_put_there_and_taken_away(tmp_path):
     assert HOOKS.standing(root, mailbox).state is Installed.ABSENT
 
 
-def test_plugins_of_others_stay(tmp_path):
+def test_other_plugins_stay(tmp_path):
     root, state = tmp_path / "opencode", tmp_path / "state"
     other = root / "plugin" / "mine.js"
     other.parent.mkdir(parents=True)

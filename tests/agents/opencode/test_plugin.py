@@ -73,7 +73,7 @@ def mailbox(tmp_path: Path) -> Path:
     return there
 
 
-def test_what_it_drops_is_what_the_tables_know(tmp_path: Path, mailbox: Path) -> None:
+def test_the_plugin_writes_only_fields_that_the_tables_know(tmp_path: Path, mailbox: Path) -> None:
     (mailbox / ".listening").touch()
     play(tmp_path, mailbox)
     told = dropped(mailbox)
@@ -94,7 +94,7 @@ def test_no_prompt_answer_or_content_leaves_it(tmp_path: Path, mailbox: Path) ->
         assert "SCRIPT:" not in text and "done one" not in text and "Which?" not in text
 
 
-def test_the_recorded_session_reads_as_it_was(tmp_path: Path, mailbox: Path) -> None:
+def test_the_recorded_session_is_reproduced(tmp_path: Path, mailbox: Path) -> None:
     (mailbox / ".listening").touch()
     play(tmp_path, mailbox)
     reports = [
@@ -123,12 +123,12 @@ def test_commands_get_the_conversation_they_belong_to(tmp_path: Path, mailbox: P
     assert {session for session, _ in given} > roots
 
 
-def test_tools_are_told_only_while_somebody_listens(tmp_path: Path, mailbox: Path) -> None:
+def test_tool_events_are_written_only_while_the_daemon_listens(tmp_path: Path, mailbox: Path) -> None:
     play(tmp_path, mailbox)
     events = {payload["event"] for _, payload in dropped(mailbox)}
     assert "session.idle" in events and "tool.execute.before" not in events
 
 
-def test_without_a_mailbox_nothing_happens_and_nothing_is_said(tmp_path: Path) -> None:
+def test_without_a_mailbox_the_plugin_does_nothing_silently(tmp_path: Path) -> None:
     play(tmp_path, tmp_path / "missing")
     assert not (tmp_path / "missing").exists()

@@ -7,6 +7,6 @@ from tests.rig.agents.in_bwrap import needs_bwrap
 pytestmark = needs_bwrap
 
 
-def test_one_file_behind_a_bind_mount_has_one_holder_where_taking_paths_as_they_are_named_makes_two():
+def test_one_file_behind_a_bind_mount_has_one_holder_and_comparing_names_allows_two():
     outcome = bind_races.run(seed=2, seconds=60, progress=silent, races=60, control_races=20)
     assert outcome.not_as_wanted() == []

@@ -7,7 +7,7 @@ from tests.campaign.outcome import silent
 from tests.rig.network.cuttable_cable import DEAF, DOWN, why_not
 
 
-def test_under_partitions_restarts_and_kills_there_is_one_holder_and_advisory_locks_fail_the_same():
+def test_partitions_restarts_and_kills_leave_one_holder_and_advisory_locks_fail():
     """G4; the control is the same daemon with session advisory locks."""
     outcome = fleet_partitions.run(
         seed=1,

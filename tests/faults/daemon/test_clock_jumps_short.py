@@ -14,13 +14,13 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def test_a_clock_that_jumps_by_a_day_ends_nobody_and_frees_nothing_where_an_age_rule_ends_all():
+def test_a_clock_jump_of_a_day_ends_no_session_and_an_age_rule_ends_all():
     """G1, G4; the control is a rule on the age of the last event by the wall clock."""
     outcome = clock_jumps.run(seed=3, seconds=60, progress=silent, jumps=3)
     assert outcome.not_as_wanted() == []
 
 
-def test_how_long_it_runs_is_measured_by_a_clock_that_nobody_sets(tmp_path: Path) -> None:
+def test_durations_are_measured_by_a_clock_that_cannot_be_set(tmp_path: Path) -> None:
     clock = WallClock(tmp_path / "offset")
     with Daemon(tmp_path / "home", **clock.env) as daemon:
         for offset in (86_400, -86_400):

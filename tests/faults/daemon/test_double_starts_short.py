@@ -4,7 +4,7 @@ from tests.campaign.daemon import double_starts
 from tests.campaign.outcome import silent
 
 
-def test_of_daemons_started_at_once_one_serves_and_the_others_name_it_where_a_pid_file_lets_several_or_nobody():
+def test_of_daemons_started_at_once_one_serves_and_a_pid_file_allows_several_or_none():
     """H1, also after a kill -9; the control is a pid file."""
     outcome = double_starts.run(seed=1, seconds=60, progress=silent, rounds=3, control_rounds=2)
     assert outcome.not_as_wanted() == []

@@ -12,13 +12,13 @@ pytestmark = [
 ]
 
 
-def test_a_reused_pid_is_never_taken_for_the_one_before_where_pid_and_start_time_are_fooled():
+def test_a_reused_pid_is_never_mistaken_and_pid_plus_start_time_is_fooled():
     """G3; the controls are in the outcome: each must have been fooled at least once."""
     outcome = pid_reuse.run(seed=1, seconds=60, progress=silent, rounds=300)
     assert outcome.not_as_wanted() == []
 
 
-def test_over_restarts_of_the_daemon_a_successor_with_the_same_pid_and_program_is_somebody_else():
+def test_after_a_restart_a_reused_pid_with_the_same_program_is_another_process():
     """G3 and D6: the dead are ended, the living kept, nobody inherits a session."""
     outcome = pid_reuse_restarts.run(seed=1, seconds=60, progress=silent, reuses=90)
     assert outcome.not_as_wanted() == []

@@ -12,7 +12,7 @@ pytestmark = [
 ]
 
 
-def test_no_signal_ever_reaches_whoever_got_the_pid_where_check_then_kill_hits_them():
+def test_no_signal_reaches_a_reused_pid_and_check_then_kill_hits_it():
     """G5; the control is in the outcome."""
     outcome = wrong_kill.run(seed=1, seconds=60, progress=silent, rounds=150)
     assert outcome.not_as_wanted() == []

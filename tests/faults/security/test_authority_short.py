@@ -10,7 +10,7 @@ from tests.campaign.security import authority
 
 @pytest.mark.root
 @pytest.mark.skipif(shutil.which("unshare") is None, reason="pid namespaces cannot be made here")
-def test_nobody_does_what_is_for_people_over_a_restart_where_an_agent_does_without_the_check():
+def test_agents_are_refused_operator_verbs_across_restarts_and_pass_without_the_check():
     """G9; the whole matrix is in tests/daemon/api/test_permissions.py."""
     outcome = authority.run(seed=3, seconds=60, progress=silent, rounds=1, callers=2)
     assert outcome.not_as_wanted() == []
