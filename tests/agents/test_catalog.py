@@ -25,7 +25,7 @@ def test_unreadable_metadata_counts_as_naming_the_group(tmp_path: Path) -> None:
     unreadable = toy.package(tmp_path / "toy")
     points = next(unreadable.glob("*-info/entry_points.txt"))
     points.unlink()
-    points.mkdir()  # what nobody can read, root neither
+    points.mkdir()  # unreadable even for root
     assert is_named(GROUP, [str(unreadable)])
 
 

@@ -2,7 +2,7 @@
 
 Rules of this file
   1. One connection to the daemon for each request; the answer is read to its end, of a stream its beginning.
-  2. The operator's is nobody's child and carries no marks; an agent's is the agent's own child.
+  2. The operator's relay has no agent above it and no marks; an agent's relay is the agent's own child.
 """
 
 import shlex

@@ -72,7 +72,7 @@ def test_two_runs_in_one_directory_without_hooks_are_told_apart_and_their_ends_s
             open_now = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]
             assert any(path.endswith(f"{each['conversation']}.lock") for path in open_now)
         assert rows[0]["conversation"] != rows[1]["conversation"]
-        assert daemon.sessions(pid=runs[0].pid) == []  # the launcher is nobody
+        assert daemon.sessions(pid=runs[0].pid) == []  # the launcher is not a session
         os.kill(pids[0], signal.SIGKILL)
         end = row(daemon, pid=pids[0], liveness="ended")["ended"]
         assert (end["kind"], end["signal"]) == ("killed", 9)
@@ -108,7 +108,7 @@ def test_a_terminals_conversation_lives_in_the_app_server_and_hooks_say_what_it_
         server = app_server(codex)
         assert (
             has_terminal(server) is False
-        )  # nobody sits there: the pane above it is not its sessions' place
+        )  # no user sits there: the pane above it does not show its sessions
         done = row(daemon, pid=server, activity="done")
         assert done["model"] == "fake"
         assert daemon.sessions(pid=native(terminal.pid)) == []  # a window, not a session
@@ -141,7 +141,7 @@ ASKED = "Hooks need review"
 
 
 def trust_all(terminal: Terminal) -> None:
-    """Codex asks at the first prompt of a terminal that has hooks which nobody reviewed: as soon as something is typed, or
+    """Codex asks at the first prompt of a terminal that has hooks that were not reviewed: as soon as something is typed, or
     when it is sent. What was typed may then have to be sent again; where it was not, Enter does nothing."""
     terminal.keys("-l", "hello")
     terminal.wait_still()

@@ -190,7 +190,7 @@ def test_background_sessions_are_new_and_their_helpers_are_none(hooked: Stage) -
         helpers = _helpers(hooked)
         assert {"daemon", "bg-pty-host", "bg-spare"} <= set(helpers.values())
         deadline = time.monotonic() + 2
-        while time.monotonic() < deadline:  # a census takes place meanwhile: whoever asks makes it fresh
+        while time.monotonic() < deadline:  # a census runs meanwhile: each request refreshes it
             rows = [row for row in hooked.rows() if not row["ended"]]
             assert {row["pid"] for row in rows} == {tui.pid, forked["pid"], behind["pid"]}
             assert not helpers.keys() & {row["pid"] for row in rows}

@@ -17,7 +17,7 @@ STUBBORN = "sh -c 'trap : USR1; trap \"\" TERM; sleep 600; true'"
 
 
 def marked(scene: Stage, pid: int) -> set[int]:
-    """The naive but, in this closed home, exact list: whoever carries that pid in its environment and lives."""
+    """All live processes with that pid in their environment: naive, but exact in this isolated HOME."""
     found = set()
     for each in processes_of(scene.claude):
         try:

@@ -38,7 +38,7 @@ def test_killed_in_mid_turn_it_ends_with_the_right_state(bare: Stage, with_hooks
 
         to_tool(bare, tui)
         bare.kill_daemon()
-        go(bare)  # the turn ends while nobody looks
+        go(bare)  # the turn ends while the daemon is down
         tui.wait_status("idle")
         tui.wait_still()
         bare.start_daemon()
@@ -80,13 +80,13 @@ def test_killed_at_a_permission_dialog_it_ends_with_the_right_state(claude: Clau
             assert scene.settles(tui.pid, **wanted)["id"] == row["id"]
             scene.kill_daemon()
             scene.wait_hearing(tui)
-            tui.keys("Escape")  # answered while nobody looks, and no hook tells of it
+            tui.keys("Escape")  # answered while the daemon is down, and no hook reports it
             tui.wait_status("idle")
             scene.start_daemon()
             assert scene.settles(tui.pid, activity="idle")["id"] == row["id"]
             scene.kill_daemon()
             tui.wait_still()
-            scene.ask(tui, {"bash": "touch b"}, {"say": "finished"})  # opened while nobody looks
+            scene.ask(tui, {"bash": "touch b"}, {"say": "finished"})  # opened while the daemon is down
             tui.wait_screen(DIALOG)
             tui.wait_status("waiting")
             scene.start_daemon()

@@ -103,7 +103,7 @@ def test_every_end_of_a_print_run_is_told_with_its_code(
         run.communicate(timeout=20)
         assert run.returncode == returned
         assert end_of(hooked, row, f"-p {signal.Signals(number).name}") == told
-        if number == signal.SIGKILL:  # what it left: its file, and its tool as nobody's child
+        if number == signal.SIGKILL:  # leftovers: its registry file, and its tool as an orphan
             assert [each["pid"] for each in hooked.claude.records()] == [run.pid]
             wait_for("the tool that lives on", lambda: processes_of(hooked.claude))
             assert hooked.row(id=row["id"])["liveness"] == "ended"

@@ -11,7 +11,7 @@ PLACES = re.compile(
     "|".join((
         r"(?<![\w.~$}])/" + r"root/",
         r"(?<![\w.~$}])/" + r"work/",
-        r"(?<![\w.~$}])/" + r"home/(?!(?:dev|someone|somebody)\b)\w+",  # these are nobody
+        r"(?<![\w.~$}])/" + r"home/(?!(?:dev|someone|somebody)\b)\w+",  # these are placeholders
         r"(?<![\w.~$}])/" + r"Users/\w+",
         r"/tmp/" + r"(?:bash_jobs|briefs)",
         r"\.\./" + r"shared\b",

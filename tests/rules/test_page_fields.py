@@ -1,4 +1,4 @@
-"""Every field that the page reads is one that the wire has: a name that nobody sends is nothing, and shows nothing."""
+"""Every field that the page reads exists on the wire: a field that is never sent would show nothing."""
 
 import re
 
@@ -62,6 +62,6 @@ def test_every_field_that_the_page_reads_is_on_the_wire(name: str) -> None:
 
 
 def test_a_name_that_the_wire_does_not_have_is_found() -> None:
-    """The negative control: what the page read before, and nobody ever sent."""
+    """The negative control: fields that the page once read and the daemon never sent."""
     naive = "const held = leftover.memory ?? leftover.bytes ?? leftover.rss;"
     assert not fields_read("remains.js", "leftover", naive) <= LEFT

@@ -26,7 +26,7 @@ OWN_CHILDREN = frozenset({
     "src/headcount/cli/actions/remote_hosts.py",  # ssh to other hosts, when watching them ends
     "src/headcount/cli/commands/hold.py",  # the same, when hold itself is told to end
 })  # fmt: skip
-OWN_THREAD = frozenset({"src/headcount/cli/output.py"})  # a stream that nobody reads any more
+OWN_THREAD = frozenset({"src/headcount/cli/output.py"})  # a stream whose reader is gone
 THROUGH_A_HANDLE = frozenset(
     {"src/headcount/system/send_signal.py", "src/headcount/cli/actions/demo_sandbox.py"}
 )

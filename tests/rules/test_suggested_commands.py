@@ -13,7 +13,7 @@ OURS = {
     "clean(raw.get('id'))[:SHORTEST_ID]", "'jump' if raw.get('where') else 'show'",
     "'jump' if session.where else 'show'", "typed", "near[0]", "wish.verb", "verb.name",
 }  # fmt: skip
-"""Ids that we made, versions, and verbs: nobody else chooses them."""
+"""Ids that we made, versions, and verbs: no foreign text can be in them."""
 
 
 def test_no_f_string_puts_foreign_text_into_a_command() -> None:

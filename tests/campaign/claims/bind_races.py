@@ -3,7 +3,7 @@
 Each round both ask at about the same moment, hold what they got until both were answered, and give it back. In half of
 the rounds both see the file under one name; in the others the inner one sees it under another name and must be refused.
 
-The control is a daemon that takes every path for one of the host's, whoever names it: the file has two holders.
+The control is a daemon that takes every path for a path of the host, whichever process names it: the file has two holders.
 """
 
 import json
@@ -146,7 +146,7 @@ def _outcome(ours: Counter[str], control: Counter[str], races: int) -> Outcome:
         none("ours: races with two holders", ours["both"]),
         Row("ours: one name: won outside / inside", f"{wins[0]:,} / {wins[1]:,}", f"{least:,} each at least",
             min(wins) >= least),
-        none("ours: one name: nobody got it", ours["neither"]),
+        none("ours: one name: no caller got it", ours["neither"]),
         none("ours: two names: the inner one not refused with the reason", ours["not refused"]),
         none("ours: two names: the outer one refused", ours["outer refused"]),
         some("control, every path taken for the host's: races with two holders", control["both"]),

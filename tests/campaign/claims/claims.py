@@ -66,7 +66,7 @@ def run(
 
 
 def _kept(history: list[Operation], broken: list[str], seed: int) -> tuple[str, ...]:
-    """The histories of broken items, for whoever looks for the cause: such a run may not come again."""
+    """Keep the histories of broken items for debugging: such a run may not be reproducible."""
     if not broken:
         return ()
     place = Path(tempfile.gettempdir()) / f"headcount-broken-claims-{seed}.txt"
@@ -101,7 +101,7 @@ def _history(
 
 
 def _wanted(is_wanted: bool, count: int) -> tuple[str, bool | None]:
-    """A short run may happen to kill nobody who held something."""
+    """A short run may happen to kill no holder."""
     return ("more than 0", count > 0) if is_wanted else ("", None)
 
 
@@ -121,7 +121,7 @@ def _control(home: Path, how: str, seed: int, progress: Progress) -> Row:
 
 
 def _killed(history: list[Operation]) -> Counter[str]:
-    """What the killed were doing: whoever has an open question was cut off in it."""
+    """What killed clients were doing: one with an open request was cut off in it."""
     counts: Counter[str] = Counter()
     by_process: dict[str, list[Operation]] = defaultdict(list)
     for op in history:

@@ -73,7 +73,9 @@ class Scene:
             owned = claim.granted and (way == "disconnected" or not claim.again)
             time.sleep(self._moment() / 4)
             owned = owned and claim.is_current()
-        if way == "disconnected":  # nobody withdraws: the daemon sees by itself that the answer was not read
+        if (
+            way == "disconnected"
+        ):  # no withdrawal is sent: the daemon must notice that the answer was not read
             return owned and self._eventually(lambda: not self._held(item))
         return owned and not self._held(item)
 
@@ -210,7 +212,7 @@ class Elsewhere:
             claims.ask(client, question)
             os.write(theirs, b".")
             os.read(their_turn, 1)
-            os._exit(0)  # whoever waits gets it by this death
+            os._exit(0)  # the next waiter gets it through this death
         os.close(theirs)
         os.close(their_turn)
         os.read(self._read, 1)

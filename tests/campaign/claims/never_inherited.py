@@ -2,7 +2,7 @@
 
 One kind of round for each way in which earlier tools took a new process for the old one: the same conversation
 resumed, its token copied, the same terminal, directory, name, and the very same pid. The control is a real daemon whose
-ledger was broken by hand: it takes whoever asks for the holder.
+ledger was broken by hand: it accepts any caller as the holder.
 """
 
 from tests.campaign.in_pid_namespace import run_inside
@@ -59,7 +59,7 @@ def _control(found: dict[str, dict[str, int]], rounds: int) -> Row:
     """Every kind must be able to catch it."""
     caught = {kind: counts.get("inherited", 0) for kind, counts in found.items()}
     words = ", ".join(f"{kind} {count}" for kind, count in caught.items())
-    what = f"control, a ledger that takes whoever asks for the holder: inherited, of {rounds} rounds each"
+    what = f"control, a ledger that accepts any caller as the holder: inherited, of {rounds} rounds each"
     return Row(what, words, "more than 0 of each", all(caught.values()))
 
 

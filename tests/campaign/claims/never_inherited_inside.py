@@ -1,4 +1,4 @@
-"""Heirs, run as the first process of a pid namespace: whoever has what the dead holder had. See never_inherited.py.
+"""Would-be heirs, run as the first process of a pid namespace: processes that share something with the dead holder. See never_inherited.py.
 
 Rules of this file
   1. Holder and heir are real processes that call by themselves; between the two everything is alike that the

@@ -1,8 +1,7 @@
 """Wall clocks that jump by an hour or a day, forwards and back, under a real daemon with living sessions and claims.
 
-Some jumps come while the daemon is down, with reports in its mailbox that were written before. Nobody may end, no claim be
-freed, no session fall silent, nobody be taken for two. Beside them some agents really end, and must be found. The control
-is an age rule on the wall clock.
+Some jumps come while the daemon is down, with older reports in its mailbox. No session may end, be lost or become two, and
+no claim may be freed. Some agents really end, and must be found. The control is an age rule on the wall clock.
 """
 
 import random
@@ -112,7 +111,7 @@ class Jumps:
         return word
 
     def _is_news(self, member: Member, before: dict[str, float]) -> bool:
-        """Whoever wrote while the clock was behind is older, by every date there is, than what was known already."""
+        """A report written while the clock was behind is older, by its date, than what is already known."""
         known = before.get(member.conversation, 0.0)
         return self._said_at[member.conversation] >= known or known > self._clock.now()
 

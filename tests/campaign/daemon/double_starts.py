@@ -3,7 +3,7 @@
 Each round three rivals start together: daemons, `headcount up`, or both. Before it the last daemon was ended in order, or
 killed with -9 so that its socket and its lock file are still there, or killed and its lock file removed too.
 
-The control is the pid file of earlier daemons, raced by real processes: two serve, or nobody does, because the pid in the
+The control is the pid file of earlier daemons, raced by real processes: two serve, or none does, because the pid in the
 file is somebody else's by now.
 """
 
@@ -190,7 +190,7 @@ def _outcome(counts: Counter[str], several: int, nobody: int, rounds: int) -> Ou
         none("ours: rivals that failed", "failed"),
         none("ours: rivals that did not name the one that serves", "unnamed"),
         Row("ours: rivals that found another", f"{counts['lost']:,}", "more than 0", counts["lost"] > 0),
-        Row("control, a pid file: rounds in which several served, or nobody", f"{several} and {nobody}",
+        Row("control, a pid file: rounds in which several served, or none", f"{several} and {nobody}",
             "more than 0", several + nobody > 0),
     )  # fmt: skip
     note = "After each round there is one living daemon of that home in the process table, and it answers on the socket."

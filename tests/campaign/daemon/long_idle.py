@@ -1,4 +1,4 @@
-"""A day in which nobody says anything: 200 idle sessions, 24 hours of virtual time, and everything that can go wrong.
+"""A day without any report: 200 idle sessions, 24 hours of virtual time, and everything that can go wrong.
 
 The daemon is the real one (long_idle_inside.py) on a kernel in memory: restarts, kills, failed commits, overflows of inotify, a
 census that misses, processes that cannot be read, no descriptors, stalls, a lid that is closed, a clock that is set. The

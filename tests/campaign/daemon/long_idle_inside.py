@@ -5,7 +5,7 @@
 Rules of this file
   1. The daemon is the real one, put together as its main does: loop, store, mailbox, census, recovery. Only the kernel's
      processes and time are made up.
-  2. Whoever lives must be open at every look. In doubt is allowed while there is reason for doubt, not at the end.
+  2. A live session must be open at every check. `unknown` is allowed while there is reason for doubt, not at the end.
 """
 
 import asyncio
@@ -166,7 +166,7 @@ class Day:
             self._end_one()
 
     def _end_one(self) -> None:
-        """Beside the idle ones some really end: whoever reports nobody dead would else look perfect."""
+        """Some sessions really end: otherwise a daemon that reports no deaths would pass."""
         process = self._spawn(10_000 + self.counts["deaths"])
         self._drop(process, "SessionStart", source="startup")
         self._dying.append(process)

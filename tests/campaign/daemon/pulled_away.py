@@ -2,7 +2,7 @@
 
 Each round: a daemon in a new home, twenty processes that hold an item each, ten that wait for one of those, and one that takes
 item after item. Then one of our files is removed, moved, cut, replaced or made read-only, and somebody uses the tool at once:
-a second daemon is started at that path. Whoever serves in the end must know every claim that was answered, or say that the
+a second daemon is started at that path. The daemon that serves in the end must know every claim that was answered, or say that the
 store was lost and grant nothing.
 
 The control is the same daemon with its looks switched off.
@@ -84,7 +84,7 @@ class Asker:
 
 
 class Taker(threading.Thread):
-    """Takes item after item until it is refused or there is nobody; what it was answered is what it holds."""
+    """Takes item after item until it is refused or no daemon answers. It holds what was granted."""
 
     def __init__(self, home: Path) -> None:
         super().__init__(daemon=True)
@@ -227,8 +227,8 @@ def run(
         Row("  " + ", ".join(PULLS), " / ".join(f"{ours[what]:,}" for what in PULLS)),
         some("  after which the store was said to be lost", ours["said"]),
         none("ours: items granted to a second process while the first lived", ours["double"]),
-        none("ours: answered claims that nobody knew afterwards, without a word", ours["silent"]),
-        none("ours: rounds after which nobody could be reached", ours["unreached"]),
+        none("ours: granted claims that were lost silently", ours["silent"]),
+        none("ours: rounds after which no daemon could be reached", ours["unreached"]),
         none("ours: rounds after which several daemons ran", ours["several"]),
         some("control, without the looks: items granted to a second process", control["double"]),
         some("control, without the looks: claims lost without a word", control["silent"]),

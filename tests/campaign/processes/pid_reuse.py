@@ -17,7 +17,7 @@ def run(*, seed: int, seconds: float, progress: Progress, rounds: int = ROUNDS) 
     done = found["rounds"]
     rows = (
         Row("reuses forced", f"{done:,}", f"{rounds:,}, if there is time"),
-        Row("  of them while nobody watched", f"{found['away']:,}"),
+        Row("  of them while no daemon watched", f"{found['away']:,}"),
         Row("  of them within one clock tick", f"{found['same_tick']:,}"),
         Row("ours: the dead called alive", str(found["dead_alive"]), "0", found["dead_alive"] == 0),
         Row("ours: the living called dead", str(found["living_dead"]), "0", found["living_dead"] == 0),

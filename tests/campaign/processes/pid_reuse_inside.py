@@ -19,7 +19,7 @@ AWAY = 0.15  # of the rounds: over a restart
 
 
 class Holder:
-    """Whoever has the pid now: waits on a pipe until it is ended."""
+    """The process that has the pid now: waits on a pipe until it is ended."""
 
     def __init__(self, pid: int) -> None:
         with open("/proc/sys/kernel/ns_last_pid", "w") as last:

@@ -32,7 +32,7 @@ TOLD = b"!"
 
 
 class Holder:
-    """Whoever has the pid now. It ends when its pipe closes, and writes a byte for each SIGTERM it gets."""
+    """The process that has the pid now. It ends when its pipe closes, and writes a byte for each SIGTERM it gets."""
 
     def __init__(self, pid: int, traps: bool) -> None:
         with open("/proc/sys/kernel/ns_last_pid", "w") as last:

@@ -2,7 +2,7 @@
 
 A canary is a word that is nowhere else. It is planted in a prompt, a tool's input or output, a command in the forms that secrets
 have, an environment, a command line, a header, a body, the password of a database, the arguments of `notify.command`, a
-transcript, a field that nobody knows. Afterwards, and again after a kill -9 and a restart, every file of ours, every answer of every route, the
+transcript, an unknown field. Afterwards, and again after a kill -9 and a restart, every file of ours, every answer of every route, the
 stream, the log, the command line's output and the bundle are searched, also for a part of one.
 
 The control is a store that keeps payloads as they came.

@@ -1,4 +1,4 @@
-"""What somebody planted, and a second user: nothing is written through it, nothing is read, nobody gets in.
+"""Planted files and a second user: nothing is written or read through them, and the second user is refused.
 
 Each round a link, a pipe or a second name of another file lies where the daemon keeps one of its own, with a bait at its
 other end. The daemon starts (or says why not), takes a report, opens its page, is ended. The bait must be as it was, and

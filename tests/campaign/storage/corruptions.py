@@ -163,7 +163,7 @@ def _outcome(found: dict[str, Any], starts: Counter[str], damages: int, wanted: 
         Row("  served as they were committed, to the last field", f"{counts['right']:,}"),
         Row("  set aside, and begun anew", f"{counts['aside']:,}"),
         Row("  served without the log's last commit, which alone was broken", f"{counts['earlier']:,}"),
-        Row("  refused untouched, with a word (a version that nobody knows)", f"{counts['refused']:,}"),
+        Row("  refused untouched, with a message (an unknown version)", f"{counts['refused']:,}"),
         none(
             "ours: wrong rows, or rows of long ago, served in silence", counts["wrong"] + counts["long ago"]
         ),

@@ -1,8 +1,8 @@
 """Disks that fail under a real daemon: errors at each write, a full disk, a read-only one, no inodes, no descriptors.
 
-Each round one fault begins while agents report and claims are asked for, and ends again. While it lasts the daemon must say
-so, and tell nobody what is not on the disk; when it is over it must go on by itself; and after a kill -9 everything that
-was acknowledged or told must be there. The control is a daemon that answers before it has written.
+In each round one fault begins while agents report and claim, and ends again. While it lasts, the daemon must report it and
+acknowledge nothing that is not on disk. Afterwards it must recover by itself, and after a kill -9 everything that it
+acknowledged or announced must be there. The control is a daemon that answers before it has written.
 """
 
 from typing import Any

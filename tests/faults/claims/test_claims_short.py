@@ -16,6 +16,6 @@ def test_claims_stay_linearizable_under_kills_and_a_broken_ledger_is_caught():
 @pytest.mark.root
 @pytest.mark.skipif(not is_possible(), reason="pid namespaces cannot be made here")
 def test_no_claim_is_inherited_by_conversation_token_terminal_directory_name_or_pid():
-    """G4, C1, C10; the control takes whoever asks for the holder."""
+    """G4, C1, C10; the control accepts any caller as the holder."""
     outcome = never_inherited.run(seed=1, seconds=60, progress=silent, rounds=8, control_rounds=2)
     assert outcome.not_as_wanted() == []

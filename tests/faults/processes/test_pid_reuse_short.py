@@ -19,6 +19,6 @@ def test_a_reused_pid_is_never_mistaken_and_pid_plus_start_time_is_fooled():
 
 
 def test_after_a_restart_a_reused_pid_with_the_same_program_is_another_process():
-    """G3 and D6: the dead are ended, the living kept, nobody inherits a session."""
+    """G3 and D6: dead sessions end, live ones stay, no process inherits a session."""
     outcome = pid_reuse_restarts.run(seed=1, seconds=60, progress=silent, reuses=90)
     assert outcome.not_as_wanted() == []

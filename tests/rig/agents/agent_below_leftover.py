@@ -1,7 +1,7 @@
-"""An agent that runs below a leftover of another: `setsid timeout 2h claude -p …`, and whoever started that is gone.
+"""An agent that runs below a leftover of another: `setsid timeout 2h claude -p …`, and its starter is gone.
 
 Rules of this file
-  1. The supervisor carries the marks of whoever started it, and passes none on.
+  1. The supervisor carries the marks of its starter and passes none on.
   2. It ends by SIGTERM, and its agent with it: the hang-up is made visible by one that forwards the signal.
 """
 

@@ -103,7 +103,7 @@ def bare() -> dict[str, str]:
 
 
 def detached(errand: Errand, *before: str, **env: str) -> list[Answer]:
-    """Nobody's child but init's, in a session of its own."""
+    """A child of init only, in a session of its own."""
     subprocess.run(
         ["setsid", "-f", *before, *errand.words], env={**bare(), **env}, check=True, stdin=subprocess.DEVNULL
     )

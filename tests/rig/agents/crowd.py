@@ -19,7 +19,7 @@ class Member:
     __slots__ = ("conversation", "pid", "pidfd", "stat")
 
     def __init__(self, program: str, nth: int, at: int | None = None) -> None:
-        if at is not None:  # this very number; only where nobody else forks, in a pid namespace of our own
+        if at is not None:  # exactly this pid; possible only in a pid namespace of our own
             Path("/proc/sys/kernel/ns_last_pid").write_text(str(at - 1))
         self.pid = os.posix_spawn(program, ["claude", "infinity"], {"PATH": os.defpath})
         self.pidfd = os.pidfd_open(self.pid)

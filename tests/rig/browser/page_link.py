@@ -1,4 +1,4 @@
-"""The link to the page, as a person's shell gets it: outside every agent, whoever runs the tests."""
+"""The link to the page, as a person's shell gets it: outside every agent, even if an agent runs the tests."""
 
 from pathlib import Path
 

@@ -79,7 +79,7 @@ class Pretend:
             each.put(frame)
 
     def close_streams(self) -> None:
-        """As a daemon does that ends; whoever asks again is answered with nothing."""
+        """As an ending daemon does; a later request gets no answer."""
         self._over = True
         for each in self._streams:
             each.put(None)

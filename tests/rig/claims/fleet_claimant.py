@@ -1,7 +1,7 @@
 """A claimant in a fleet: as random_claimant.py, on items that change with the round, with a daemon that may not answer.
 
 Run as a program: socket, log, seed, file with the round, number of items. Ends when that file is gone. A call that was
-answered with 503 has no answer here: it may have taken effect. A refusal that names nobody says nothing.
+answered with 503 has no answer here: it may have taken effect. A refusal that names no holder proves nothing.
 """
 
 import os
@@ -84,7 +84,7 @@ class FleetClaimant(Claimant):
     def told(
         self, number: int, does: str, item: str, method: str, path: str, body: Any, **known: Any
     ) -> Response | None:
-        """None: nobody knows what came of it."""
+        """None: the outcome is unknown."""
         self.write(number, does=does, item=item, **known)
         try:
             answer = self.connection.call(method, path, body, within=20)

@@ -103,7 +103,7 @@ def _is_possible(moments: list[Moment]) -> bool:
 
 
 def _was_held(op: Operation, tenures: dict[int, _Tenure]) -> bool:
-    """Whoever a refusal named held it at some moment of the call."""
+    """The holder that a refusal named held it at some moment of the call."""
     if op.says is not Says.HELD or op.holder is None:
         return True
     return any(

@@ -5,7 +5,7 @@ Rules of this file
      is an order of such moments in which each answer is the one that one plain ledger gives.
   2. Items never touch each other, so each item is checked by itself.
   3. An operation without an answer took effect at some moment after its call, or never.
-  4. A death is an operation of nobody: from its moment on the process holds nothing and is granted nothing.
+  4. A death is an operation without a caller: from then on the process holds nothing and is granted nothing.
 """
 
 from collections import defaultdict
@@ -50,7 +50,7 @@ class Plain:
     """A ledger of one item, too plain to be wrong."""
 
     holder: str | None = None
-    fence: int | None = None  # None while held: granted, and nobody was told the number
+    fence: int | None = None  # None while held: granted, but no caller received the fence
     floor: int = 0
     dead: frozenset[str] = field(default_factory=frozenset)
 

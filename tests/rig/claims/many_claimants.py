@@ -2,7 +2,7 @@
 
 Rules of this file
   1. Times are the kernel's monotonic clock, which all processes of a machine share.
-  2. A kill is a death between the signal and the reaping. Whoever asks after that must find it so. One that had
+  2. A kill is a death between the signal and the reaping. Every later request must see it. One that had
      ended before the signal came died of itself: after its last answer, and maybe before the signal.
   3. A claimant is its number here, since a pid may be of two. A refusal names a pid: whose it was, their lives tell.
 """
@@ -44,7 +44,7 @@ class Campaign:
     daemon: Daemon
     directory: Path
     clients: int = 16
-    operations: int = 1000  # in all, if nobody is killed
+    operations: int = 1000  # in all, if no client is killed
     items: int = 4
     kills: int = 8  # of claimants
     restarts: int = 2  # kill -9 of the daemon
@@ -142,7 +142,7 @@ def _named(op: Operation, owners: dict[str, list[Life]]) -> Operation:
         life for life in owners.get(op.holder or "", ()) if life.began < op.answered and op.called < life.over
     ]
     if not could:
-        return op  # nobody, or somebody who cannot be
+        return op  # no holder, or an impossible one
     return replace(op, holder=could[0].name if len(could) == 1 else None)
 
 

@@ -15,7 +15,7 @@ from headcount.client.faults import ClientFault
 from headcount.client.transport.connection import Connection, Response
 
 WAIT = 0.05
-HOLDS_MOST = 2  # more, and nobody else would get anything
+HOLDS_MOST = 2  # more would leave nothing for other clients
 
 
 class Claimant:

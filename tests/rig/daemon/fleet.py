@@ -2,7 +2,7 @@
 
 Rules of this file
   1. Times are shortened by one factor for all hosts; what is tested are orders, not lengths.
-  2. Joining is done as the operator does it, from a process that is nobody's child.
+  2. Joining is done as the operator does it, from a process without an agent above it.
 """
 
 import contextlib

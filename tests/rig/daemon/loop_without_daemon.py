@@ -1,4 +1,4 @@
-"""The daemon's loop without a daemon: a world, a store of the test's, and nobody who listens."""
+"""The daemon's loop without a daemon: a world, the test's store, and no listener."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,7 +21,7 @@ class Nothing:
 
 
 def nobody_is_asked(process: ProcessIdentity) -> Verdict:
-    pytest.fail(f"it turns on nobody, and {process.pid} was asked")
+    pytest.fail(f"no process should be proved again, but {process.pid} was")
 
 
 def lone_loop(

@@ -52,7 +52,7 @@ class Scene:
                 return await asyncio.open_unix_connection(str(self.path))
             except OSError:
                 await asyncio.sleep(0.01)
-        raise AssertionError("nobody listens")
+        raise AssertionError("no server listens")
 
 
 @asynccontextmanager

@@ -1,7 +1,7 @@
-"""A daemon that takes no census: it knows whom it heard of, and nobody else on the machine.
+"""A daemon without a census: it knows only sessions that reported, and no other agent on the machine.
 
 Rules of this file
-  1. For tests that count commits, numbers or tries: another test's stand-in, or an agent of whoever runs the tests,
+  1. For tests that count commits, numbers or tries: another test's stand-in, or an agent of the person who runs the tests,
      would add to them.
   2. The daemon is the real one; one method of it is replaced when its interpreter starts.
 """

@@ -107,7 +107,7 @@ class FakeKernel:
         del self._table[pid]
 
     def reuse(self, pid: int, comm: str = "other", same_ticks: bool = False) -> ProcessIdentity:
-        """Ends whoever has the pid and gives it to another, if asked within the same clock tick."""
+        """End the process that has the pid and give the pid to another, on request within the same clock tick."""
         before = self._table.get(pid)
         started = before.facts.identity.started if before else None
         if before is not None and before.ended is None:
@@ -134,7 +134,7 @@ class FakeKernel:
         self.exhausted = False
 
     def reboot(self) -> None:
-        """All is over, and nobody is told: the watchers were on that machine too."""
+        """Every process ends without a report: the watchers were on that machine too."""
         for watcher in self._watchers:
             watcher.close()
         self._watchers.clear()

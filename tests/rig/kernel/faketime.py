@@ -2,7 +2,7 @@
 
 Rules of this file
   1. Only the wall clock is false. The steady clocks go on, as they do when somebody sets the clock.
-  2. File times are the kernel's: whoever writes a file for such a daemon dates it by `now`.
+  2. File times are the kernel's: a test that writes a file for such a daemon dates it by `now`.
 """
 
 import os

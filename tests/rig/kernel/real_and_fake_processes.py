@@ -24,7 +24,7 @@ class Guarantees:
     """What a variant promises beyond the contract that all keep."""
 
     told_by_kernel: bool = True  # a death is an event, not found by looking
-    exit_of_zombies: bool = True  # the code or signal of what nobody has reaped yet
+    exit_of_zombies: bool = True  # exit code or signal of a process that is not reaped yet
     exit_of_reaped: bool = True  # and of what somebody has
     absence_is_proof: bool = True  # "no process has that pid" needs no second look
     inode: bool = True  # two with one pid and one start tick are told apart

@@ -21,7 +21,7 @@ from tests.rig.naive_ways import naive
 
 
 def agent_at(pid: int, directory: Path) -> Agent:
-    """Nobody else takes numbers meanwhile: the daemon, whose threads have numbers too, is away."""
+    """No other process takes pids meanwhile: the daemon, whose threads have numbers too, is stopped."""
     with open("/proc/sys/kernel/ns_last_pid", "w") as last:
         last.write(str(pid - 1))
     made = Agent(directory)

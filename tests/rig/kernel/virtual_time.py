@@ -1,7 +1,7 @@
 """Time that passes as fast as work allows: an event loop that jumps to its next deadline, and the clock that goes with it.
 
 Rules of this file
-  1. The loop jumps only when nothing is ready and nobody outside it works for it: a thread takes its real time.
+  1. The loop jumps only when nothing is ready and no thread works for it: a thread takes real time.
   2. Wall, steady and the loop's own clock part as they do on a machine: a clock that is set, a lid that is closed.
 
 Not here: processes (fake_kernel.py).

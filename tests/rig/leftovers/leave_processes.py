@@ -2,7 +2,7 @@
 
 Rules of this file
   1. Each waits on a pipe of the test and ends with it, whatever became of its agent.
-  2. It is signalled by nobody here: a test says how it should take a signal, and reads what it got.
+  2. It is not signalled here: a test sets how it reacts to a signal, and reads what it got.
 """
 
 import os
@@ -60,7 +60,7 @@ def left_by(
     agent: Agent, *, marked: bool = True, how: str = "&", traps: tuple[str, ...] = (), **env: str
 ) -> Iterator[Left]:
     """A process that the agent starts and does not wait for. `how`: "&" its child, "setsid" a session of its own,
-    "double fork" nobody's child from the start."""
+    "double fork" an orphan from the start."""
     number = len(list(agent.cwd.glob("left-*.pipe")))
     base = agent.cwd / f"left-{agent.pid}-{number}"
     pipe, ready = base.with_suffix(".pipe"), base.with_suffix(".ready")

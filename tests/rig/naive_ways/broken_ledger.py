@@ -49,7 +49,7 @@ Claim.is_held_by = lambda self, process: self.holder is not None and process is 
 decide.free_all_of = lambda draft, process, at: None
 Actors._beside_marks = Actors._alone
 """
-TAKES_ANYBODY = "takes whoever asks for the holder"
+TAKES_ANYBODY = "accepts any caller as the holder"
 
 ANY_PATH = """
 from headcount.system import mount_namespaces as spaces

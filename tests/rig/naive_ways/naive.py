@@ -50,7 +50,7 @@ def rows_or_nothing(query: Callable[[], list[str]]) -> list[str]:
 
 
 class RegistryInMemory:
-    """D6: what is running is known to the process that serves it, and to nobody after it."""
+    """D6: what is running is known to the process that serves it, and to no process after it."""
 
     def __init__(self) -> None:
         self.sessions: dict[str, int] = {}
@@ -93,7 +93,7 @@ class RegistryById:
 
 
 def is_alive_by_kill_zero(pid: int) -> bool:
-    """L1, L3: the pid answers, so the process lives: a zombie answers, and so does whoever has it now."""
+    """L1, L3: the pid answers, so the process is alive: but a zombie answers, and so does a process that reused the pid."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -116,7 +116,7 @@ def is_alive_by_pid_and_start(pid: int, started: int) -> bool:
 
 
 class SessionsKeptFresh:
-    """L4: whoever touches a session keeps it alive, under whatever pid he gives."""
+    """L4: any report keeps a session alive, whatever pid it names."""
 
     def __init__(self) -> None:
         self.touched: dict[str, tuple[int, float]] = {}
@@ -211,5 +211,5 @@ def start_as_a_child(argv: list[str]) -> "subprocess.Popen[bytes]":
 
 
 def is_dead_if_not_here(pid: int) -> bool:
-    """H18: the number is nobody's here, so the process is over."""
+    """H18: the pid does not exist here, so the process is dead."""
     return not Path(f"/proc/{pid}").exists()

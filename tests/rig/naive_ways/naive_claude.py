@@ -15,7 +15,7 @@ Payload = dict[str, Any]
 
 
 def sessions_by_hook_shell(mailbox: Path) -> set[int]:
-    """I1: whoever ran the hook is the agent; that is a new shell at every event."""
+    """I1: the process that ran the hook is the agent; but that is a new shell at every event."""
     return {int(name.split(".")[1]) for name in os.listdir(mailbox) if not name.startswith(".")}
 
 
@@ -26,7 +26,7 @@ def process_by_directory(cwd: Path, pids: Iterable[int]) -> int | None:
 
 
 class SessionByTerminal:
-    """I3, I5: a terminal, an editor's port or a pane has one session, and whoever reports from there is it."""
+    """I3, I5: a terminal, an editor's port or a pane has one session, and every report from there is its."""
 
     def __init__(self, variable: str) -> None:
         self._variable = variable
@@ -137,7 +137,7 @@ def curl_line(socket: Path) -> str:
 
 
 def http_line(port: int) -> str:
-    """H15: reports go to a port, whoever listens there."""
+    """H15: reports go to a port, whichever program listens there."""
     return f"curl -s -m 1 --data-binary @- http://127.0.0.1:{port}/hook"
 
 

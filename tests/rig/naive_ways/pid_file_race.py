@@ -27,7 +27,7 @@ sys.stdin.read()
 
 
 def pid_file_rounds(directory: Path, rivals: int, rounds: int) -> tuple[int, int]:
-    """In how many rounds several served, and in how many nobody did."""
+    """In how many rounds several served, and in how many none did."""
     directory.mkdir(parents=True)
     several = nobody = 0
     for nth in range(rounds):

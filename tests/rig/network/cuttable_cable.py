@@ -17,7 +17,7 @@ import uuid
 from tests.rig.network.cuttable_proxy import CLEAN, SILENT, WHOLE
 
 DEAF, DOWN = "deaf", "down"
-NETWORK = "10.213.0.0/16"  # of addresses that nobody else has here
+NETWORK = "10.213.0.0/16"  # addresses that are unused here
 TOOLS = ("ip", "tc", "nsenter")
 _numbers = itertools.count(os.getpid() % 16_000)
 

@@ -121,7 +121,7 @@ class Flood(threading.Thread):
                 self.sent += 1
                 while sock.recv(65536) and self._data[:4] != b"GET /h":
                     pass
-            time.sleep(0.005)  # two cores are shared with whoever is to tell of deaths
+            time.sleep(0.005)  # two cores are shared with the daemon that reports deaths
 
     def stop(self) -> None:
         self._over.set()

@@ -3,7 +3,7 @@
 Rules of this file
   1. The server is a child process, so that it can be restarted, stopped and killed, and its end be seen.
   2. As root it is run as another user: PostgreSQL refuses root.
-  3. In tests nothing is forced to the disk: the machine does not lose its power. Whoever measures says `durable`.
+  3. In tests nothing is forced to the disk: the machine does not lose its power. Benchmarks pass `durable`.
 """
 
 import os

@@ -100,7 +100,7 @@ for line in sys.stdin:
 
 
 class Orphan:
-    """A process of nobody that sends what it is told: no agent is its ancestor."""
+    """A process without an agent above it that sends what it is given."""
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(

@@ -18,7 +18,7 @@ def is_possible() -> bool:
 
 
 class Sshd:
-    """Whoever logs in gets `environment` and a `headcount` of the test's."""
+    """A login gets `environment` and the test's `headcount`."""
 
     def __init__(self, directory: Path, environment: dict[str, str]) -> None:
         directory.mkdir(parents=True)

@@ -2,7 +2,7 @@
 
 Rules of this file
   1. The version is always named: npm on an older Node silently picks an older one.
-  2. One installer at a time; whoever waited finds it installed.
+  2. One installer at a time; the others wait and find it installed.
   3. What cannot be installed is None, and the tests say so in one visible line; nothing is half there.
 """
 

@@ -52,7 +52,7 @@ PAYLOADS: dict[str, Callable[[str], Payload]] = {
     "a subagent's prompt": _tool("Task", lambda c: {"description": "look around", "prompt": c}),
     "a subagent's title": _tool("Agent", lambda c: {"description": f"deploy with DEPLOY_TOKEN={c}", "prompt": c}),
     "an MCP tool's input": _tool("mcp__db__query", lambda c: {"sql": f"select '{c}'"}),
-    "the input of a tool nobody knows": _tool("BrandNewTool", lambda c: {"command": c, "anything": [c]}),
+    "the input of an unknown tool": _tool("BrandNewTool", lambda c: {"command": c, "anything": [c]}),
     "a question": _tool("AskUserQuestion", lambda c: {"questions": [{"header": "Which", "question": f"{c}?", "options": [{"label": c, "description": c}]}]}),
     "a plan": _tool("ExitPlanMode", lambda c: {"plan": f"1. use {c}"}),
     "a permission's input": lambda c: ("PermissionRequest", {"tool_name": "Bash", "tool_input": {"command": f"SECRET={c} make"}, "permission_suggestions": [c]}),
@@ -69,6 +69,6 @@ PAYLOADS: dict[str, Callable[[str], Payload]] = {
     "a limit's message": lambda c: ("StopFailure", {"error": "rate_limit", "last_assistant_message": f"it resets {c}"}),
     "a failure that is a sentence": lambda c: ("StopFailure", {"error": f"cannot use {c}"}),
     "a failure's details": lambda c: ("StopFailure", {"error": "server_error", "error_details": c, "last_assistant_message": c}),
-    "a field nobody knows": lambda c: ("PreToolUse", {"tool_name": "Bash", "tool_input": {"command": "make"}, "brand_new": {"deep": [c]}}),
-    "an event nobody knows": lambda c: ("BrandNewEvent", {"said": c, "prompt": c}),
+    "an unknown field": lambda c: ("PreToolUse", {"tool_name": "Bash", "tool_input": {"command": "make"}, "brand_new": {"deep": [c]}}),
+    "an unknown event": lambda c: ("BrandNewEvent", {"said": c, "prompt": c}),
 }  # fmt: skip

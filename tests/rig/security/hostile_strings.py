@@ -180,7 +180,7 @@ def traces(shown: str, *, lines: bool = True) -> list[str]:
 
 
 def filled(value: Any, string: str) -> Any:
-    """The same document with every string in it replaced: a field that nobody thought of is hostile, too."""
+    """The same document with every string in it replaced: fields that we did not think of are hostile, too."""
     if isinstance(value, str):
         return string
     if isinstance(value, dict):

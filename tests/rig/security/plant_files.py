@@ -2,7 +2,7 @@
 
 Rules of this file
   1. A bait is a file and a directory of the person's. Whatever is planted leads there, and afterwards both must be as before.
-  2. A planting is made before the daemon starts, as whoever waits for it would.
+  2. A planting is made before the daemon starts, as an attacker would.
 """
 
 import contextlib

@@ -1,7 +1,7 @@
 """A second user on the same machine, who tries every way in.
 
 Rules of this file
-  1. Only root can be another user: a number that nobody has, without groups. Others skip.
+  1. Only root can be another user: an unused uid, without groups. Without root the tests skip.
   2. Each try says whether it got anything; being refused is the answer that is wanted.
 """
 
@@ -144,7 +144,7 @@ def burst(port: int, credential: str, rounds: int, *targets: str) -> tuple[int, 
 
 
 def naive_tries(directory: Path) -> int:
-    """How many of those lead somewhere where files and socket are made as the umask likes, and nobody asks who calls."""
+    """How many of those lead somewhere where files and socket are made as the umask likes, and no caller is checked."""
     directory.mkdir(mode=0o755)
     for name in ("mailbox", "log"):
         (directory / name).mkdir(mode=0o777)

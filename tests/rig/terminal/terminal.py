@@ -2,7 +2,7 @@
 
 Rules of this file
   1. Nothing of the caller's environment reaches the CLI: what it gets is given.
-  2. Nobody sleeps to hope: every wait names what it waits for, and a deadline.
+  2. No blind sleeps: every wait names its condition and a deadline.
   3. Only the tmux server that was started here is ended; a process is asked for by its start, not by its pid alone.
 
 Not here: which CLI, in which home (isolated_home.py).

@@ -1,9 +1,9 @@
 """Real tmux servers of our own, and stand-in agents in their panes.
 
 Rules of this file
-  1. Every server has a socket below the test's directory; nobody else's is asked or touched.
+  1. Every server has a socket below the test's directory; no other server is touched.
   2. A stand-in in a pane reads its commands from a fifo, so that hooks can be run as its children. Its stderr stays
-     the terminal: tmux closes a pane whose terminal nobody holds open.
+     the terminal: tmux closes a pane whose terminal no process has open.
 """
 
 import contextlib
